@@ -48,7 +48,7 @@ class EvidenceField(serializers.TextField):
 
 def _evidence(**options: Any) -> Any:
     child = EvidenceField(min_length=1, max_length=EVIDENCE_MAX_LENGTH)
-    return serializers.StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
+    return serializers.ListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
 class ClaimRequestSerializer(serializers.RequestSerializer):
@@ -131,7 +131,7 @@ class ClaimQuery(serializers.PageQuery):
 class ClaimSerializer(serializers.ModelResponseSerializer):
     """A claim."""
 
-    evidence: Any = serializers.StrictListField(
+    evidence = serializers.ListField(
         child=serializers.TextField(), help_text="Addresses or documents; none is ever fetched."
     )
 

@@ -40,7 +40,7 @@ DEBUG = False
 BASE_URL = environment.base_address("BASE_URL", "http://127.0.0.1:8000/v1", path="/v1", https_only=PRODUCTION)
 HOST_ROOT = BASE_URL.removesuffix("/v1")
 APP_URL = environment.base_address("APP_URL", HOST_ROOT, https_only=PRODUCTION)
-CHAIN_URL = environment.base_address("CHAIN_URL", "http://127.0.0.1:8001", https_only=False)
+CHAIN_URL = environment.base_address("CHAIN_URL", "http://127.0.0.1:8001")
 ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
     [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", str(urlsplit(BASE_URL).hostname)]
 )
@@ -290,7 +290,6 @@ ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
 ACCOUNT_LOGOUT_REDIRECT_URL = "/account/login"
 ACCOUNT_PASSWORD_MIN_LENGTH = None  # the validators above say it
 ACCOUNT_SESSION_REMEMBER = True
@@ -320,7 +319,6 @@ CSRF_COOKIE_HTTPONLY = True
 # Without an address production sends none; `doctor` says so.
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
-EMAIL_USE_LOCALTIME = False
 
 # --- OAuth: the protocol is django-oauth-toolkit's, the tokens are ours ---------------------------------------------
 
@@ -449,7 +447,6 @@ SPECTACULAR_SETTINGS = {
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = True  # of mails, notices and `/my`; other pages are in LANGUAGE_CODE
 LANGUAGES = [("en", "English"), ("es", "Español")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]

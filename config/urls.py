@@ -9,9 +9,13 @@ from config.docs.views import reference, root, try_page
 from config.mail.development import mail_page
 from config.ops.health import HealthViewSet
 from config.ops.requests import RequestViewSet
+from config.sandbox.views import SandboxAccountViewSet
+from config.webhooks.sandbox_views import SandboxEventViewSet
 from credit.anchoring.views import RecordKeyViewSet
 from credit.offers.commerce.views import DiscoveryViewSet
+from identity.oauth.pages import ConsentPage, GrantsPage
 from identity.oauth.views import MetadataViewSet
+from identity.sandbox_views import SandboxIdentityViewSet
 from identity.views import KeySetViewSet
 
 handler400 = "config.api.errors.bad_request"
@@ -34,9 +38,16 @@ v1: list[URLPattern | URLResolver] = [
 ]
 if settings.ENVIRONMENT != "production":  # where `config.checks` refuses them
     v1 += [
-        path("sandbox/", include("config.sandbox.urls")),
-        path("sandbox/", include("config.webhooks.sandbox_urls")),
-        path("sandbox/", include("identity.sandbox_urls")),
+        path("sandbox/clock", SandboxAccountViewSet.as_view({"post": "advance"})),
+        path("sandbox/reset", SandboxAccountViewSet.as_view({"post": "reset"})),
+        path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"})),
+        path(
+            "sandbox/verifications/<str:verification_id>/outcome",
+            SandboxIdentityViewSet.as_view({"post": "play_outcome"}),
+        ),
+        path(
+            "sandbox/bank-items/<str:item_id>/require-login", SandboxIdentityViewSet.as_view({"post": "require_login"})
+        ),
     ]
 urlpatterns = [
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
@@ -46,7 +57,8 @@ urlpatterns = [
     path("account/", include("identity.accounts.urls")),
     path("my", include("credit.my.urls")),
     path("developers", include("identity.developers.urls")),
-    path("oauth/", include("identity.oauth.urls")),
+    path("oauth/authorize", ConsentPage.as_view()),
+    path("oauth/grants", GrantsPage.as_view()),
     path("v1/", include(v1)),
     path("", root),
     path("", include("config.docs.urls")),

@@ -37,8 +37,5 @@ class IdentityConfig(Declarations, AppConfig):
 
             from identity.accounts.recovery import delete_with_last_authenticator
 
-            end = tokens.end_log_ins_of_device
-            post_delete.connect(end, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
-            post_delete.connect(
-                delete_with_last_authenticator, sender=Authenticator, dispatch_uid="delete-recovery-codes"
-            )
+            for follow in (tokens.end_log_ins_of_device, delete_with_last_authenticator):
+                post_delete.connect(follow, sender=Authenticator, dispatch_uid=follow.__name__)

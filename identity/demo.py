@@ -1,6 +1,6 @@
 import secrets
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -75,7 +75,6 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
     state = Sandbox().create_verification(
         client_user_id=f"{person.pk}-demo-{attempt}", template_id=None, redirect_uri=None
     )
-    steps: Any = state.steps
     verification = KycVerification.objects.create(
         id=identifier,
         user=person,
@@ -85,7 +84,7 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
         provider=Sandbox.name,
         provider_reference=state.reference,
         provider_status=state.status,
-        steps=steps,
+        steps=cast("Any", state.steps),
         hosted_url=state.hosted_url,
         expires_at=now + timedelta(days=_OPEN_DAYS),
         refreshed_at=now,
@@ -105,10 +104,9 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 def _offer_key(owner: Any, *, now: datetime) -> None:
     """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
-    waits: dict[str, Any] = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
-    _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, **waits)
-    members = {"api_key_id": demo_ids.KEY_TO_COLLECT, "replaces": old.pk}
-    record_event("api_key.rotated", account_id=owner.pk, now=now, **members)
+    grace = _COLLECT_GRACE_DAYS
+    _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, replaces=old, collect_grace_days=grace)
+    record_event("api_key.rotated", account_id=owner.pk, now=now, api_key_id=demo_ids.KEY_TO_COLLECT, replaces=old.pk)
 
 
 def _let_in(partner: Any, *, now: datetime) -> None:
@@ -127,12 +125,8 @@ def _let_in(partner: Any, *, now: datetime) -> None:
             _keep_key(identifier, partner, name=name, now=now)
     for client_id, name in ((demo_ids.OAUTH_CLIENT, "Savings app"), (demo_ids.OAUTH_CLIENT_TO_DELETE, "Old app")):
         if not OAuthClient.objects.filter(client_id=client_id).exists():
-            facts: dict[str, Any] = {
-                "redirect_uris": ["https://app.example/callback"],
-                "scopes": ["offers:read"],
-                "public": False,
-            }
-            made, _secret = create_client(name=name, owner=partner, **facts)
+            uris, scopes = ["https://app.example/callback"], ["offers:read"]
+            made, _ = create_client(name=name, redirect_uris=uris, scopes=scopes, public=False, owner=partner)
             OAuthClient.objects.filter(pk=made.pk).update(client_id=client_id)
     invited = {"role": "member", "provider_id": str(demo_ids.OWN_PROVIDER), "email": "colleague@example.org"}
     Invitation.objects.get_or_create(

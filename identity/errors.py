@@ -52,6 +52,16 @@ class TokenNotAccepted(ValidationFailed):
         super().__init__(f"{field}: {message}", details=[{"field": field, "message": message}])
 
 
+class AccountNotFound(ApiError):
+    status, error, code, stored = 404, "account_not_found", "E4014", True
+    message = "There is no such account among those that you manage."
+
+
+class AccessEnded(ApiError):
+    status, error, code = 403, "access_ended", "E2013"
+    message = "The person has ended your access to their account."
+
+
 class OAuthError(ApiError):
     """A refusal in the words of RFC 6749, section 5.2, with our members beside `error`."""
 

@@ -15,7 +15,7 @@ from identity.sandbox_services import OUTCOMES, end_verification, require_login
 class OutcomeRequestSerializer(serializers.RequestSerializer):
     """How the verification is to end."""
 
-    outcome: Any = serializers.OneOfField(
+    outcome = serializers.OneOfField(
         tuple(OUTCOMES), help_text="How the verification ends, or that a person looks at it."
     )
 

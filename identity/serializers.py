@@ -62,10 +62,10 @@ class CallerSerializer(serializers.ResponseSerializer):
     username = serializers.TextField(required=False)
     email = serializers.TextField(required=False, help_text="May be empty.")
     is_staff = serializers.FlagField(required=False, help_text="Whether the account may use the back office.")
-    groups: Any = serializers.StrictListField(
+    groups = serializers.ListField(
         required=False, child=serializers.TextField(), help_text="The names of the account's groups."
     )
-    scopes: Any = serializers.StrictListField(child=serializers.TextField(), help_text="What this credential may do.")
+    scopes = serializers.ListField(child=serializers.TextField(), help_text="What this credential may do.")
 
 
 class IssuedKeySerializer(serializers.ResponseSerializer):
@@ -75,7 +75,7 @@ class IssuedKeySerializer(serializers.ResponseSerializer):
     name = serializers.TextField(source="record.name", help_text="What it is for, in its owner's words.")
     key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
     secret = serializers.TextField(help_text="Signs requests. Shown this once.")
-    scopes: Any = serializers.StrictListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
+    scopes = serializers.ListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
     expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When it ends (UTC).")
     replaces = serializers.TextField(
         source="record.replaces_id", allow_null=True, help_text="The id of the key before it; null where there is none."

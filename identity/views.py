@@ -5,7 +5,6 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api import rate_limits
 from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.middleware import client_address
 from config.api.views import ApiRequest, ApiViewSet, endpoint
@@ -13,6 +12,7 @@ from config.core.json_text import render_json
 from identity import serializers
 from identity.access import signing_keys, tokens
 from identity.access.keys import IssuedKey, collect_api_key
+from identity.access.log_ins import login_attempt
 from identity.access.scopes import SCOPES
 from identity.accounts.codes import is_right, use_code
 from identity.errors import NothingToCollect
@@ -51,7 +51,7 @@ class AuthViewSet(ApiViewSet):
         limits.
         """
         code = body["otp"]
-        with rate_limits.login_attempt(
+        with login_attempt(
             body["username"],
             client_address(request),
             shows_code=lambda: (

@@ -16,5 +16,5 @@ Layers, from the inside out, each knowing only those before it:
 `triggers` (tables that only grow) - `keys`, `guard` (what lives outside the database) - `log` (reads and proofs),
 `signing` (who may sign on top of what), `sealing` (one transaction, one block), `group_commit` (many requests, one
 block) - `witnessing`, `following` - `service_a` (what is asked of it), `credentials` - `serializers`,
-`views`, `pages`.
+`views`, `pages` - `releases` (whose statement stands in a ledger; made and checked here).
 """

@@ -56,7 +56,7 @@ class AnchorItem(AnchorRequestSerializer):
 class BatchRequestSerializer(serializers.RequestSerializer):
     """Several reports for one block."""
 
-    items = serializers.StrictListField(
+    items = serializers.ListField(
         child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS, help_text="The reports; all enter one block."
     )
 
@@ -202,7 +202,7 @@ class ProofSerializer(LogSerializer):
     leaf_hash = serializers.TextField(source="record.leaf_hash")
     tree_size = serializers.Int64Field(source="head.tree_size")
     root = serializers.TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
-    audit_path = serializers.StrictListField(
+    audit_path = serializers.ListField(
         child=serializers.TextField(), help_text="The hashes that lead from the leaf to the root, in hex (RFC 9162)."
     )
     checkpoint = serializers.TextField()
@@ -214,7 +214,7 @@ class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
     to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
-    proof = serializers.StrictListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
+    proof = serializers.ListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
 
     def get_fields(self) -> dict[str, Any]:
         return {"from": serializers.Int64Field(help_text=_SMALLER_SIZE), **super().get_fields()}

@@ -107,15 +107,11 @@ class ApprovedAllSerializer(serializers.ResponseSerializer):
     """Every item that was approved."""
 
     approved = serializers.Int64Field(source="number", help_text="How many.")
-    item_ids: Any = serializers.StrictListField(
-        child=serializers.TextField(), help_text="The items that were approved."
-    )
+    item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were approved.")
 
 
 class RejectedAllSerializer(serializers.ResponseSerializer):
     """Every item that was rejected."""
 
     rejected = serializers.Int64Field(source="number", help_text="How many.")
-    item_ids: Any = serializers.StrictListField(
-        child=serializers.TextField(), help_text="The items that were rejected."
-    )
+    item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were rejected.")

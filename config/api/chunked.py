@@ -19,7 +19,7 @@ class ChunkedBodies:
             try:
                 body = environ["wsgi.input"].read(self._limit + 1)
                 length = len(body)
-            except Exception:  # noqa: BLE001  each server has errors of its own for chunks that are none
+            except Exception:  # noqa: BLE001  each server has errors of its own for malformed chunks
                 body, length = b"", 1  # shorter than announced: refused as a body that was cut off
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(length)
         return self._application(environ, start_response)

@@ -5,16 +5,13 @@ to LOT_MAX and never more than a thirty-second of what the window has left. The 
 limit, so the limit is never exceeded either, however many workers there are; what a worker has left at the end of the
 minute is lost to it, which is why lots shrink near the end.
 
-Tries to log in are counted one by one, before the password is looked at: `login_attempt`.
+Limits with a window longer than a minute are counted one by one: `consume_singly`.
 """
 
 import hashlib
 import logging
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import Any
@@ -22,17 +19,15 @@ from typing import Any
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.utils.crypto import salted_hmac
 from rest_framework.throttling import BaseThrottle
 
 from config.api.credentials import SAFE_METHODS
 from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.core.databases import UNAWAITED
-from config.core.errors import ApiError, Unavailable
+from config.core.errors import ApiError
 
 logger = logging.getLogger("platform.rate_limits")
-log_ins = logging.getLogger("platform.log_ins")
 
 WINDOW_SECONDS = 60
 # The first is so long that one address alone never reaches the second, which would shut a person out.
@@ -127,12 +122,12 @@ def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> No
 
 def consume_singly(limit_name: str, whom: str) -> None:
     """Take one permit of a limit with a window longer than a minute; raises RateLimited. Each costs a write."""
-    _, refusal = _try_once(limit_name, whom)
+    _, refusal = try_once(limit_name, whom)
     if refusal is not None:
         raise refusal
 
 
-def _try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
+def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
     """Count a try in a window longer than a minute; return its counter, and the refusal of one too many.
 
     Such a window is named by its last minute, so that nobody forgets its counter before it is over.
@@ -225,54 +220,3 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
         return None
-
-
-@contextmanager
-def login_attempt(
-    name: str, address: str, *, device: str | None = None, shows_code: Callable[[], bool] = lambda: False
-) -> Iterator[None]:
-    """Hold one try to log in as `name` from `address`; what the block raises says that it failed.
-
-    A try is counted before the password is looked at, so that guesses made at once are no more than the limit either,
-    and taken back when it succeeds. Raises RateLimited when there were too many failures: `login_failure` of one name
-    from one address, `login_name` of one name from everywhere. A try that the first refuses does not count for the
-    second: one address cannot use up a name's.
-
-    No stranger locks a person out who has what strangers lack. A `device` in which they logged in before has a
-    `login_failure` of its own in place of both. The second passes whoever `shows_code` of the second factor; a try that
-    it refuses counts for the address all the same, so that codes are not guessed at without end.
-    """
-    # As the pages look names up, and in one case: no other spelling of a name may be another try.
-    person = unicodedata.normalize("NFKC", name).strip().casefold()
-    limits = [("login_failure", f"{device or network_of(address)} {person}")]
-    if device is None:
-        limits.append(("login_name", person))
-    counted: list[tuple[str, int]] = []
-    outcome = "failed"
-    try:
-        for limit_name, whom in limits:
-            counter, refusal = _try_once(limit_name, whom)
-            if counter is not None:
-                counted.append(counter)
-            if refusal is not None and not (limit_name == "login_name" and shows_code()):
-                raise refusal
-        yield
-        outcome = "succeeded"
-    except RateLimited:
-        outcome = "refused"
-        _give_back(counted[-1:])
-        raise
-    except Unavailable:
-        outcome = "not tried"  # no password was looked at
-        _give_back(counted)
-        raise
-    finally:
-        # Lines about one name have one mark; the name itself may be a password, typed into the wrong field.
-        mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
-        log_ins.info("log-in %s from %s, name %s", outcome, address, mark)
-    _give_back(counted)
-
-
-def _give_back(counted: list[tuple[str, int]]) -> None:
-    for bucket, window in counted:
-        take(bucket, window, -1)

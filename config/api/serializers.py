@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -43,7 +42,6 @@ _DECIMAL_MAX_LENGTH = 20
 _MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
 )
-_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class Int64Field(serializers.IntegerField):
@@ -167,13 +165,6 @@ class FreeField(serializers.JSONField):
         return data
 
 
-class StrictListField(serializers.ListField):
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            self.fail("not_a_list", input_type=type(data).__name__)
-        return list(super().to_internal_value(data))
-
-
 class QueryInt64Field(Int64Field):
     """An integer in a query string: decimal ASCII digits, no plus sign, no leading zero."""
 
@@ -181,17 +172,6 @@ class QueryInt64Field(Int64Field):
         if len(data) > _DECIMAL_MAX_LENGTH or not _DECIMAL.fullmatch(data):
             self.fail("invalid")
         return int(data)
-
-
-class QueryDecimalField(NumberField):
-    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
-
-    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
-
-    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
-        if not _FRACTION.fullmatch(data):
-            self.fail("invalid")
-        return Decimal(data)
 
 
 class QueryFlagField(FlagField):
@@ -478,8 +458,6 @@ def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
     if isinstance(field, serializers.ListSerializer) and isinstance(field.child, ResponseSerializer):
         represent = type(field.child).represent
         return lambda members: [represent(member) for member in members]
-    if isinstance(field, StrictListField | serializers.ListField):
-        return None
     if isinstance(field, serializers.DateTimeField | serializers.DateField):
         return rfc3339 if isinstance(field, serializers.DateTimeField) else date.isoformat
     if isinstance(field, serializers.UUIDField | TextField):

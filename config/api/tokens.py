@@ -18,8 +18,8 @@ CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a tok
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
 _LATEST_MOMENT = 253_402_300_800  # the year 10000, which no datetime holds
-# Claims are checked below, by type as well: the library takes "9999999999" for a moment.
-_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
+# Claims are checked by whoever asks, by type as well: the library takes "9999999999" for a moment.
+SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
 
 
 def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any
         key = find_key(kid)
         if key is None:
             raise InvalidToken
-        claims: dict[str, Any] = jwt.decode(text, key, algorithms=[ALGORITHM], options=_SIGNATURE_ONLY)
+        claims: dict[str, Any] = jwt.decode(text, key, algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidToken from error
     if not _is_access_token(claims, issuer) or not _is_of_this_time(claims):

@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import path
+from django.utils.text import capfirst
 
 from config.backoffice.desks import desk_of, has_rule, narrowed
 
@@ -161,8 +162,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return lookup in names
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        plural = str(self.opts.verbose_name_plural)
-        context = {"title": f"{plural[:1].upper()}{plural[1:]}", **(extra_context or {})}
+        context = {"title": capfirst(str(self.opts.verbose_name_plural)), **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:

@@ -80,7 +80,7 @@ def states_of(user: Any) -> list[QueueState]:
             continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
         parameters += given
-    connection = connections[router.db_for_read(mine[0].rows(user).model) or "default"]
+    connection = connections[router.db_for_read(mine[0].rows(user).model)]
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(parts), parameters)
         found = {number: (count, _moment(oldest)) for number, count, oldest in cursor.fetchall()}

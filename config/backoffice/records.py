@@ -23,6 +23,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from config.backoffice.desks import UNMASK, desk_of, may
 from config.backoffice.exports import Exports
@@ -120,7 +121,7 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {
-            "title": f"{self.kind[:1].upper()}{self.kind[1:]} {record}",
+            "title": f"{capfirst(self.kind)} {record}",
             "subtitle": None,
             "record": record,
             "notices": self.notices_of(record),

@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from config.api.log_in import gave_second_factor
 from config.backoffice.desks import may, sides_of
@@ -186,7 +187,7 @@ class Transitions(_Admin):
         self.make_transition(record, form.to, actor=self.actor_of(request), **given)
         self.end_work(record)
         self.log_change(request, record, f"Transition to {form.to}.")
-        return f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}."
+        return f"{capfirst(self.kind)} {record} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:
         """Take the record off its assignee's list, when its status says that the work is done."""

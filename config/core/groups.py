@@ -1,9 +1,9 @@
 """The groups, filled by each app for its own models.
 
 At the back office `Reviewer` decides about people's records, `Support` reads, `Operations` looks after keys and
-webhooks. A `Lender` does not belong to the staff, and may make a provider over the interface; a `Partner` neither, and
-may make accounts for its customers. An app's migration says
-what each group may do there with `GrantToGroups`; nobody needs to know every app.
+webhooks. `Lender` and `Partner` are no staff: a lender may make a provider over the interface, a partner accounts for
+its customers. An app's migration says what each group may do there with `GrantToGroups`; nobody needs to know every
+app.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 
 from django.db import migrations
 
-REVIEWER, SUPPORT, OPERATIONS, LENDER = "Reviewer", "Support", "Operations", "Lender"
-PARTNER = "Partner"
+REVIEWER, SUPPORT, OPERATIONS = "Reviewer", "Support", "Operations"
+LENDER, PARTNER = "Lender", "Partner"
 
 
 class GrantToGroups(migrations.RunPython):

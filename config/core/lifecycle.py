@@ -111,10 +111,6 @@ class InvalidTransition(ApiError):
         )
 
 
-class LostRace(Exception):
-    """The record was moved by somebody else since it was read."""
-
-
 class StatusHistory(models.Model):
     """One move. `changed_by` is the name that the caller gave; `principal` and `credential` were authenticated."""
 

@@ -40,9 +40,7 @@ class Declarations:
     tones: ClassVar[Places] = ()
     queues: ClassVar[Places] = ()  # each a `Queue`
     desks: ClassVar[Places] = ()  # each returns the seats that an account has at the desks of lenders (`desks.Seat`)
-    desk_rules: ClassVar[
-        Places
-    ] = ()  # by a model's label what a lender's people see of it: a `Rule` of the back office
+    desk_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `desks.Rule`
     desk_permissions: ClassVar[Places] = ()  # what those who decide for a lender may do with what they see
     charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
     person_lines: ClassVar[Places] = ()  # each a `Lines`: what tells of a person on their page

@@ -1,7 +1,7 @@
 """Mail while developing: printed, and kept in `VAR_DIR/mail`, where `/dev/mail` reads it."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from email import message_from_bytes
 from email.message import EmailMessage as Parsed
 from email.policy import default
@@ -38,16 +38,12 @@ class EmailBackend(BaseEmailBackend):
         return len(email_messages)
 
 
-def kept_mails() -> Iterator[Parsed]:
-    """Yield what was sent, the newest first."""
-    for file in sorted(_folder().glob("*.eml"), reverse=True):
-        yield message_from_bytes(file.read_bytes(), policy=default)
-
-
 def mail_page(request: HttpRequest) -> HttpResponse:
+    """Show what was sent, the newest first."""
+    files = sorted(_folder().glob("*.eml"), reverse=True)
+    mails = [message_from_bytes(file.read_bytes(), policy=default) for file in files]
     shown = [
-        {"to": mail["To"], "subject": mail["Subject"], "date": mail["Date"], "text": _text_of(mail)}
-        for mail in kept_mails()
+        {"to": mail["To"], "subject": mail["Subject"], "date": mail["Date"], "text": _text_of(mail)} for mail in mails
     ]
     return render(request, "mail/development.html", {"mails": shown})
 

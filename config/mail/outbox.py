@@ -9,8 +9,6 @@ from django.utils.crypto import salted_hmac
 from config.api.rate_limits import RateLimited, consume_singly
 from config.mail.models import OutgoingMail
 
-ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
-
 
 def queue_mail(
     to: str, template: str, context: dict[str, Any], *, language: str = "en", now: datetime

@@ -74,6 +74,10 @@ class JsonCommand(BaseCommand):
         """Write a line beside the answer, to stderr; on a terminal only a fault is red."""
         self.stderr.write(line, None if fault else str)
 
+    def note_step(self, state: str, name: str, detail: str) -> None:
+        """Note a step of a check; the state of one that failed is FAIL."""
+        self.note(f"{state:4} {name}: {detail}", fault=state == "FAIL")
+
 
 class WorkerCommand(JsonCommand):
     """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from config.clients.addresses import AddressRefused, read_url
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
-from config.core.ids import get_by_uuid
+from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
 from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
@@ -124,8 +124,7 @@ def disable_of_client(client_id: str, *, account_id: int | None = None, now: dat
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
     """Remove an endpoint and forget its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
-    gone = {"deleted_at": now, "updated_at": now, "secret": "", "previous_secret": None}
-    if not Endpoint.objects.present().filter(pk=endpoint.pk).update(**gone):
+    if not Endpoint.objects.filter(pk=endpoint.pk).end(now=now):
         raise WebhookEndpointNotFound
 
 
@@ -172,10 +171,7 @@ def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
 
 
 def _lock(endpoint_id: UUID) -> Endpoint:
-    endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
-    if endpoint is None:
-        raise WebhookEndpointNotFound
-    return endpoint
+    return first_or(Endpoint.objects.present().select_for_update().filter(pk=endpoint_id), WebhookEndpointNotFound)
 
 
 def _lock_enabled(endpoint_id: UUID) -> Endpoint:

@@ -79,6 +79,10 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def enabled(self) -> "EndpointQuerySet":
         return self.present().filter(status=ENABLED)
 
+    def end(self, *, now: datetime) -> int:
+        """Delete endpoints that are present, and forget their secrets; return how many."""
+        return self.present().update(deleted_at=now, updated_at=now, secret="", previous_secret=None)
+
 
 class Endpoint(models.Model):
     """An address of a receiver, what it wants to be told, and the secret that signs what it is told.

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from django.conf import settings
-
 from config.core.json_text import render_json
 from config.webhooks.catalogue import event_types
+from config.webhooks.events import event_document
+from config.webhooks.models import Event
 from config.webhooks.signing import SECRET_PREFIX, signature_headers
 
 # The examples are signed with it, so that a receiver can be tried with them.
@@ -31,7 +31,9 @@ def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
 
 
 def _operation(name: str) -> dict[str, Any]:
-    event, example = event_types()[name], _example(name)
+    event = event_types()[name]
+    told: dict[str, Any] = {"type": name, "object": event.example, "sequence": 1, "created_at": _CREATED_AT}
+    example = event_document(Event(id=_EVENT_ID, request_id=_REQUEST_ID, **told))
     sent = signature_headers(
         message_id=_EVENT_ID,
         timestamp=_SENT_AT,
@@ -75,16 +77,4 @@ def _operation(name: str) -> dict[str, Any]:
         ],
         "requestBody": {"required": True, "content": {"application/json": {"schema": body, "example": example}}},
         "responses": {"2XX": {"description": _ANSWER}},
-    }
-
-
-def _example(name: str) -> dict[str, Any]:
-    return {
-        "id": _EVENT_ID,
-        "type": name,
-        "created_at": _CREATED_AT,
-        "sequence": 1,
-        "api_version": settings.API_VERSION,
-        "data": {"object": event_types()[name].example},
-        "request_id": _REQUEST_ID,
     }

@@ -16,21 +16,17 @@ happens from then on.
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any, NamedTuple
 
 from django.db import models, transaction
-from django.db.models.functions import Cast
 
 from config.core.batches import update_each
-from config.core.ids import askable, uuid7
+from config.core.ids import uuid7
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
 BATCH_EVENTS = 500
-LOOKED_AT_MAX = 10_000
 
 
 def lock_feed(account_id: int) -> EventFeed:
@@ -68,32 +64,6 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> Feed
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
     found = list(numbered.order_by("sequence")[: limit + 1])
-    return FeedPage([event_document(event) for event in found[:limit]], len(found) > limit)
-
-
-def newest_events(
-    account_id: int, *, before: int | None, about: str, request_id: str, now: datetime, limit: int = 20
-) -> FeedPage:
-    """Return an account's newest events, or those before a number, newest first, and whether there are older ones.
-
-    `about` names a member of their objects and its value (`application_id:0193…`), `request_id` the request that led to
-    them: what has them is looked for among the newest LOOKED_AT_MAX.
-    """
-    publish_account(account_id, now=now)
-    own = Event.objects.filter(account_id=account_id, sequence__isnull=False)
-    if before is not None:
-        own = own.filter(sequence__lt=before)
-    if about or request_id:
-        last = own.aggregate(last=models.Max("sequence"))["last"] or 0
-        own = own.filter(sequence__gt=last - LOOKED_AT_MAX)
-    if request_id:
-        own = own.filter(request_id=askable(request_id))
-    if about:
-        name, _, value = askable(about).partition(":")
-        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a text, or a number
-        named = reduce(or_, (models.Q(text__contains=one) for one in spelled))
-        own = own.annotate(text=Cast("object", models.TextField())).filter(named)
-    found = list(own.order_by("-sequence")[: limit + 1])
     return FeedPage([event_document(event) for event in found[:limit]], len(found) > limit)
 
 

@@ -14,8 +14,7 @@ def hand_over(going: Reset) -> int:
     feed = lock_feed(going.account_id)
     EventFeed.objects.create(account_id=going.keeper_id, last_sequence=feed.last_sequence)
     EventFeed.objects.filter(pk=feed.pk).update(last_sequence=0)
-    ended = {"deleted_at": going.now, "updated_at": going.now, "secret": "", "previous_secret": None}
-    Endpoint.objects.present().filter(account_id=going.account_id).update(**ended)
+    Endpoint.objects.filter(account_id=going.account_id).end(now=going.now)
     return sum(
         model.objects.filter(account_id=going.account_id).update(account_id=going.keeper_id)
         for model in (Event, Delivery, Endpoint)

@@ -24,7 +24,7 @@ class EventNotFound(NotFound):
 class EventAgainRequestSerializer(serializers.RequestSerializer):
     """Which event to send again: the newest of its type about an object."""
 
-    type: Any = serializers.OneOfField(tuple(event_types()), help_text="The type of the event to send again.")
+    type = serializers.OneOfField(tuple(event_types()), help_text="The type of the event to send again.")
     object_id = serializers.IdField(help_text="The id that comes first in the event's object.")
 
 

@@ -11,7 +11,7 @@ ENDPOINT_STATUSES = (ENABLED, DISABLED)
 
 
 def _event_types(**options: Any) -> Any:
-    return serializers.StrictListField(
+    return serializers.ListField(
         child=serializers.OneOfField(("*", *event_types())),
         min_length=1,
         max_length=len(event_types()) + 1,
@@ -24,7 +24,7 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
     """A new endpoint."""
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
-    event_types: Any = _event_types(default=lambda: ["*"])
+    event_types = _event_types(default=lambda: ["*"])
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="What it is for, in your words."
     )
@@ -40,7 +40,7 @@ class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an endpoint: the members that are present."""
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
-    event_types: Any = _event_types(required=False)
+    event_types = _event_types(required=False)
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="What it is for, in your words."
     )
@@ -65,7 +65,7 @@ class EndpointSerializer(serializers.ResponseSerializer):
 
     id = serializers.UUIDField(help_text="The endpoint's id.")
     url = serializers.TextField()
-    event_types: Any = serializers.StrictListField(child=serializers.TextField())
+    event_types = serializers.ListField(child=serializers.TextField())
     description = serializers.TextField(help_text="What it is for, in your words.")
     status = serializers.StatusField(ENDPOINT_STATUSES, help_text="Events are sent to it while it is `enabled`.")
     disabled_reason = serializers.TextField(allow_null=True)

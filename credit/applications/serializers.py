@@ -12,7 +12,7 @@ from credit.offers.serializers import InstalmentSerializer
 from credit.scoring.facts import SHAREABLE
 
 
-class ShareField(serializers.StrictListField):
+class ShareField(serializers.ListField):
     """What of SHAREABLE is shared, each once, in the order of the alphabet."""
 
     def __init__(self, **options: Any) -> None:
@@ -118,7 +118,7 @@ class ApplicationSerializer(serializers.ModelResponseSerializer):
     """An application."""
 
     applicants = ApplicantSerializer(many=True, allow_null=True, help_text="Who applies; null where it was not said.")
-    share: Any = ShareField(help_text="What the lender may know of the applicant besides: `bank`, `identity`.")
+    share = ShareField(help_text="What the lender may know of the applicant besides: `bank`, `identity`.")
 
     class Meta:
         model = Application

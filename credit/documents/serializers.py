@@ -1,5 +1,3 @@
-from typing import Any
-
 from config.api import serializers
 from credit.documents.models import DOCUMENTS_MAX
 from credit.documents.parsers import UploadField
@@ -8,7 +6,7 @@ from credit.documents.parsers import UploadField
 class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     """Documents to ask the consumer for."""
 
-    names: Any = serializers.StrictListField(
+    names = serializers.ListField(
         child=serializers.IdField(),
         min_length=1,
         max_length=DOCUMENTS_MAX,

@@ -1,5 +1,7 @@
+import re
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from config.api import serializers
@@ -15,6 +17,7 @@ TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 OFFERS_MAX = 20  # each may have a model of its own, and large ones take milliseconds
+_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class OfferRequestSerializer(serializers.RequestSerializer):
@@ -30,19 +33,15 @@ class OfferRequestSerializer(serializers.RequestSerializer):
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
     loan_amount_min_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
     loan_amount_max_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
-    term_options_months: Any = serializers.StrictListField(
+    term_options_months = serializers.ListField(
         child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
         max_length=TERMS_MAX,
         allow_null=True,
         default=None,
     )
     nationwide = serializers.FlagField(allow_null=True, default=None)
-    included_states: Any = serializers.StrictListField(
-        child=serializers.IdField(), max_length=60, allow_null=True, default=None
-    )
-    excluded_states: Any = serializers.StrictListField(
-        child=serializers.IdField(), max_length=60, allow_null=True, default=None
-    )
+    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
+    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
     customer_segment = serializers.IdField(allow_null=True, default=None)
     blockscore_model_id = serializers.Int64Field(allow_null=True, default=None)
     ab_test_variant = serializers.IdField(allow_null=True, default=None)
@@ -50,14 +49,14 @@ class OfferRequestSerializer(serializers.RequestSerializer):
     application_schema = ApplicationSchemaField(
         allow_null=True, default=None, help_text="What `application_data` has; null for any data."
     )
-    required_documents: Any = serializers.StrictListField(
+    required_documents = serializers.ListField(
         child=serializers.PrintableIdField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         allow_null=True,
         default=None,
         help_text="Documents that an application needs before it is submitted.",
     )
-    applicant_requires: Any = serializers.StrictListField(
+    applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         allow_null=True,
@@ -92,13 +91,13 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     """A provider offer, with its terms."""
 
     id = serializers.TextField(help_text="The offer's id, as text.")
-    term_options_months: Any = serializers.StrictListField(child=serializers.Int32Field(), allow_null=True)
-    included_states: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    excluded_states: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    required_documents: Any = serializers.StrictListField(
+    term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
+    included_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    required_documents = serializers.ListField(
         child=serializers.TextField(), allow_null=True, help_text="Documents that an application needs; null for none."
     )
-    applicant_requires: Any = serializers.StrictListField(
+    applicant_requires = serializers.ListField(
         child=serializers.TextField(), allow_null=True, help_text="What each of `applicants` needs; null for nothing."
     )
 
@@ -132,6 +131,17 @@ class OfferQuery(serializers.QuerySerializer):
     include_inactive = serializers.QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
 
 
+class QueryDecimalField(serializers.NumberField):
+    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
+
+    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        if not _FRACTION.fullmatch(data):
+            self.fail("invalid")
+        return Decimal(data)
+
+
 class QuoteQuery(serializers.QuerySerializer):
     """The loan to quote."""
 
@@ -139,7 +149,7 @@ class QuoteQuery(serializers.QuerySerializer):
     term_months = serializers.QueryInt64Field(
         min_value=1, max_value=TERM_MAX_MONTHS, help_text="How many monthly payments there are."
     )
-    apr_percent = serializers.QueryDecimalField(
+    apr_percent = QueryDecimalField(
         min_value=0,
         max_value=RATE_MAX_PERCENT,
         default=None,
@@ -263,7 +273,7 @@ class MatchedOfferSerializer(OfferSerializer):
     """An offer, and whether it fits."""
 
     matched = serializers.FlagField(help_text="Whether it fits.")
-    why_not: Any = serializers.ListField(
+    why_not = serializers.ListField(
         child=serializers.TextField(), help_text="Why it does not fit, for a person to read."
     )
 

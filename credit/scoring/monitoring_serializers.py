@@ -116,7 +116,7 @@ class CharacteristicStabilitySerializer(serializers.ResponseSerializer):
     csi = serializers.NumberField(
         allow_null=True, help_text="The index: 0 is no change, above 0.25 is a large one; null without scores."
     )
-    bins: Any = BinShareSerializer(many=True, help_text="How many fell into each bin.")
+    bins = BinShareSerializer(many=True, help_text="How many fell into each bin.")
 
 
 class MissingRateSerializer(serializers.ResponseSerializer):
@@ -155,9 +155,9 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     window = WindowSerializer(help_text="What was looked at.")
     against = WindowSerializer(help_text="What it was compared with.")
     psi = serializers.NumberField(allow_null=True, help_text="The stability index of the total over `bins`.")
-    bins: Any = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
-    characteristics: Any = CharacteristicStabilitySerializer(many=True, help_text="How stable each of them is.")
-    missing: Any = MissingRateSerializer(many=True, help_text="How often each input was missing.")
+    bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
+    characteristics = CharacteristicStabilitySerializer(many=True, help_text="How stable each of them is.")
+    missing = MissingRateSerializer(many=True, help_text="How often each input was missing.")
     outcomes = OutcomeRatesSerializer(help_text="How often each outcome came up in the window.")
     overrides = OverridesPageSerializer(help_text="How often people decided otherwise.")
 
@@ -184,8 +184,8 @@ class ComparisonSerializer(serializers.ResponseSerializer):
     """Two versions on the same people."""
 
     pairs = serializers.Int64Field(help_text="How many scores were computed by both.")
-    table: Any = OutcomePairSerializer(many=True, help_text="How many had which two outcomes.")
-    flips: Any = FlipSerializer(many=True, help_text="Some of those with two different outcomes.")
+    table = OutcomePairSerializer(many=True, help_text="How many had which two outcomes.")
+    flips = FlipSerializer(many=True, help_text="Some of those with two different outcomes.")
     skipped = serializers.Int64Field(
         help_text="Scores whose facts are erased, or lack one that the other version asks for."
     )

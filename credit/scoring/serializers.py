@@ -72,7 +72,7 @@ class VersionSerializer(serializers.ResponseSerializer):
 class PublishedVersionSerializer(VersionSerializer):
     """A version that was published, and what its makers may have overlooked."""
 
-    warnings = serializers.StrictListField(
+    warnings = serializers.ListField(
         child=serializers.TextField(), help_text="Inputs that no requirement of the model's offers asks for, in words."
     )
 
@@ -208,7 +208,7 @@ class EvaluationSerializer(serializers.ResponseSerializer):
     segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
     points = PointsPageSerializer(many=True, help_text="What each characteristic gives.")
     reasons = ReasonSerializer(many=True, help_text="The most important first, at most four.")
-    missing: Any = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
+    missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
     changes = ChangeSerializer(many=True, help_text="What would lead to a better outcome, the smallest first.")
 
 
@@ -229,7 +229,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     """What a scoring model made of an application when it was submitted."""
 
     score = serializers.Int64Field(help_text="The total of the points.")
-    range: Any = serializers.StrictListField(
+    range = serializers.ListField(
         child=serializers.Int64Field(), help_text="The lowest and the highest score there is."
     )
     scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")

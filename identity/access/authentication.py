@@ -26,8 +26,8 @@ from identity.access import signatures
 from identity.access.keys import KEY_START, check_profile, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
-from identity.accounts.errors import AccessEnded
 from identity.digest import digest_of
+from identity.errors import AccessEnded
 from identity.models import ApiKey, SigningKey, TokenFamily, User
 
 REMEMBERED_SECONDS = 3.0

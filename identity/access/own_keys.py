@@ -11,8 +11,7 @@ from config.core.ids import askable, first_or
 from config.core.lifecycle import Actor, RecordNotEditable
 from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
 from identity.access.second_factor import require_second_factor
-from identity.accounts.history import record
-from identity.models import ApiKey, ApiKeyQuerySet, User
+from identity.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
 
 KEYS_MAX = 20  # of an account, that count or wait to be collected
 GRACE_MAX_DAYS = 90
@@ -31,10 +30,8 @@ def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires
         expires_at = now + timedelta(days=expires_days)
         issued = create_api_key(owner=actor.user, name=name, scopes=scopes, now=now, expires_at=expires_at)
         _check_number(actor.user, now=now)
-        record(
-            "api_key.created", account_id=actor.user.pk, actor=actor, now=now, object_id=issued.record.pk,
-            details={"scopes": scopes},
-        )  # fmt: skip
+        details = {"scopes": scopes}
+        AccountHistory.note("api_key.created", actor, now=now, object_id=issued.record.pk, details=details)
     return issued
 
 
@@ -55,10 +52,8 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
         except ValidationError as refusal:  # somebody at the back office came first
             raise RecordNotEditable("; ".join(refusal.messages)) from refusal
         _check_number(actor.user, now=now)
-        record(
-            "api_key.rotated", account_id=actor.user.pk, actor=actor, now=now, object_id=issued.record.pk,
-            details={"replaces": old.pk},
-        )  # fmt: skip
+        details = {"replaces": old.pk}
+        AccountHistory.note("api_key.rotated", actor, now=now, object_id=issued.record.pk, details=details)
     return issued
 
 
@@ -68,7 +63,7 @@ def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
     with transaction.atomic():
         key = _find(actor.user, key_id)
         if key.revoked_at is None:
-            record("api_key.revoked", account_id=actor.user.pk, actor=actor, now=now, object_id=key.pk)
+            AccountHistory.note("api_key.revoked", actor, now=now, object_id=key.pk)
         revoke_api_key(key, now=now)
 
 

@@ -1,5 +1,3 @@
-from typing import Any
-
 from config.api import serializers
 from identity.access.keys import DEFAULT_DAYS, NAME_MAX_LENGTH
 from identity.access.own_keys import GRACE_MAX_DAYS
@@ -13,7 +11,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     """An API key to be."""
 
     name = serializers.PrintableIdField(max_length=NAME_MAX_LENGTH, help_text="What it is for, in your words.")
-    scopes: Any = serializers.StrictListField(
+    scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
@@ -38,7 +36,7 @@ class ApiKeySerializer(serializers.ResponseSerializer):
 
     id = serializers.TextField(help_text="The key's id, which is no secret.")
     name = serializers.TextField(help_text="What it is for, in your words.")
-    scopes: Any = serializers.StrictListField(
+    scopes = serializers.ListField(
         child=serializers.TextField(), allow_null=True, help_text="Null: whatever the account may do."
     )
     state = serializers.OneOfField(KEY_STATES, help_text="`to_collect`: operations rotated it, and it waits for you.")

@@ -8,19 +8,25 @@ from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.account.stages import EmailVerificationStage
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
-from config.api.log_in import known_device, remember_device
 from config.api.middleware import client_address
-from config.api.rate_limits import login_attempt
 from config.core.encryption import opened, seal
-from config.mail.outbox import ADDRESS_MAX, queue_mail
+from config.mail.outbox import queue_mail
+from identity.access.log_ins import login_attempt
 from identity.accounts import invited
+from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
+from identity.models import User
 
+# The cookie of a browser in which somebody has logged in.
+KNOWN_DEVICE = "known_device"
+KNOWN_SECONDS = 180 * 86_400
 # allauth's mails by the names of ours, and what of theirs is the link.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
@@ -42,7 +48,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         Raises RateLimited, and Unavailable when too many log in at this moment.
         """
         given = credentials.get("email") or credentials.get("username") or ""
-        device = known_device(request, given)
+        device = _known_device(request, given)
         found = None
         with suppress(_Wrong), login_attempt(given, client_address(request), device=device):
             found = super().authenticate(request, username=_username_of(given), password=credentials.get("password"))
@@ -60,7 +66,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def use_code(self, user: Any, code: str) -> Any:
         """Use a code of somebody's second factor: return what it is of, None when it is wrong. One try, as above."""
         name, found = user.get_username(), None
-        device = known_device(self.request, name)
+        device = _known_device(self.request, name)
 
         def shows_code() -> bool:
             return is_right(code, user=user)
@@ -72,10 +78,21 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return found
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
-        return remember_device(super().post_login(request, user, **options), user)
+        """Let the browser be known from now on, until the account gets another password."""
+        response: HttpResponse = super().post_login(request, user, **options)
+        response.set_signed_cookie(
+            KNOWN_DEVICE,
+            f"{user.pk}:{secrets.token_hex(16)}:{user.get_session_auth_hash()}",
+            salt=KNOWN_DEVICE,
+            max_age=KNOWN_SECONDS,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+        return response
 
     def get_login_stages(self) -> list[str]:
-        ours = "identity.accounts.stages.ConfirmAddressStage"
+        ours = "identity.accounts.adapter.ConfirmAddressStage"
         theirs = "allauth.account.stages.EmailVerificationStage"
         return [ours if stage == theirs else stage for stage in super().get_login_stages()]
 
@@ -132,6 +149,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     }
 
 
+class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
+    """Whoever signed up confirms their address before they come in. An operator's accounts need none."""
+
+    def handle(self) -> tuple[Any, bool]:
+        user = self.login.user
+        if user is not None and not self.login.signup and not EmailAddress.objects.filter(user=user).exists():
+            return None, True
+        answer: tuple[Any, bool] = super().handle()
+        return answer
+
+
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
         return seal(text.encode()).decode()
@@ -145,9 +173,20 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def _username_of(given: str) -> str:
-    """Return the user name of an address, confirmed ones first; what is no address, or unknown, as it is."""
+    """Return the user name of an address, confirmed ones first; anything else, and an unknown address, as it is."""
     if "@" not in given:
         return given
     known = EmailAddress.objects.filter(email=given.strip().lower()).order_by("-verified", "pk")
     found: str | None = known.values_list("user__username", flat=True).first()
     return found or given
+
+
+def _known_device(request: HttpRequest, name: str) -> str | None:
+    """Return the browser's id if the account of exactly this name, or of this address, has logged in with it."""
+    kept = request.get_signed_cookie(KNOWN_DEVICE, "", salt=KNOWN_DEVICE, max_age=KNOWN_SECONDS)
+    user_id, _, rest = (kept or "").partition(":")
+    device, _, password = rest.partition(":")
+    user = User.objects.filter(pk=user_id).first() if device else None
+    if user is None or not (name == user.username or ("@" in name and name.lower() == user.email.lower())):
+        return None
+    return device if constant_time_compare(password, user.get_session_auth_hash()) else None

@@ -5,6 +5,8 @@ from django.core.validators import validate_email
 from config.core.errors import ValidationFailed
 from identity.models import User
 
+ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
+
 
 def check_address(email: str) -> None:
     """Raise ValidationFailed for what is no e-mail address."""

@@ -13,6 +13,7 @@ from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import chip, column, document
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import AccountHistory, Invitation, ManagedAccount
 from identity.accounts.roles import MAY_INVITE, roles
@@ -24,7 +25,7 @@ def _actor(request: HttpRequest) -> Actor:
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
     role = forms.ChoiceField(choices=lambda: [(role.name, f"{role.name}: {role.meaning}") for role in roles().values()])
-    email = forms.EmailField(max_length=254)
+    email = forms.EmailField(max_length=ADDRESS_MAX)
 
     class Meta:
         model = Invitation

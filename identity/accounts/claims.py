@@ -6,21 +6,17 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
+from config.core.ids import first_or
 from config.core.lifecycle import Actor
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.accounts.addresses import confirm
-from identity.accounts.history import record
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
-from identity.accounts.models import ManagedAccount
+from identity.accounts.models import AccountHistory, ManagedAccount
 from identity.models import OneTimeLink, User
 
 PURPOSE = "claim"
 VALID_FOR = timedelta(days=7)
-
-
-class ClaimEnded(Exception):
-    """The link is not known, was used or is over, or the account can no longer be claimed: which is not told."""
 
 
 def send_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
@@ -32,8 +28,8 @@ def send_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
             return
         end_links_of(account, now=now)
         ManagedAccount.objects.filter(pk=account.pk).update(email=email)
-        link = make_link(PURPOSE, email=email, subject=str(account.pk), lasts=VALID_FOR, now=now)
-        address = f"{settings.APP_URL}{reverse('account_claim', args=[link.token])}"
+        token = make_link(PURPOSE, email=email, subject=str(account.pk), lasts=VALID_FOR, now=now)
+        address = f"{settings.APP_URL}{reverse('account_claim', args=[token])}"
         queue_mail(email, "claim", {"link": address}, now=now)
 
 
@@ -42,35 +38,26 @@ def end_links_of(account: ManagedAccount, *, now: datetime) -> None:
 
 
 def find(token: str, *, now: datetime) -> ManagedAccount:
-    """Return the account of a link without using it. Raises ClaimEnded."""
-    try:
-        subject = find_link(token, PURPOSE, now=now).subject
-    except LinkEnded as error:
-        raise ClaimEnded from error
+    """Return the account of a link without using it. Raises LinkEnded."""
     waiting = ManagedAccount.objects.filter(claimed_at__isnull=True, ended_at__isnull=True, user__is_active=True)
-    found = waiting.select_related("user", "partner").filter(pk=int(subject)).first()
-    if found is None:
-        raise ClaimEnded
-    return found
+    of_link = waiting.select_related("user", "partner").filter(pk=int(find_link(token, PURPOSE, now=now).subject))
+    return first_or(of_link, LinkEnded)
 
 
 def claim(token: str, *, username: str, password: str, now: datetime) -> User:
     """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
-    ends that. Raises ClaimEnded; IntegrityError for a user name that somebody has.
+    ends that. Raises LinkEnded; IntegrityError for a user name that somebody has.
     """
     with transaction.atomic():
         account = find(token, now=now)
-        try:
-            email = use_link(token, PURPOSE, now=now).email
-        except LinkEnded as error:
-            raise ClaimEnded from error
+        email = use_link(token, PURPOSE, now=now).email
         user = account.user
         user.username = username
         user.set_password(password)
         user.save()
         confirm(user, email)
         ManagedAccount.objects.filter(pk=account.pk).update(claimed_at=now, email=None, name=None)
-        record("account.claimed", account_id=user.pk, actor=Actor(user, "claim"), now=now)
+        AccountHistory.note("account.claimed", Actor(user, "claim"), now=now)
         members = {"user_id": str(user.pk), "managed_by": str(account.partner_id)}
         for account_id in (account.partner_id, user.pk):
             record_event("account.claimed", account_id=account_id, now=now, **members)

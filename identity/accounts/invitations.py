@@ -14,9 +14,8 @@ from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
-from identity.accounts.history import record
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
-from identity.accounts.models import Invitation, InvitationQuerySet
+from identity.accounts.models import AccountHistory, Invitation, InvitationQuerySet
 from identity.accounts.roles import roles
 from identity.models import User
 
@@ -24,15 +23,11 @@ PURPOSE = "invitation"
 WAITING_MAX = 50  # of an inviter
 
 
-class InvitationEnded(LinkEnded):
-    """Not known, accepted, revoked, late, another address's, or by who may no longer invite: not told which."""
-
-
 def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
     """Write an invitation and mail its link.
 
     Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
-    ValidationFailed for an address that is none, or when WAITING_MAX wait.
+    ValidationFailed for a malformed address, or when WAITING_MAX wait.
     """
     check_address(email)
     made = Invitation(
@@ -48,8 +43,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
                 raise ValidationFailed(f"At most {WAITING_MAX} invitations of yours may wait: revoke one first.")
         made.save(force_insert=True)
-        link = make_link(PURPOSE, email=email, subject=str(made.pk), lasts=Invitation.VALID_FOR, now=now)
-        address = f"{settings.APP_URL}{reverse('account_invitation', args=[link.token])}"
+        token = make_link(PURPOSE, email=email, subject=str(made.pk), lasts=Invitation.VALID_FOR, now=now)
+        address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
         queue_mail(email, "invitation", {"link": address}, now=now)
         _note("created", made, actor, now)
     return made
@@ -61,19 +56,19 @@ def invitations_of(inviter: User) -> InvitationQuerySet:
 
 
 def find(token: str, *, now: datetime) -> Invitation:
-    """Return the invitation of a link without using it: for the page with the button. Raises InvitationEnded."""
-    try:
-        subject = find_link(token, PURPOSE, now=now).subject
-    except LinkEnded as error:
-        raise InvitationEnded from error
+    """Return the invitation of a link without using it: for the page with the button.
+
+    Raises LinkEnded, also where whoever sent it may no longer invite.
+    """
+    subject = find_link(token, PURPOSE, now=now).subject
     found = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
     if found is None or not _still_counts(found):
-        raise InvitationEnded
+        raise LinkEnded
     return found
 
 
 def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> Invitation:
-    """Give `user`, who has shown that the address is theirs, what they were invited to. Raises InvitationEnded.
+    """Give `user`, who has shown that the address is theirs, what they were invited to. Raises LinkEnded.
 
     `by_link`: the account was made just now, by the link itself, under its address.
     """
@@ -84,19 +79,13 @@ def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> I
         except UnreadableSecret:
             is_theirs = False
         if not is_theirs:
-            raise InvitationEnded
-        try:
-            use_link(token, PURPOSE, email=found.email, now=now)
-        except LinkEnded as error:
-            raise InvitationEnded from error
+            raise LinkEnded
+        use_link(token, PURPOSE, email=found.email, now=now)
         Invitation.objects.filter(pk=found.pk).update(accepted_at=now, accepted_by=user)
         found.accepted_at, found.accepted_by = now, user
         roles()[found.role].admit(found, user, now=now)
-        credential = f"invitation:{found.pk}"
-        record(
-            "invitation.accepted", account_id=user.pk, actor=Actor(user, credential), now=now, object_id=found.pk,
-            details={"role": found.role},
-        )  # fmt: skip
+        actor, details = Actor(user, f"invitation:{found.pk}"), {"role": found.role}
+        AccountHistory.note("invitation.accepted", actor, now=now, object_id=found.pk, details=details)
         _tell("accepted", found, now)
     return found
 
@@ -127,10 +116,10 @@ def _still_counts(invitation: Invitation) -> bool:
 def _note(verb: str, invitation: Invitation, actor: Actor, now: datetime) -> None:
     if invitation.invited_by_id is None:
         return
-    record(
-        f"invitation.{verb}", account_id=invitation.invited_by_id, actor=actor, now=now, object_id=invitation.pk,
-        details={"role": invitation.role},
-    )  # fmt: skip
+    inviter_id, details = invitation.invited_by_id, {"role": invitation.role}
+    AccountHistory.note(
+        f"invitation.{verb}", actor, account_id=inviter_id, now=now, object_id=invitation.pk, details=details
+    )
     _tell(verb, invitation, now)
 
 

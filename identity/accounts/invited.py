@@ -4,6 +4,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from identity.accounts import invitations
+from identity.accounts.links import LinkEnded
 from identity.accounts.models import Invitation
 from identity.models import User
 
@@ -16,19 +17,22 @@ def keep(request: HttpRequest, token: str, invitation: Invitation) -> None:
     request.session["account_verified_email"] = invitation.email
 
 
+def of_link(token: str) -> Invitation | None:
+    """Return the invitation of a link, while it counts."""
+    try:
+        return invitations.find(token, now=timezone.now())
+    except LinkEnded:
+        return None
+
+
 def of_session(request: HttpRequest) -> Invitation | None:
     """Return the invitation that this session came by, while it counts."""
     token = request.session.get(_SESSION_KEY)
-    if token is None:
-        return None
-    try:
-        return invitations.find(token, now=timezone.now())
-    except invitations.InvitationEnded:
-        return None
+    return None if token is None else of_link(token)
 
 
 def take_up(request: HttpRequest, user: User) -> None:
-    """Accept the session's invitation for a new account; nothing happens without one. Raises InvitationEnded."""
+    """Accept the session's invitation for a new account; nothing happens without one. Raises LinkEnded."""
     token = request.session.pop(_SESSION_KEY, None)
     if token is not None:
         invitations.accept(token, user, timezone.now(), by_link=True)

@@ -5,7 +5,6 @@ stands in the link alone; the table holds its SHA-256.
 """
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from config.core.encryption import UnreadableSecret
@@ -16,25 +15,21 @@ TOKEN_BYTES = 32
 
 
 class LinkEnded(Exception):
-    """The link is not known, was used, is over, or is of another purpose or address: which of them is not told."""
+    """The link is not known, was used, is over, is of another purpose or address, or what it lets somebody do can no
+    longer be done: which of them is not told.
+    """
 
 
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    row: OneTimeLink
-    token: str
-
-
-def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> NewLink:
-    """Make a link for whoever reads mail at `email`; `subject` is the id of what it is about.
+def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> str:
+    """Make a link for whoever reads mail at `email`, and return its token; `subject` is the id of what it is about.
 
     The token is in no other place: put it into a mail in the same transaction.
     """
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    row = OneTimeLink.objects.create(
+    OneTimeLink.objects.create(
         digest=digest_of(token), purpose=purpose, email=email, subject=subject, created_at=now, expires_at=now + lasts
     )
-    return NewLink(row, token)
+    return token
 
 
 def find_link(token: str, purpose: str, *, now: datetime) -> OneTimeLink:

@@ -7,6 +7,7 @@ second token for it. Whatever is done with it names both in its history.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -21,9 +22,8 @@ from identity.access.scopes import ACTING_SCOPES
 from identity.access.tokens import ACCESS_SECONDS, issue_access_token
 from identity.accounts import claims
 from identity.accounts.addresses import check_address
-from identity.accounts.errors import AccessEnded, AccountNotFound
-from identity.accounts.history import record
-from identity.accounts.models import ManagedAccount
+from identity.accounts.models import AccountHistory, ManagedAccount
+from identity.errors import AccessEnded, AccountNotFound
 from identity.models import TokenFamily, User
 
 PARTNER_PERMISSION = "identity.add_managedaccount"
@@ -70,7 +70,7 @@ def _insert(actor: Actor, *, external_id: str, name: str | None, now: datetime) 
     user.save(force_insert=True)
     facts = {"external_id": external_id, "name": name, "created_at": now}
     account = ManagedAccount.objects.create(user=user, partner=actor.user, **facts)
-    record("account.created", account_id=user.pk, actor=actor, now=now)
+    AccountHistory.note("account.created", actor, account_id=user.pk, now=now)
     _tell("created", account, now)
     return account
 
@@ -80,7 +80,7 @@ def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
     return ManagedAccount.objects.filter(partner=partner, ended_at__isnull=True).order_by("-user_id")
 
 
-def partners_of(user: User) -> QuerySet[ManagedAccount]:
+def partners_of(user: Any) -> QuerySet[ManagedAccount]:
     """Select the account that a partner made for a person, while the partner may act for them."""
     return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
 
@@ -115,7 +115,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
             user.is_active = False
             user.save(update_fields=["is_active"])
         verb = "access_ended" if account.claimed_at else "disabled"
-        record(f"account.{verb}", account_id=account.pk, actor=actor, now=now)
+        AccountHistory.note(f"account.{verb}", actor, account_id=account.pk, now=now)
         _tell(verb, account, now)
     forget_credentials()
 
@@ -125,7 +125,7 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
     with transaction.atomic():
         if not _end(account, now=now):
             return
-        record("account.access_ended", account_id=account.pk, actor=Actor(account.user, "session"), now=now)
+        AccountHistory.note("account.access_ended", Actor(account.user, "session"), now=now)
         _tell("access_ended", account, now)
     forget_credentials()
 
@@ -148,7 +148,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, actor=actor.user, scope=scope, created_at=made_at)
         details = {"token": str(family.pk), "scope": scope}
-        record("account.token_issued", account_id=user.pk, actor=actor, now=now, details=details)
+        AccountHistory.note("account.token_issued", actor, account_id=user.pk, now=now, details=details)
     return ActingToken(issue_access_token(user=user, family=family), scope)
 
 

@@ -22,6 +22,7 @@ from identity.accounts.links import LinkEnded
 logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
+NO_PASSKEY = "This is no passkey."
 # An answer to a form leaves at a multiple of this: longer than a hash, so that nobody sees what was looked up or done.
 ANSWER_SECONDS = 0.5
 # What else a form counts for, besides being one.
@@ -35,7 +36,7 @@ _CHANGES = frozenset({"account_email", "account_change_password", "account_reaut
 # Of the pages of the second factor, those that give it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
-# What the package that reads passkeys raises at what is none.
+# What the package that reads passkeys raises at anything else.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
@@ -66,7 +67,7 @@ class AccountPages:
             return None
         # Nesting that deep is no passkey, and could be more than the stack of who reads it.
         if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
-            return _no_passkey(request)
+            return _told(request, NO_PASSKEY, 400)
         try:
             for limit in ("token", *_COUNTED.get(name, ())):
                 consume_by_address(limit, request)
@@ -77,21 +78,18 @@ class AccountPages:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not request.path_info.startswith(PREFIX):
             return None
-        text, status = "", 0
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
-            return _no_passkey(request)
+            return _told(request, NO_PASSKEY, 400)
         if isinstance(error, LinkEnded):  # of two who follow it at once one is too late
-            text, status = "This link has ended.", 410
-        elif isinstance(error, IntegrityError):
-            text, status = "This was done elsewhere at the same moment.", 409
-        elif isinstance(error, ApiError):
-            return _refused(request, error)
-        return render(request, "account/refused.html", {"text": text}, status=status) if status else None
+            return _told(request, "This link has ended.", 410)
+        if isinstance(error, IntegrityError):
+            return _told(request, "This was done elsewhere at the same moment.", 409)
+        return _refused(request, error) if isinstance(error, ApiError) else None
 
 
-def _no_passkey(request: HttpRequest) -> HttpResponse:
-    return render(request, "account/refused.html", {"text": "This is no passkey."}, status=400)
+def _told(request: HttpRequest, text: str, status: int) -> HttpResponse:
+    return render(request, "account/refused.html", {"text": text}, status=status)
 
 
 def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
@@ -99,7 +97,7 @@ def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
     limited = isinstance(refusal, RateLimited)
     text = f"Too many tries to log in. Try again in {wait}." if limited else str(refusal)
-    page = render(request, "account/refused.html", {"text": text}, status=refusal.status)
+    page = _told(request, text, refusal.status)
     for name, value in refusal.headers.items():
         page.headers[name] = value
     return page

@@ -8,8 +8,7 @@ from django.utils import timezone
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-
-INVITATION_DAYS = 7
+from config.core.lifecycle import Actor
 
 
 class AccountHistory(models.Model):
@@ -39,6 +38,28 @@ class AccountHistory(models.Model):
     def __str__(self) -> str:
         return f"{self.action} {self.object_id}".strip()
 
+    @classmethod
+    def note(
+        cls,
+        action: str,
+        actor: Actor,
+        *,
+        now: datetime,
+        account_id: int | None = None,
+        object_id: Any = "",
+        details: Any = None,
+    ) -> None:
+        """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
+        cls.objects.create(
+            account_id=actor.user.pk if account_id is None else account_id,
+            principal=actor.user,
+            credential=actor.credential,
+            action=action,
+            object_id=str(object_id),
+            details=details,
+            at=now,
+        )
+
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def waiting_at(self, moment: datetime) -> "InvitationQuerySet":
@@ -65,7 +86,7 @@ class Invitation(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = InvitationQuerySet.as_manager()
-    VALID_FOR = timedelta(days=INVITATION_DAYS)
+    VALID_FOR = timedelta(days=7)
 
     class Meta:
         ordering = ["-id"]
@@ -76,14 +97,11 @@ class Invitation(models.Model):
 
     @property
     def state(self) -> str:
-        return self.state_at(timezone.now())
-
-    def state_at(self, moment: datetime) -> str:
         if self.accepted_at is not None:
             return "accepted"
         if self.revoked_at is not None:
             return "revoked"
-        return "waiting" if moment < self.expires_at else "expired"
+        return "waiting" if timezone.now() < self.expires_at else "expired"
 
 
 class ManagedAccount(models.Model):

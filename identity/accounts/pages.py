@@ -18,6 +18,7 @@ from django.views.generic import TemplateView, View
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import has_one
 from identity.accounts import claims, invitations, invited
+from identity.accounts.links import LinkEnded
 from identity.accounts.recovery import make_codes
 from identity.models import DeletionRequest, Invitation, TokenFamily, User
 
@@ -48,10 +49,10 @@ class InvitationPage(View):
     """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._show(request, _invitation(token))
+        return self._show(request, invited.of_link(token))
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        invitation = _invitation(token)
+        invitation = invited.of_link(token)
         if invitation is None:
             return self._show(request, None)
         if not request.user.is_authenticated:
@@ -59,7 +60,7 @@ class InvitationPage(View):
             return HttpResponseRedirect(reverse("account_signup"))
         try:
             invitations.accept(token, request.user, timezone.now())
-        except invitations.InvitationEnded:
+        except LinkEnded:
             return self._show(request, invitation, of_another=True)
         return HttpResponseRedirect(reverse("account"))
 
@@ -67,13 +68,6 @@ class InvitationPage(View):
     def _show(request: HttpRequest, invitation: Invitation | None, *, of_another: bool = False) -> HttpResponse:
         context = {"invited": invitation, "of_another": of_another}
         return render(request, "account/invitation.html", context, status=200 if invitation else 410)
-
-
-def _invitation(token: str) -> Invitation | None:
-    try:
-        return invitations.find(token, now=timezone.now())
-    except invitations.InvitationEnded:
-        return None
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
@@ -98,7 +92,7 @@ class ClaimPage(View):
                 facts = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
                 claims.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
-        except claims.ClaimEnded:
+        except LinkEnded:
             pass  # the page says so
         except IntegrityError:
             form.add_error("username", "Somebody has just taken this user name.")
@@ -108,7 +102,7 @@ class ClaimPage(View):
     def _show(request: HttpRequest, token: str, form: ClaimForm) -> HttpResponse:
         try:
             account, status = claims.find(token, now=timezone.now()), 200
-        except claims.ClaimEnded:
+        except LinkEnded:
             account, status = None, 410
         return render(request, "account/claim.html", {"account": account, "form": form}, status=status)
 

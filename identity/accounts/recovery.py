@@ -52,7 +52,7 @@ def find_code(code: str, **user: Any) -> QuerySet[RecoveryCode]:
 
 
 def use_code(code: str, user: User) -> bool:
-    """Use a normalised code up; False when the account has it not, or not any more."""
+    """Use a normalised code up; False when the account does not have it, or no longer has it."""
     deleted, _by_model = find_code(code, user=user).delete()  # of many at once one deletes the row
     return deleted == 1
 

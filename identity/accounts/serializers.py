@@ -4,9 +4,9 @@ from typing import Any
 
 from config.api import serializers
 from identity.access.scopes import ACTING_SCOPES
+from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.roles import roles
 
-EMAIL_MAX_LENGTH = 254
 STATES = ("waiting", "accepted", "revoked", "expired")
 
 
@@ -21,7 +21,7 @@ class RoleField(serializers.OneOfField):
 class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     """An invitation to send."""
 
-    email = serializers.TextField(min_length=3, max_length=EMAIL_MAX_LENGTH, help_text="Who reads the mail.")
+    email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="Who reads the mail.")
     role = RoleField()
     provider_id = serializers.PrintableIdField(
         min_length=0, default="", help_text="The provider that a `member` is to act for."
@@ -55,7 +55,7 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
     external_id = serializers.PrintableIdField(help_text="What you call the person: again it is the same account.")
     email = serializers.TextField(
         min_length=3,
-        max_length=EMAIL_MAX_LENGTH,
+        max_length=ADDRESS_MAX,
         allow_null=True,
         default=None,
         help_text="Where the person is written to how to claim the account; null: nowhere.",
@@ -82,9 +82,7 @@ class ManagedAccountsPageSerializer(serializers.PageSerializer):
 
 
 class AccountFilter(serializers.FilterSet):
-    external_id = serializers.QueryFilter(
-        serializers.IdField(required=False, help_text="What you call the person."), "external_id"
-    )
+    external_id = serializers.QueryFilter(serializers.IdField(required=False, help_text="What you call the person."))
 
 
 class AccountQuery(serializers.PageQuery):
@@ -94,7 +92,7 @@ class AccountQuery(serializers.PageQuery):
 class ActingTokenRequestSerializer(serializers.RequestSerializer):
     """What you are going to do for the person."""
 
-    scopes: Any = serializers.StrictListField(
+    scopes = serializers.ListField(
         child=serializers.OneOfField(ACTING_SCOPES),
         min_length=1,
         max_length=len(ACTING_SCOPES),

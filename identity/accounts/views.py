@@ -13,7 +13,6 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
 from identity.accounts import invitations, managed
-from identity.accounts.errors import AccessEnded, AccountNotFound
 from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.serializers import (
     AccountInvitationRequestSerializer,
@@ -26,6 +25,7 @@ from identity.accounts.serializers import (
     ManagedAccountSerializer,
     ManagedAccountsPageSerializer,
 )
+from identity.errors import AccessEnded, AccountNotFound
 
 SCOPE = "accounts:write"
 _OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)

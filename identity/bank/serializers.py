@@ -82,7 +82,7 @@ class ExchangeSerializer(serializers.ResponseSerializer):
 
     item_id = serializers.TextField()
     linked = serializers.FlagField(help_text="Whether the bank is linked.")
-    staged_item_ids: serializers.StrictListField = serializers.StrictListField(
+    staged_item_ids = serializers.ListField(
         child=serializers.TextField(),
         help_text="Staged items that wait for the person's yes; empty where nothing is staged.",
     )
@@ -116,9 +116,7 @@ class BankAccountsSerializer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
     accounts = BankAccountSerializer(many=True, help_text="Of every linked bank.")
-    item_ids: serializers.StrictListField = serializers.StrictListField(
-        child=serializers.TextField(), help_text="The linked banks."
-    )
+    item_ids = serializers.ListField(child=serializers.TextField(), help_text="The linked banks.")
     total = serializers.Int64Field()
 
 

@@ -31,7 +31,7 @@ class ClientsPage(DeveloperPage):
     buttons = ("make",)
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        own = own_clients.clients_of(actor_on(request).user)
+        own = own_clients.clients_of(request.user)
         return {"clients": own[: own_clients.CLIENTS_MAX], "scopes": SCOPES, "chosen": request.POST.getlist("scopes")}
 
     def make(self, request: HttpRequest) -> HttpResponse:
@@ -44,7 +44,7 @@ class ClientPage(DeveloperPage):
     buttons = ("change", "rotate", "remove")
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
-        client = own_clients.load_own_client(actor_on(request).user, parts["client_id"])
+        client = own_clients.load_own_client(request.user, parts["client_id"])
         chosen = request.POST.getlist("scopes") if "scopes" in request.POST else client.scopes
         return {"client": client, "scopes": SCOPES, "chosen": chosen}
 

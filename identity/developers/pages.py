@@ -9,7 +9,7 @@ from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
 from identity.access import own_keys
-from identity.developers.base import DeveloperPage, actor_on, credential_of, page_of
+from identity.developers.base import DeveloperPage, credential_of, page_of
 from identity.oauth.own_clients import clients_of
 
 _GROUPS_SHOWN = 50
@@ -20,7 +20,8 @@ class Overview(DeveloperPage):
     template_name = "developers/overview.html"
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        person, now = actor_on(request).user, timezone.now()
+        person: Any = request.user
+        now = timezone.now()
         usable = own_keys.keys_of(person).usable_at(now)
         groups = groups_of(person.pk, now=now)
         return {
@@ -46,7 +47,8 @@ class RequestsPage(DeveloperPage):
         query = RequestQuery.read(asked)
         offset = query["offset"]
         wanted = {name: value for name, value in query.items() if name in RequestQuery.filters()}
-        person, now = actor_on(request).user, timezone.now()
+        person: Any = request.user
+        now = timezone.now()
         own = RequestFilter(wanted, lines_of(person.pk, now=now)).qs
         lines, older = page_of(own, offset, _LINES_SHOWN)
         groups = groups_of(person.pk, now=now)

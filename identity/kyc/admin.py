@@ -66,7 +66,7 @@ class KycVerificationAdmin(ReviewAdmin):
 
     def search_by_name(self, term: str) -> Q | None:
         if term.startswith("idv_"):
-            return Q(provider__in=("sandbox", "plaid"), provider_reference=term)
+            return Q(provider__in=PROVIDERS, provider_reference=term)
         return super().search_by_name(term)
 
     @admin.display(description="waits", ordering="updated_at")

@@ -14,14 +14,13 @@ from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import require_second_factor
-from identity.accounts.history import record
-from identity.models import OAuthClient, User
+from identity.models import AccountHistory, OAuthClient, User
 from identity.oauth.clients import check_redirect, create_client, in_order, is_taken, new_secret
 
 CLIENTS_MAX = 20  # of an account
 
 
-def clients_of(owner: User) -> QuerySet[OAuthClient]:
+def clients_of(owner: Any) -> QuerySet[OAuthClient]:
     own: QuerySet[OAuthClient] = OAuthClient.objects.filter(user=owner).order_by("-id")
     return own
 
@@ -91,7 +90,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
     forget_credentials()
 
 
-def load_own_client(owner: User, client_id: str, *, locked: bool = False) -> OAuthClient:
+def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAuthClient:
     own = clients_of(owner).select_for_update() if locked else clients_of(owner)
     return first_or(own.filter(client_id=askable(client_id)), NotFound("There is no such OAuth client."))
 
@@ -109,8 +108,5 @@ def _check(facts: dict[str, Any]) -> None:
 
 def _note(verb: str, client: OAuthClient, actor: Actor, now: datetime) -> None:
     details = {"name": client.name, "redirect_uris": client.redirect_uris.split(), "scopes": client.scopes}
-    record(
-        f"oauth_client.{verb}", account_id=actor.user.pk, actor=actor, now=now, object_id=client.client_id,
-        details=details,
-    )  # fmt: skip
+    AccountHistory.note(f"oauth_client.{verb}", actor, now=now, object_id=client.client_id, details=details)
     record_event(f"oauth_client.{verb}", account_id=actor.user.pk, now=now, client_id=client.client_id)

@@ -1,6 +1,6 @@
 """The pages of OAuth that a person sees: consent, and what they have consented to. They work without JavaScript."""
 
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django import forms
@@ -18,7 +18,7 @@ from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
 from identity.accounts import managed
-from identity.models import OAuthClient, TokenFamily, User
+from identity.models import OAuthClient, TokenFamily
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
@@ -85,7 +85,7 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
     context_object_name = "clients"
 
     def get_queryset(self) -> Any:
-        user = cast("User", self.request.user)
+        user: Any = self.request.user
         families = TokenFamily.objects.filter(
             user=user,
             client__isnull=False,
@@ -105,17 +105,18 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
         return shown
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        partners = managed.partners_of(cast("User", self.request.user))
+        partners = managed.partners_of(self.request.user)
         permissions = [SCOPES[scope] for scope in ACTING_SCOPES]
         return {**super().get_context_data(**kwargs), "partners": partners, "partner_permissions": permissions}
 
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponseBase:
+        user: Any = request.user
         if "partner" in request.POST:
-            for account in managed.partners_of(cast("User", request.user)):
+            for account in managed.partners_of(user):
                 managed.end_access(account, now=timezone.now())
             return HttpResponseRedirect("/oauth/grants")
         client = get_object_or_404(OAuthClient, client_id=request.POST.get("client_id", ""))
-        TokenFamily.objects.filter(user=cast("User", request.user), client=client).revoke(now=timezone.now())
-        disable_of_client(client.client_id, account_id=cast("User", request.user).pk, now=timezone.now())
+        TokenFamily.objects.filter(user=user, client=client).revoke(now=timezone.now())
+        disable_of_client(client.client_id, account_id=user.pk, now=timezone.now())
         forget_credentials()
         return HttpResponseRedirect("/oauth/grants")

@@ -12,7 +12,7 @@ def _name(**options: Any) -> Any:
 
 
 def _redirect_uris(**options: Any) -> Any:
-    return serializers.StrictListField(
+    return serializers.ListField(
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,
         max_length=ADDRESSES_MAX,
@@ -22,7 +22,7 @@ def _redirect_uris(**options: Any) -> Any:
 
 
 def _scopes(**options: Any) -> Any:
-    return serializers.StrictListField(
+    return serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
@@ -34,9 +34,9 @@ def _scopes(**options: Any) -> Any:
 class OAuthClientRequestSerializer(serializers.RequestSerializer):
     """An OAuth client to be."""
 
-    name: Any = _name()
-    redirect_uris: Any = _redirect_uris()
-    scopes: Any = _scopes()
+    name = _name()
+    redirect_uris = _redirect_uris()
+    scopes = _scopes()
     public = serializers.FlagField(
         default=False, help_text="Whether it keeps no secret (an app, a page) and proves itself with PKCE."
     )
@@ -45,9 +45,9 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
 class OAuthClientChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an OAuth client: the members that are present."""
 
-    name: Any = _name(required=False)
-    redirect_uris: Any = _redirect_uris(required=False)
-    scopes: Any = _scopes(required=False)
+    name = _name(required=False)
+    redirect_uris = _redirect_uris(required=False)
+    scopes = _scopes(required=False)
 
 
 class OAuthClientSerializer(serializers.ResponseSerializer):
@@ -55,10 +55,10 @@ class OAuthClientSerializer(serializers.ResponseSerializer):
 
     client_id = serializers.TextField(help_text="What the client names itself with; no secret.")
     name = serializers.TextField(help_text="What people are asked about.")
-    redirect_uris: Any = serializers.StrictListField(
+    redirect_uris = serializers.ListField(
         source="addresses", child=serializers.TextField(), help_text="Where people are sent back to."
     )
-    scopes: Any = serializers.StrictListField(child=serializers.TextField(), help_text="What it may ask people for.")
+    scopes = serializers.ListField(child=serializers.TextField(), help_text="What it may ask people for.")
     public = serializers.FlagField(source="is_public", help_text="Whether it keeps no secret.")
     created_at = serializers.DateTimeField(source="created")
 

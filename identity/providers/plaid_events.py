@@ -15,6 +15,7 @@ import jwt
 from jwt.algorithms import ECAlgorithm
 
 from config.api.credentials import InvalidSignature, TimestampOutOfRange
+from config.api.tokens import SIGNATURE_ONLY
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300
@@ -39,13 +40,7 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
     if key is None:
         raise InvalidSignature("The event is signed with an unknown key.")
     try:
-        claims = jwt.decode(
-            token,
-            key,
-            algorithms=[ALGORITHM],
-            options={"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False,
-                     "verify_iss": False, "verify_sub": False, "verify_jti": False},
-        )  # fmt: skip
+        claims = jwt.decode(token, key, algorithms=[ALGORITHM], options=SIGNATURE_ONLY)
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidSignature("The event's signature does not match.") from error
     digest, issued_at = claims.get("request_body_sha256"), claims.get("iat")

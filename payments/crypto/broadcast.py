@@ -27,7 +27,7 @@ from django.db import transaction
 from config.api.idempotency import RequestInProgress
 from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid, uuid7
-from config.core.lifecycle import Actor, LostRace
+from config.core.lifecycle import Actor
 from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.rpc import Node
 from payments.chain.simulated import placeholder_transaction, simulated_hash
@@ -39,7 +39,7 @@ from payments.chain.transactions import (
     transfer_call_data,
 )
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
-from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
+from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
 from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch
 from payments.wallets.services import load_wallet

@@ -6,10 +6,14 @@ from django.db import models
 from django.db.models import Q
 
 from config.core.ids import uuid7
-from config.core.lifecycle import Actor, LostRace, StatefulModel, StatusHistory, Transition
+from config.core.lifecycle import Actor, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, FAILED, MACHINE, SUBMITTED, TOLD
 from payments.wallets.models import Wallet
+
+
+class LostRace(Exception):
+    """The payment was moved by somebody else since it was read."""
 
 
 class CryptoPayment(StatefulModel):

@@ -18,10 +18,10 @@ from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderError
 from config.core.leases import due
-from config.core.lifecycle import Actor, LostRace
+from config.core.lifecycle import Actor
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
-from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment
 from payments.errors import BroadcastRefused
 

@@ -16,8 +16,7 @@ from django.utils import timezone
 from config.checks import routes
 from config.core.seeds import read_seed
 from config.docs.views import _demo
-from config.ops.checks import check_production, require_at_start
-from config.ops.installation import check_installation
+from config.ops.checks import check_installation, check_production, require_at_start
 from config.ops.models import Installation
 from credit.offers.commerce.profile import switched_on
 from identity.access import keys
@@ -206,7 +205,7 @@ def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(her
 # Files that ask which environment it is, where production's profile (settings.PRODUCTION) is not the question. Who adds
 # one decides what a sandbox does there, and adds it to the tests above.
 ASKS = {
-    "config/checks.py", "config/urls.py", "config/ops/installation.py",
+    "config/checks.py", "config/urls.py", "config/ops/checks.py",
     "config/ops/migrations/0001_initial.py", "identity/kyc/services.py",
 }  # fmt: skip
 

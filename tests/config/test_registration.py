@@ -15,7 +15,6 @@ SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
 MAY = {
     # `make run` starts the second service by the name of its WSGI module.
     ("config/ops/supervisor.py", "ledger.wsgi"),
-    ("config/ops/throw_away_ledger.py", "ledger.wsgi"),  # as `make release` does
     # Facts about a person's identity, as scorecards name them.
     ("credit/scoring/known_facts.py", "identity.name_match"),
     ("credit/scoring/known_facts.py", "identity.verified"),

@@ -5,7 +5,8 @@ from django.utils import timezone
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from identity.access.own_keys import KEYS_MAX, create_own_key
-from identity.accounts.invitations import InvitationEnded, accept, invite
+from identity.accounts.invitations import accept, invite
+from identity.accounts.links import LinkEnded
 from identity.accounts.managed import make_account
 from identity.models import ApiKey, ManagedAccount, User
 from tests.factories import UserFactory
@@ -49,7 +50,7 @@ def test_an_invitation_is_accepted_once(committed):
     def take():
         try:
             return bool(accept(token, people[0], timezone.now()))
-        except InvitationEnded:
+        except LinkEnded:
             return False
 
     assert at_once(*[take] * 4).count(True) == 1

@@ -16,7 +16,8 @@ from config.webhooks.models import Event
 from credit.models import ProviderMember
 from identity.accounts import invitations
 from identity.accounts.addresses import confirm
-from identity.accounts.invitations import InvitationEnded, accept, find
+from identity.accounts.invitations import accept, find
+from identity.accounts.links import LinkEnded
 from identity.models import AccountHistory, Invitation, User
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ProviderFactory, UserFactory
@@ -66,7 +67,7 @@ def test_an_invitation_is_mailed_and_accepted_once(operator, jane, api):
     for _ in range(2):  # looking changes nothing
         assert str(find(token, now=timezone.now()).pk) == shown["id"]
     assert accept(token, jane, timezone.now()).accepted_by == jane
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         accept(token, jane, timezone.now())
     assert operator.read(PATH).json()["invitations"][0]["state"] == "accepted"
     assert api.read(PATH).json()["total"] == 0, "nobody else's"
@@ -94,9 +95,9 @@ def without_right(operator, shown):
 def test_what_was_taken_back_gives_nothing(operator, jane, ending):
     shown, token = invited(operator, "partner")
     ending(operator, shown)
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         find(token, now=timezone.now())
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         accept(token, jane, timezone.now())
     assert not jane.groups.exists()
 
@@ -109,7 +110,7 @@ def test_what_was_taken_back_gives_nothing(operator, jane, ending):
 def test_another_address_a_late_one_or_another_token_gets_nothing(operator, email, token, days):
     _shown, real = invited(operator, "partner")
     person = person_with(email) if email else UserFactory()
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         accept(real if token is None else token, person, timezone.now() + timedelta(days=days))
     assert not person.groups.exists()
     assert Invitation.objects.get().accepted_at is None
@@ -118,7 +119,7 @@ def test_another_address_a_late_one_or_another_token_gets_nothing(operator, emai
 def test_the_address_counts_in_any_case_and_a_disabled_account_not(operator, jane):
     _shown, token = invited(operator, email="JANE@Example.org")
     jane.is_active = False
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         accept(token, jane, timezone.now())
     jane.is_active = True
     assert accept(token, jane, timezone.now())
@@ -215,5 +216,5 @@ def test_it_is_forgotten_a_month_after_its_end(operator):
 def test_of_two_who_accept_at_once_the_link_admits_one(operator, jane):
     _shown, token = invited(operator)
     invitations.use_link(token, invitations.PURPOSE, now=timezone.now())
-    with pytest.raises(InvitationEnded):
+    with pytest.raises(LinkEnded):
         accept(token, jane, timezone.now())

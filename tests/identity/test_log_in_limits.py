@@ -14,10 +14,11 @@ from django.utils.module_loading import import_string
 from config import settings as project_settings
 from config.api.credentials import InvalidToken
 from config.api.models import RateCounter
-from config.api.rate_limits import RateLimited, consume, login_attempt, network_of
+from config.api.rate_limits import RateLimited, consume, network_of
 from config.core.errors import Unavailable
 from config.ops.pruning import prune
 from identity.access import hashers
+from identity.access.log_ins import login_attempt
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock

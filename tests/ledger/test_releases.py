@@ -10,14 +10,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import CommandError, call_command
 
-from config.ops import release
-from config.ops.release import Names, Source
 from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer
 from ledger.cosignature import WitnessVerifier
 from ledger.entries import commitment_of
 from ledger.management.commands.verify_release import Command
 from ledger.proofs import ProofFile
+from ledger.releases import contents
+from ledger.releases.contents import Names, Source
 
 COMMIT, OTHER_COMMIT = "c0ffee" * 6 + "c0de", "decade" * 6 + "dead"
 LOCK = "anchor==1.0 \\\n    --hash=sha256:00\nmerkle[tree]==2.1 ; python_version > '3' \\\n    --hash=sha256:11\n"
@@ -65,13 +65,13 @@ def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
     statement = Source(None, commit, 0).statement(NAMES, files)
     files[NAMES.statement] = stated(statement) if stated else statement
     files[NAMES.proof], opening = anchored(files[NAMES.statement], **entry)
-    return files | {release.SUMS: release.sums(NAMES, files, opening)}
+    return files | {contents.SUMS: contents.sums(NAMES, files, opening)}
 
 
 def summed_anew(files):
     """What somebody does who changed a file and knows of SHA256SUMS."""
-    opening = json.loads(files[release.SUMS].decode().splitlines()[-1].removeprefix(release.OPENING))
-    return files | {release.SUMS: release.sums(NAMES, files, opening)}
+    opening = json.loads(files[contents.SUMS].decode().splitlines()[-1].removeprefix(contents.OPENING))
+    return files | {contents.SUMS: contents.sums(NAMES, files, opening)}
 
 
 def changed(name, change, *, sums=True):
@@ -131,7 +131,7 @@ def test_on_a_terminal_only_the_fault_is_red(tmp_path, monkeypatch):
     assert [line.partition(":")[0] for line in terminal.getvalue().split("\n")][:3] == [*plain, red]
 
 
-STATEMENT, SBOM, ARCHIVE, PROOF, SUMS = NAMES.statement, NAMES.sbom, NAMES.archive, NAMES.proof, release.SUMS
+STATEMENT, SBOM, ARCHIVE, PROOF, SUMS = NAMES.statement, NAMES.sbom, NAMES.archive, NAMES.proof, contents.SUMS
 TAMPERINGS = {
     "a bit of the archive": (lambda: changed(ARCHIVE, flipped, sums=False), "summed"),
     "a bit of the archive, and its sum": (lambda: changed(ARCHIVE, flipped), "stated"),

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 
 from config.ops.commands import JsonCommand
 from credit.anchoring import verify_decision
-from credit.anchoring.verify_decision import FAIL, FAILED, SKIPPED, STATUS, UNKNOWN, VERIFIED
+from credit.anchoring.verify_decision import FAILED, SKIPPED, STATUS, UNKNOWN, VERIFIED
 
 _SAYS = {VERIFIED: True, UNKNOWN: None}
 
@@ -35,7 +35,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         steps = options["steps"]
         for step in steps:
-            self.note(f"{step.state:4} {step.name}: {ascii(step.detail)[1:-1]}", fault=step.state == FAIL)
+            self.note_step(step.state, step.name, ascii(step.detail)[1:-1])
         outcome = verify_decision.outcome_of(steps)
         return {
             "verified": _SAYS.get(outcome, False),

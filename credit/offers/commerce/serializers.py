@@ -13,12 +13,12 @@ from config.api.serializers import (
     FreeField,
     IdField,
     Int64Field,
+    ListField,
     NumberField,
     OneOfField,
     QuerySerializer,
     RequestSerializer,
     ResponseSerializer,
-    StrictListField,
     TextField,
 )
 from credit.offers.commerce.products import AMOUNT_MAX
@@ -47,7 +47,7 @@ def _check_signals(signals: dict[str, Any]) -> None:
 
 
 def _texts(**options: Any) -> Any:
-    return StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False, **options)
+    return ListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False, **options)
 
 
 class VersionQuery(QuerySerializer):
@@ -94,13 +94,13 @@ class BuyerContextRequestSerializer(RequestSerializer):
     language = TextField(**_OPTIONAL, help_text="Not used: the texts are English.")
     location = TextField(**_OPTIONAL, help_text="Not used.")
     intent = TextField(required=False, help_text="What the buyer is after, in words; not used.")
-    eligibility: Any = StrictListField(
+    eligibility = ListField(
         child=TextField(max_length=255, validators=[_check_reverse_domain]),
         max_length=LIST_MAX,
         required=False,
         help_text="Claims about the buyer; not used.",
     )
-    payment: Any = PreferredPaymentRequestSerializer(
+    payment = PreferredPaymentRequestSerializer(
         many=True, required=False, help_text="How the buyer prefers to pay; not used."
     )
 
@@ -139,8 +139,8 @@ class _CatalogRequestSerializer(RequestSerializer):
     """What every operation of the catalogue takes."""
 
     context: Any = BuyerContextRequestSerializer(required=False)
-    signals: Any = serializers.DictField(child=FreeField(), required=False, validators=[_check_signals])
-    attribution: Any = serializers.DictField(child=TextField(), required=False)
+    signals = serializers.DictField(child=FreeField(), required=False, validators=[_check_signals])
+    attribution = serializers.DictField(child=TextField(), required=False)
     filters = SearchFiltersRequestSerializer(required=False)
 
 
@@ -156,14 +156,14 @@ class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
 class CatalogLookupRequestSerializer(_CatalogRequestSerializer):
     """Ids of products (`12`) and variants (`12-36`)."""
 
-    ids: Any = StrictListField(child=TextField(max_length=255), min_length=1, help_text="At most 100.")
+    ids = ListField(child=TextField(max_length=255), min_length=1, help_text="At most 100.")
 
 
 class CatalogProductRequestSerializer(_CatalogRequestSerializer):
     """One product, and what was chosen of its options."""
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
-    selected: Any = SelectedOptionRequestSerializer(many=True, required=False, help_text="What was chosen so far.")
+    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="What was chosen so far.")
     preferences = _texts(help_text="Which options matter most; not used.")
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -269,7 +269,7 @@ class VariantMetadataSerializer(LoanFiguresSerializer):
 class ProductMetadataSerializer(LoanFiguresSerializer):
     """What an offer means."""
 
-    term_options_months: Any = StrictListField(child=Int64Field(), allow_null=True)
+    term_options_months = ListField(child=Int64Field(), allow_null=True)
     product_type = TextField()
     provider_id = TextField()
     offer_version = Int64Field(help_text="Counts from 1; every change of the offer makes the next.")
@@ -401,10 +401,10 @@ class DiscoverySerializer(ResponseSerializer):
     """The provider metadata that a marketplace reads, and a UCP business profile."""
 
     base_url = TextField(help_text="Where the interface begins.")
-    capabilities: Any = StrictListField(child=TextField(), help_text="What is switched on here.")
+    capabilities = ListField(child=TextField(), help_text="What is switched on here.")
     name = TextField(help_text="What the provider is called.")
     provider_id = TextField(help_text="The provider's id.")
-    supported_versions: Any = StrictListField(child=TextField(), help_text="Versions of the interface that are served.")
+    supported_versions = ListField(child=TextField(), help_text="Versions of the interface that are served.")
     version = TextField(help_text="The version of the interface.")
     links = LinksSerializer(help_text="Where the rest is.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")

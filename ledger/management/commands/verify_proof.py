@@ -53,7 +53,7 @@ class Command(JsonCommand):
             if steps[-1].name != "checkpoint":  # where a key that does not fit ends the check
                 break
         for step in steps:
-            self.note(f"{'ok  ' if step.ok else 'FAIL'} {step.name}: {step.detail}", fault=not step.ok)
+            self.note_step("ok" if step.ok else "FAIL", step.name, step.detail)
         if steps[-1].name == "checkpoint" and not options["key"]:
             hint = "If another log signed it, give that log's key with --key."
             raise CommandError(f"The proof does not hold with the key {verifier.vkey}. {hint}")

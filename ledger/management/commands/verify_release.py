@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from config.ops.commands import JsonCommand
 from ledger.checkpoint import NoteError, Verifier
 from ledger.policy import Policy, PolicyError
-from ledger.releases import Release
+from ledger.releases.checking import Release
 
 
 class Command(JsonCommand):
@@ -40,6 +40,6 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         steps = options["steps"]
         for step in steps:
-            self.note(f"{'ok  ' if step.ok else 'FAIL'} {step.name}: {step.detail}", fault=not step.ok)
+            self.note_step("ok" if step.ok else "FAIL", step.name, step.detail)
         last = steps[-1]
         return {"ok": last.ok, "fault": None if last.ok else {"step": last.name, "detail": last.detail}}

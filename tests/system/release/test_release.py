@@ -9,7 +9,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from django.core.management import call_command
 
-from config.ops.release import CannotRelease, Names, Source, listed, locked
+from ledger.releases.contents import CannotRelease, Names, Source, listed, locked
 from tests.processes import ROOT
 from tests.system.release.making import clone, make
 

@@ -4,7 +4,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.commands.migrate import Command as Migrate
 
 from config.core.databases import alone
-from config.ops.installation import check_installation
+from config.ops.checks import check_installation
 
 
 class Command(Migrate):

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.clients.addresses import Address, AddressRefused, read_url, resolve_by_system
 from config.clients.pinned import AttemptFailed, Channel
-from config.core.ids import parse_positive_int64
+from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import render_json
 from config.ops.commands import WorkerCommand
 from config.webhooks.models import EventFeed
@@ -75,10 +75,8 @@ class Command(WorkerCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         if settings.PRODUCTION:
             raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
-        account = get_user_model().objects.filter(username=options["account"]).first()
-        if account is None:
-            raise CommandError(f"There is no account {options['account']!r}.")
-        self._account_id = account.pk
+        named = get_user_model().objects.filter(username=options["account"])
+        self._account_id = first_or(named, CommandError(f"There is no account {options['account']!r}.")).pk
         self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])
         self._told_to = self._after(options["after"])
         return super().run(**options)

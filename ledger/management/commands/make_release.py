@@ -12,11 +12,11 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from config.core.outgoing import NoAnswer, exchange
-from config.ops import release
 from config.ops.commands import JsonCommand
-from config.ops.release import CannotRelease, Names, Source
 from config.ops.supervisor import BASE_DIR, CannotStart
-from config.ops.throw_away_ledger import throw_away_ledger
+from ledger.releases import contents
+from ledger.releases.contents import CannotRelease, Names, Source
+from ledger.releases.throw_away import throw_away_ledger
 
 SECONDS = 60.0  # that a ledger may take; for its witnesses it waits 20 of them
 MAX_BYTES = 1024 * 1024
@@ -53,7 +53,7 @@ class Command(JsonCommand):
                 key = ledger.key()
         except (CannotRelease, CannotStart, OSError) as error:
             raise CommandError(str(error)) from error
-        files[release.SUMS] = release.sums(names, files, opening)
+        files[contents.SUMS] = contents.sums(names, files, opening)
         folder: Path = options["to"]
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -78,7 +78,7 @@ class Ledger(NamedTuple):
 
     def anchor(self, statement: bytes) -> tuple[bytes, dict[str, str]]:
         """Anchor it, once; return the proof under a cosigned checkpoint, and what opens its entry's commitment."""
-        told = {"user_id": settings.PROVIDER_ID, "report_type": release.REPORT_TYPE}
+        told = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**told, "report_data": statement.decode()}).encode()
         kept = json.loads(self._ask("POST", "/anchor", body))
         of = f"?index={kept['index']}&witnessed=1"

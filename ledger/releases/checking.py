@@ -13,11 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from config.ops import release
 from ledger.checkpoint import Verifier
 from ledger.entries import commitment_of
 from ledger.policy import Policy
 from ledger.proofs import ProofFile, Step, check_proof
+from ledger.releases import contents
 
 SUFFIX = ".tar.gz"
 # Far beyond what a release has; what somebody hands over may not fill the memory.
@@ -55,11 +55,11 @@ class Release:
                 return
 
     @cached_property
-    def names(self) -> release.Names:
+    def names(self) -> contents.Names:
         name = self.archive.name
-        if not name.startswith(f"{release.NAME}-") or not name.endswith(SUFFIX):
-            raise Fault(f"An archive is named {release.NAME}-VERSION{SUFFIX}, and this one {name}.")
-        return release.Names(name.removeprefix(f"{release.NAME}-").removesuffix(SUFFIX))
+        if not name.startswith(f"{contents.NAME}-") or not name.endswith(SUFFIX):
+            raise Fault(f"An archive is named {contents.NAME}-VERSION{SUFFIX}, and this one {name}.")
+        return contents.Names(name.removeprefix(f"{contents.NAME}-").removesuffix(SUFFIX))
 
     @cached_property
     def told(self) -> dict[str, Any]:
@@ -68,16 +68,16 @@ class Release:
 
     @cached_property
     def opening(self) -> dict[str, str]:
-        last = self.files[release.SUMS].decode().splitlines()[-1]
-        if not last.startswith(release.OPENING):
-            raise Fault(f"{release.SUMS} does not open the ledger's entry.")
-        opening: dict[str, str] = json.loads(last.removeprefix(release.OPENING))
+        last = self.files[contents.SUMS].decode().splitlines()[-1]
+        if not last.startswith(contents.OPENING):
+            raise Fault(f"{contents.SUMS} does not open the ledger's entry.")
+        opening: dict[str, str] = json.loads(last.removeprefix(contents.OPENING))
         if opening.keys() != {"nonce", "report_type", "timestamp", "user_id"}:
-            raise Fault(f"{release.SUMS} does not open the ledger's entry.")
+            raise Fault(f"{contents.SUMS} does not open the ledger's entry.")
         return opening
 
     def _found(self) -> str:
-        for name in (*self.names.summed, release.SUMS):
+        for name in (*self.names.summed, contents.SUMS):
             path = self.archive.with_name(name)
             if not path.is_file():
                 raise Fault(f"{name} is not there.")
@@ -87,16 +87,16 @@ class Release:
         return f"{len(self.files)} files of version {self.names.version}"
 
     def _summed(self) -> str:
-        if self.files[release.SUMS] != release.sums(self.names, self.files, self.opening):
+        if self.files[contents.SUMS] != contents.sums(self.names, self.files, self.opening):
             for name in self.names.summed:
-                if f"{sha256(self.files[name]).hexdigest()}  {name}\n".encode() not in self.files[release.SUMS]:
-                    raise Fault(f"{name} is not what {release.SUMS} says.")
-            raise Fault(f"{release.SUMS} says more than the sums of four files.")
-        return f"{release.SUMS} says so of each"
+                if f"{sha256(self.files[name]).hexdigest()}  {name}\n".encode() not in self.files[contents.SUMS]:
+                    raise Fault(f"{name} is not what {contents.SUMS} says.")
+            raise Fault(f"{contents.SUMS} says more than the sums of four files.")
+        return f"{contents.SUMS} says so of each"
 
     def _stated(self) -> str:
         predicate = self.told["predicate"]
-        source = release.Source(Path(), predicate["commit"], predicate["source_date_epoch"])
+        source = contents.Source(Path(), predicate["commit"], predicate["source_date_epoch"])
         if self.told["predicate"]["version"] != self.names.version:
             raise Fault(f"The statement is about version {self.told['predicate']['version']}.")
         expected = json.loads(source.statement(self.names, self.files))
@@ -109,12 +109,12 @@ class Release:
 
     def _committed(self) -> str:
         with tarfile.open(self.archive) as archive:
-            commit, first = release.commit_of(archive), archive.next()
+            commit, first = contents.commit_of(archive), archive.next()
             if commit != self.told["predicate"]["commit"]:
                 raise Fault(f"The archive is of commit {commit}.")
             if first is None or first.name != self.names.stem:
                 raise Fault(f"The archive does not unpack into {self.names.stem}.")
-            lock = archive.extractfile(f"{self.names.stem}/{release.LOCK}")
+            lock = archive.extractfile(f"{self.names.stem}/{contents.LOCK}")
             self._lock = lock.read().decode() if lock else ""
         return f"the archive is of it, and unpacks into {self.names.stem}"
 
@@ -122,7 +122,7 @@ class Release:
         sbom = json.loads(self.files[self.names.sbom])
         if sbom["bomFormat"] != "CycloneDX":
             raise Fault("The SBOM is not one of CycloneDX.")
-        locked, listed = release.locked(self._lock), release.listed(sbom)
+        locked, listed = contents.locked(self._lock), contents.listed(sbom)
         if locked != listed or not locked:
             name, version = min(locked ^ listed, default=("nothing", "0"))
             raise Fault(f"Lock and SBOM do not agree about {name} {version}.")
@@ -146,6 +146,6 @@ class Release:
         digest = sha256(self.files[self.names.statement]).digest()
         if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **told) != extra:
             raise Fault("This is not what the ledger's entry commits to.")
-        if opening["report_type"] != release.REPORT_TYPE:
+        if opening["report_type"] != contents.REPORT_TYPE:
             raise Fault(f"It was anchored as {opening['report_type']!r}, which anybody may, and not as a release.")
         return f"anchored as a release by {opening['user_id']} at {opening['timestamp']}"
