@@ -36,7 +36,7 @@ _REVOCATION = oauth2.RevocationEndpoint(_validator)
 
 
 class OAuthViewSet(ApiViewSet):
-    """OAuth 2.0 for apps that act for an account: codes with PKCE, tokens, introspection, revocation."""
+    """OAuth 2.0 for apps that act for an account: codes with PKCE, tokens, revocation."""
 
     tag = "oauth"
     parser_classes = [StrictJSONParser, StrictFormParser]
