@@ -235,11 +235,12 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
     """Select what is owed, or was told, of what was sent to a provider, by `due_at`; raises as its inbox."""
-    reach = providers.reach_of(provider_id, actor)
-    if reach is None:  # applications name providers by number
+    provider = providers.load_read(provider_id, actor)
+    number = providers.number_of(provider.pk)
+    if number is None:  # applications name providers by number
         return Notice.objects.none()
-    number, since = reach
-    return Notice.objects.filter(provider_id=number, application__created_at__gte=since).order_by("due_at", "id")
+    theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
+    return theirs.order_by("due_at", "id")
 
 
 # --- Consent to electronic records (15 USC 7001(c)) -------------------------------------------------------------------
