@@ -1,6 +1,5 @@
 import hashlib
 import logging
-import signal
 import threading
 from argparse import ArgumentParser
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from config.ops.commands import JsonCommand
+from config.ops.commands import JsonCommand, stopping
 from ledger.checkpoint import Checkpoint, NoteError, Verifier, encode_base64
 from ledger.following import Follower, FollowError, ForkError
 
@@ -49,19 +48,18 @@ class Command(JsonCommand):
 
     def _tail(self, follower: Follower, interval_seconds: int) -> dict[str, Any]:
         stopped = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_caught: stopped.set())
         head: Checkpoint | None = None
         follower.is_stopped = stopped.is_set
-        while not stopped.is_set():
-            try:
-                before, head = head, _look(follower)
-                if head != before:
-                    self.note(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
-            except FollowError as error:
-                if not stopped.is_set():
-                    logger.warning("%s", error)
-            stopped.wait(interval_seconds)
+        with stopping(stopped.set):
+            while not stopped.is_set():
+                try:
+                    before, head = head, _look(follower)
+                    if head != before:
+                        self.note(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
+                except FollowError as error:
+                    if not stopped.is_set():
+                        logger.warning("%s", error)
+                stopped.wait(interval_seconds)
         return _shown(head, follower)
 
 
