@@ -223,14 +223,11 @@ class UploadPage(View):
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with override(language_for(request)):
-            return self._taken(request, application_id, document_id)
-
-    def _taken(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
-        try:
-            with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
-                return self._checked(request, application_id, document_id)
-        except ApiError as refusal:
-            messages.error(request, said(refusal))
+            try:
+                with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
+                    return self._checked(request, application_id, document_id)
+            except ApiError as refusal:
+                messages.error(request, said(refusal))
         return HttpResponseRedirect(reverse("my_application", args=[application_id]))
 
     @method_decorator(csrf_protect)
