@@ -1,5 +1,3 @@
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -117,26 +115,19 @@ class ReviewRequestViewSet(ApiViewSet):
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
 
-@dataclass(frozen=True)
-class Agreed:
-    is_given: bool
-    at: datetime | None
-    text: str
-    text_sha256: str
-
-
 class ConsentViewSet(ApiViewSet):
     """Whether notices come electronically (15 USC 7001(c))."""
 
     tag = "applications"
 
-    def agreed(self, language: str) -> Agreed:
+    def agreed(self, language: str) -> Response:
         newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
-        return Agreed(is_given, at, text, services.digest_of(text))
+        values = (is_given, at, text, services.digest_of(text))
+        return Response(serializers.ConsentSerializer.represent_values(values))
 
     @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
-    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Agreed:  # noqa: ARG002
+    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Return the text of the consent, and whether the caller has given it."""
         return self.agreed(query["language"])
 
@@ -146,7 +137,7 @@ class ConsentViewSet(ApiViewSet):
         answer=serializers.ConsentSerializer,
         idempotent=True,
     )
-    def give(self, request: ApiRequest, body: serializers.ConsentBody) -> Agreed:
+    def give(self, request: ApiRequest, body: serializers.ConsentBody) -> Response:
         """Agree to receive notices electronically. The text is kept with its hash."""
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])

@@ -102,7 +102,7 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
 class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     """The acceptance."""
 
-    accepted_by = serializers.TextField(help_text="The user_id of who took it up.")
+    accepted_by = serializers.TextField(source="principal_id", help_text="The user_id of who took it up.")
     accepted_at = serializers.DateTimeField(help_text="When it was taken up (UTC).")
     credential = serializers.TextField(
         help_text="With which credential, such as `api_key:…`; none of them opens anything."
