@@ -49,7 +49,7 @@ class Chart:
     numbers: Callable[[Desk | None], Numbers]
     calm: str
 
-    def drawn(self, desk: Desk | None = None) -> dict[str, Any]:
+    def drawn(self, desk: Desk | None) -> dict[str, Any]:
         """Return what the template needs, of everything or of what is a lender's."""
         numbers = self.numbers(desk)
         summary = ", ".join(f"{sum(map(_height, series.values)):g} {series.name}" for series in numbers.series)
