@@ -94,7 +94,7 @@ def rotate(*, now: datetime) -> RecordKey:
 
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
-    """Raise ImproperlyConfigured for a DECISION_SIGNING_KEY that is none of the published keys."""
+    """Look whether DECISION_SIGNING_KEY is a published key; raises ImproperlyConfigured where it is missing."""
     if not settings.PRODUCTION:
         return [checks.Info("made here")]
     public_key = _public_key(_first_seed())

@@ -47,7 +47,7 @@ class PatternField(serializers.TextField):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        # Lengths are looked at afterwards, and a form costs what the text is long.
+        # REST framework checks the length afterwards; matching a long text would take long.
         if len(text) > (self.max_length or 0) or not self.pattern.fullmatch(text) or text.endswith("\n"):
             self.fail("form", wanted=self.wanted)
         return text

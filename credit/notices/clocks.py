@@ -66,7 +66,7 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     return None
 
 
-# The second is an approval that nobody took up: that it was one was told, or still is to be.
+# The second is an approval that nobody took up: the person was told that it was approved, or still will be.
 _TELL_NOTHING = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,

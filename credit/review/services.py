@@ -27,7 +27,7 @@ from credit.terms.loans import compute, loan_of
 def takes_two(to: str, actor: Actor | None = None) -> bool:
     """Say whether this transition is proposed by one reviewer and confirmed by another.
 
-    A score approves by itself; that it turns somebody down is confirmed by a person.
+    A score approves by itself; where it turns somebody down, a person confirms it.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
