@@ -46,7 +46,7 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
         Clock.start(application, Clock.APPLICATION, now=now)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _TELL_NOTHING:
         return None
-    notices = _notices_of(application)
+    notices = _not_cancelled.all(application_id=application.pk)
     last = notices[0] if notices else None
     was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
     if to == states.EXPIRED and was_told_what_is_missing and _still_lacks(application):
@@ -76,11 +76,7 @@ _KIND_OF = {
 }
 
 
-def _notices_of(application: Any) -> list[Notice]:
-    """Return what was not cancelled, newest first, locked: who delivers one now has done so, or finds it cancelled."""
-    return _not_cancelled.all(application_id=application.pk)
-
-
+# Newest first, and locked: who delivers one now has done so, or finds it cancelled.
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
@@ -126,7 +122,7 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
 
 def cancel(application: Any, *, now: datetime) -> None:
     """Cancel what was not delivered yet: something else is to be told."""
-    _cancel(_notices_of(application), now)
+    _cancel(_not_cancelled.all(application_id=application.pk), now)
 
 
 def _cancel(notices: Iterable[Notice], now: datetime) -> None:
