@@ -9,7 +9,7 @@ from config.backoffice.desks import Desk, Rule, Seat, of_provider
 from config.core.groups import LENDER
 from credit.applications.models import REVIEW_PERMISSION
 from credit.models import ProviderMember
-from credit.offers.providers import number_of
+from credit.offers.providers import sent_to
 from credit.scoring.machine import PUBLISH
 
 PERMISSIONS = (REVIEW_PERMISSION, PUBLISH)
@@ -31,9 +31,7 @@ def sent(to_application: str = "") -> Rule:
     def rule(desk: Desk) -> Q:
         found = Q()
         for seat in desk.seats:
-            if (number := number_of(seat.provider_id)) is not None:
-                named = {"provider_id": number, "created_at__gte": seat.since, "submitted_at__isnull": False}
-                found |= Q(**{f"{to_application}{name}": value for name, value in named.items()})
+            found |= sent_to(seat.provider_id, seat.since, to_application=to_application)
         return found or Q(pk__in=())
 
     return rule

@@ -26,7 +26,7 @@ def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True)
     return True
 
 
-def check_may_sign(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
+def check_may_sign(head: log.Head, before: log.Head, *, using: str) -> None:
     """Raise unless a block may be signed on top of `head`, the newest block of the database `using`.
 
     Raises what `check_guard` and `check_key` raise, all of them LogUnavailableError.

@@ -22,7 +22,6 @@ from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
-from config.core.json_text import render_json
 from ledger import log, serializers, tiles, witnessing
 from ledger.access import HasListedKey, LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
@@ -83,7 +82,7 @@ class NodeViewSet(LedgerViewSet):
 
     @also_answers(503, serializers.HealthSerializer, "The same members.")
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
-    def health(self, _request: ApiRequest) -> NodeStatus | HttpResponse:
+    def health(self, _request: ApiRequest) -> NodeStatus | Response:
         """Say whether the node reads and signs.
 
         `degraded` when it only reads: its database is behind what it signed or is read-only, its guard file is lost or
@@ -92,8 +91,7 @@ class NodeViewSet(LedgerViewSet):
         status = status_in_time()
         if status is not None:
             return status
-        content = render_json(serializers.HealthSerializer.represent(unreachable()))
-        return HttpResponse(content, status=503, content_type="application/json")
+        return Response(serializers.HealthSerializer.represent(unreachable()), status=503)
 
     @endpoint(access=PUBLIC, answer=serializers.StatsSerializer)
     def stats(self, _request: ApiRequest) -> NodeStatus:

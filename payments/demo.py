@@ -19,7 +19,7 @@ from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 _OLD_PHONE = "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
 _LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
-# What people try out is still to be signed after more than a quarter of an hour.
+# A payment to try out stays open for longer than the quarter of an hour that others have.
 _SIGNING_DAYS = 365
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),

@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
@@ -95,6 +96,7 @@ def test_every_queue_holds_something():
 
 
 def test_charts_have_the_shape_of_a_week():
+    cache.clear()  # another test's decisions may be kept in it
     numbers = decisions_per_day(None)
     by_day = [sum(series.values[at] for series in numbers.series) for at in range(len(numbers.days))]
     weekend = [count for day, count in zip(numbers.days, by_day, strict=True) if day.weekday() > 4]

@@ -43,8 +43,7 @@ class RecordKey(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """What is on its way into the ledger: a decision, an acceptance, a notice, a published
-    scoring model, a key for records.
+    """What is on its way into the ledger: a decision, an acceptance, a notice, a published scoring model, a record key.
 
     It is written with what it is about, and completed once it is anchored.
 

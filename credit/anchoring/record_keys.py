@@ -36,9 +36,16 @@ def message_of(report_type: str, record: str) -> bytes:
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
-def queue(record: str, *, now: datetime, **about: Any) -> None:
-    """Write the row by which a record goes to the ledger, signed by the key of `now`; `about` are its columns."""
-    _queue(record, now=now, key=key_at(now), **about)
+def queue(record: str, *, now: datetime, key: RecordKey | None = None, **about: Any) -> None:
+    """Write the row by which a record goes to the ledger, signed by `key`, by default that of `now`.
+
+    `about` are columns that say what it is about.
+    """
+    key = key or key_at(now)
+    anchor = DecisionAnchor(record=record, due_at=now, signed_by=key, **about)
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key.private_key))
+    anchor.signature = base64.b64encode(private.sign(message_of(anchor.report_type, record))).decode()
+    anchor.save(force_insert=True)
 
 
 def key_at(moment: datetime) -> RecordKey:
@@ -68,7 +75,7 @@ def announce(*, now: datetime) -> None:
                 "replaces": None if before is None else before.key_id,
             }
             with suppress(IntegrityError), transaction.atomic():  # somebody else was quicker
-                _queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
+                queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
         before = key
 
 
@@ -87,7 +94,7 @@ def rotate(*, now: datetime) -> RecordKey:
 
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
-    """Raise ImproperlyConfigured for a DECISION_SIGNING_KEY that is none of the published keys."""
+    """Look whether DECISION_SIGNING_KEY is a published key; raises ImproperlyConfigured where it is missing."""
     if not settings.PRODUCTION:
         return [checks.Info("made here")]
     public_key = _public_key(_first_seed())
@@ -96,13 +103,6 @@ def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
         said = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
         return [checks.Error(f"{said}`manage.py rotate_record_key` makes another one.")]
     return [checks.Info(f"{len(known)} keys have signed")]
-
-
-def _queue(record: str, *, now: datetime, key: RecordKey, **about: Any) -> None:
-    anchor = DecisionAnchor(record=record, due_at=now, signed_by=key, **about)
-    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key.private_key))
-    anchor.signature = base64.b64encode(private.sign(message_of(anchor.report_type, record))).decode()
-    anchor.save(force_insert=True)
 
 
 def _make_first(moment: datetime) -> RecordKey:

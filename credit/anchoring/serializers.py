@@ -1,6 +1,11 @@
-from rest_framework import serializers
-
-from config.api.serializers import FreeField, Int64Field, JsonPartSerializer, ResponseSerializer, TextField
+from config.api.serializers import (
+    DateTimeField,
+    FreeField,
+    Int64Field,
+    JsonPartSerializer,
+    ResponseSerializer,
+    TextField,
+)
 
 
 class SignatureSerializer(JsonPartSerializer):
@@ -28,7 +33,7 @@ class AnchorSerializer(ResponseSerializer):
     signature = SignatureSerializer(
         source="shown_signature", allow_null=True, help_text="Null for records from before there were keys."
     )
-    anchored_at = serializers.DateTimeField(allow_null=True)
+    anchored_at = DateTimeField(allow_null=True)
     block_number = Int64Field(allow_null=True)
     proof = FreeField(allow_null=True, help_text="The ledger's proof, as it was when the decision was anchored.")
     proof_file = TextField(
@@ -73,8 +78,8 @@ class RecordKeySerializer(ResponseSerializer):
 
     id = TextField(source="key_id", help_text="The first 16 hex digits of the key's SHA-256.")
     public_key = TextField(help_text="Ed25519, 32 bytes in base64.")
-    valid_from = serializers.DateTimeField(help_text="It signs what is decided from then on.")
-    valid_until = serializers.DateTimeField(allow_null=True, help_text="When the next key begins; null for the last.")
+    valid_from = DateTimeField(help_text="It signs what is decided from then on.")
+    valid_until = DateTimeField(allow_null=True, help_text="When the next key begins; null for the last.")
     announcement = AnchorSerializer(source="anchor", help_text="The key's own record (`record_key`) in the ledger.")
 
 

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from config.clients.provider import ProviderAnswer, ProviderError, call
 from config.core.errors import NotFound
@@ -88,10 +88,8 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 def _claim(now: datetime) -> list[DecisionAnchor]:
     """Take due rows for this worker: nobody else sees them until the lease is over."""
     waiting = DecisionAnchor.objects.filter(due("due_at", now=now, within=_BACKOFF_MAX), anchored_at__isnull=True)
-    waiting = waiting.order_by("due_at")
+    waiting = waiting.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
     with transaction.atomic():
-        if connection.features.has_select_for_update_skip_locked:
-            waiting = waiting.select_for_update(skip_locked=True, of=("self",))
         anchors = list(waiting.select_related("application", "publication")[:BATCH_MAX])
         DecisionAnchor.objects.filter(pk__in=[anchor.pk for anchor in anchors]).update(due_at=now + _LEASE)
     return anchors

@@ -6,10 +6,10 @@ from django.core.validators import EmailValidator
 from drf_spectacular.utils import extend_schema_field
 
 from config.api import serializers
-from config.core.errors import ValidationFailed
 from config.core.json_text import escaped
 from credit.applications.applicants import APPLICANTS_MAX
 from credit.applications.countries import COUNTRIES
+from credit.applications.errors import refusal_of
 
 NAME_MAX_LENGTH = 200
 LINE_MAX_LENGTH = 200
@@ -47,7 +47,7 @@ class PatternField(serializers.TextField):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        # Lengths are looked at afterwards, and a form costs what the text is long.
+        # REST framework checks the length afterwards; matching a long text would take long.
         if len(text) > (self.max_length or 0) or not self.pattern.fullmatch(text) or text.endswith("\n"):
             self.fail("form", wanted=self.wanted)
         return text
@@ -169,20 +169,17 @@ class ApplicantsRequestField(serializers.FreeField):
     def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
         """Return the persons with all of their members; raises ValidationFailed, which repeats none of what is said."""
         if not isinstance(data, list) or not 1 <= len(data) <= APPLICANTS_MAX:
-            raise _refusal([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
+            raise refusal_of([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
         persons, refusals = [], []
         for number, given in enumerate(data):
             try:
-                persons.append(_plain(ApplicantRequestSerializer.shared().run_validation(given)))
+                person = ApplicantRequestSerializer.shared().run_validation(given)
+                persons.append({**person, "address": dict(person["address"])})
             except serializers.ValidationError as error:
                 refusals += _pointers(error.detail, f"/applicants/{number}")
         if refusals:
-            raise _refusal(refusals)
+            raise refusal_of(refusals)
         return persons
-
-
-def _plain(person: Any) -> dict[str, Any]:
-    return {**person, "address": dict(person["address"])}
 
 
 def _pointers(detail: Any, prefix: str) -> list[tuple[str, str]]:
@@ -193,8 +190,3 @@ def _pointers(detail: Any, prefix: str) -> list[tuple[str, str]]:
         is_whole = name == "non_field_errors"
         found += _pointers(inner, prefix if is_whole else f"{prefix}/{escaped(name)}")
     return found
-
-
-def _refusal(refusals: list[tuple[str, str]]) -> ValidationFailed:
-    details = [{"field": pointer, "message": message} for pointer, message in refusals]
-    return ValidationFailed(f"{refusals[0][0]}: {refusals[0][1]}", details=details)

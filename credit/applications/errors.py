@@ -1,4 +1,6 @@
-from config.core.errors import ApiError
+from collections.abc import Sequence
+
+from config.core.errors import ApiError, ValidationFailed
 from config.core.lifecycle import InvalidTransition, SecondFactorRequired
 
 
@@ -26,3 +28,9 @@ class TermsChanged(ApiError):
 class InvalidApplicationTransition(InvalidTransition):
     error, code, stored = "invalid_application_transition", "E3001", True
     message = "The application cannot be moved there."
+
+
+def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
+    """Return the error that names every fault, its JSON pointer and what is wrong there, and says the first."""
+    details = [{"field": pointer, "message": message} for pointer, message in faults]
+    return ValidationFailed(": ".join(faults[0]), details=details)

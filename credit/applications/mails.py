@@ -19,8 +19,8 @@ _CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})
 def mail_person(verb: str, application: Any, *, now: datetime) -> None:
     """Write to the person's confirmed address about an event that concerns them, unless they want no mail.
 
-    Of whoever agreed to it a notice is mailed, and one mail is enough: `issue_notices` writes this one where the notice
-    has to wait.
+    Whoever agreed to notices by mail gets the notice, and one mail is enough; where the notice has to wait,
+    `issue_notices` writes this mail instead.
     """
     if verb in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         write_to_person(application, now=now)

@@ -185,11 +185,10 @@ class Application(lifecycle.StatefulModel):
         """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
 
         `open` is the specification to the letter: whoever may see an application may move it, but for a provider's
-        readers. `reviewed` gives
-        decisions to reviewers. `four_eyes` demands besides that a reviewer is not the consumer, and that whoever
-        approves, rejects or offers other terms is not who last changed the data; that it takes two of them is
-        `credit.review`'s business. Under each of them a credential that is limited to scopes makes the consumer's
-        transitions alone. `COUNTEROFFER` is checked like a transition.
+        readers. `reviewed` gives decisions to reviewers. `four_eyes` demands besides that a reviewer is not the
+        consumer, and that whoever approves, rejects or offers other terms did not change the data last; that it takes
+        two of them is `credit.review`'s business. Under each of them a credential that is limited to scopes makes the
+        consumer's transitions alone. `COUNTEROFFER` is checked like a transition.
         """
         offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
         role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)

@@ -1,5 +1,7 @@
 """What is kept of an application beside its statuses. Append-only."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
@@ -49,3 +51,8 @@ class Acceptance(_SignedRecord):
 
     def __str__(self) -> str:
         return self.terms_sha256
+
+    @property
+    def proof(self) -> Any:
+        """Return its record for the ledger, None where none is kept."""
+        return getattr(self, "anchor", None)

@@ -41,7 +41,7 @@ def accessed(file: DocumentFile) -> dict[str, str]:
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
     """Return a file's content, to save or, when it is an image of a sensible size, to look at.
 
-    Raises what `document_storage.read` raises.
+    Raises what `storage.read` raises.
     """
     content = read(file)
     as_attachment = as_attachment or not may_be_shown(content)

@@ -24,17 +24,9 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.applications import acceptance
+from credit.applications import machine as states
 from credit.applications.applicants import LANGUAGES, language_of
 from credit.applications.figures import reference_of
-from credit.applications.machine import (
-    DRAFT,
-    FROZEN,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
 from credit.documents.models import RequestedDocument
 from credit.documents.parsers import take_one_file
 from credit.documents.services import add_file, documents_of, receive_file
@@ -51,7 +43,10 @@ from credit.terms.views import agreement_page
 from credit.terms.words import in_words, rows_of
 
 # What the person's own button moves an application to, and what it says.
-_SENDS = {DRAFT: (SUBMITTED, _("Send it")), PENDING_DOCUMENTS: (UNDER_REVIEW, _("Send it back"))}
+_SENDS = {
+    states.DRAFT: (states.SUBMITTED, _("Send it")),
+    states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
+}
 _COLUMNS = ("id", "status", "provider_id", "accepted_at", "created_at")
 
 
@@ -137,8 +132,8 @@ class ApplicationPage(MyPage):
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
     _status, sends = _SENDS.get(application.status, (None, ""))
-    due = of_application(application, is_own=True, now=now).currently_due if application.status == DRAFT else []
-    documents = list(documents_of(application)) if application.status not in FROZEN else []
+    due = of_application(application, is_own=True, now=now).currently_due if application.status == states.DRAFT else []
+    documents = list(documents_of(application)) if application.status not in states.FROZEN else []
     missing = [one for one in documents if one.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
     asked_again = open_request(application)
@@ -149,7 +144,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "due": [lacks(one) for one in due if one.type != "document"],
         "documents": documents,
         "sends": "" if due or missing else sends,
-        "withdraws": WITHDRAWN in application.requestable(),
+        "withdraws": states.WITHDRAWN in application.requestable(),
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
         "costs": rows_of(terms.terms) if is_loan else [],
@@ -157,7 +152,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "notices": application.notices.exclude(sha256="").exclude(status=CANCELLED).values("pk", "kind", "made_at"),
         "asked_again": asked_again,
-        "may_ask_again": application.status == REJECTED and asked_again is None,
+        "may_ask_again": application.status == states.REJECTED and asked_again is None,
         "moves": [
             (BY_STATUS[move.status].words, move, told(move)) for move in application.history.order_by("-position")
         ],
@@ -178,12 +173,12 @@ def answered(request: HttpRequest, application_id: str, limit: str, do: Callable
 
 def _send(request: HttpRequest, application_id: str) -> str:
     status = Application.objects.values_list("status", flat=True).get(pk=application_id)
-    to, _words = _SENDS.get(status, (SUBMITTED, ""))
+    to, _words = _SENDS.get(status, (states.SUBMITTED, ""))
     return _move(request, application_id, to, gettext("It is with the lender."))
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:
-    return _move(request, application_id, WITHDRAWN, gettext("It is withdrawn."))
+    return _move(request, application_id, states.WITHDRAWN, gettext("It is withdrawn."))
 
 
 def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
@@ -223,14 +218,11 @@ class UploadPage(View):
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with override(language_for(request)):
-            return self._taken(request, application_id, document_id)
-
-    def _taken(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
-        try:
-            with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
-                return self._checked(request, application_id, document_id)
-        except ApiError as refusal:
-            messages.error(request, said(refusal))
+            try:
+                with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
+                    return self._checked(request, application_id, document_id)
+            except ApiError as refusal:
+                messages.error(request, said(refusal))
         return HttpResponseRedirect(reverse("my_application", args=[application_id]))
 
     @method_decorator(csrf_protect)

@@ -9,17 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from config.api.rate_limits import RateLimited
 from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
+from credit.applications import machine as states
 from credit.applications.errors import InvalidApplicationTransition, NothingToAccept, TermsChanged
-from credit.applications.machine import (
-    APPROVED,
-    DRAFT,
-    EXPIRED,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
 from credit.documents.errors import DocumentClosed, InfectedFile
 from credit.models import ApplicationHistory
 from credit.requirements.due import REQUIRED, Due
@@ -37,14 +28,16 @@ class Standing:
 
 
 BY_STATUS = {
-    DRAFT: Standing(_("Not sent yet"), _("Send it to the lender when nothing is missing."), is_due=True),
-    SUBMITTED: Standing(_("Sent to the lender"), _("The lender will look at it.")),
-    UNDER_REVIEW: Standing(_("The lender is looking at it"), _("They decide, or ask you for something.")),
-    PENDING_DOCUMENTS: Standing(_("The lender asks for documents"), _("Hand them in, then send it back."), is_due=True),
-    APPROVED: Standing(_("Approved"), _("Take up the terms, or let them pass."), is_due=True),
-    REJECTED: Standing(_("Declined"), _("You can ask for a person to look again.")),
-    WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
-    EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
+    states.DRAFT: Standing(_("Not sent yet"), _("Send it to the lender when nothing is missing."), is_due=True),
+    states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will look at it.")),
+    states.UNDER_REVIEW: Standing(_("The lender is looking at it"), _("They decide, or ask you for something.")),
+    states.PENDING_DOCUMENTS: Standing(
+        _("The lender asks for documents"), _("Hand them in, then send it back."), is_due=True
+    ),
+    states.APPROVED: Standing(_("Approved"), _("Take up the terms, or let them pass."), is_due=True),
+    states.REJECTED: Standing(_("Declined"), _("You can ask for a person to look again.")),
+    states.WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
+    states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
 _TAKEN_UP = Standing(_("Approved and taken up"), _("The lender pays out by your agreement."))
 _OFFERED = Standing(_("The lender offers other terms"), _("Take them up or decline them."), is_due=True)
@@ -73,7 +66,7 @@ def standing_of(application: Any) -> Standing:
         return _TAKEN_UP
     if application.is_offered:
         return _OFFERED
-    if application.is_asked_again and application.status == REJECTED:
+    if application.is_asked_again and application.status == states.REJECTED:
         return _ASKED_AGAIN
     return BY_STATUS[application.status]
 

@@ -18,16 +18,7 @@ from django.conf import settings
 
 from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.lifecycle import Actor
-from credit.applications.machine import (
-    APPROVED,
-    DRAFT,
-    EXPIRED,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
+from credit.applications import machine as states
 from credit.documents.models import RequestedDocument
 from credit.notices import models
 from credit.notices.models import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
@@ -36,7 +27,7 @@ EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
 EU_WITHOUT_DELAY_DAYS = 3
 _SYSTEM = Actor.system("applications")
-_NOT_DECIDED = frozenset({SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS})
+_NOT_DECIDED = frozenset({states.SUBMITTED, states.UNDER_REVIEW, states.PENDING_DOCUMENTS})
 
 
 def begin(application: Any, *, now: datetime) -> None:
@@ -51,22 +42,22 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     Return the kinds of the clocks that ran before, None where nobody had to look.
     """
     before, to, now = row.previous_status, row.status, row.changed_at
-    if to == SUBMITTED:
+    if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
-    if to == SUBMITTED or before == DRAFT or (before, to) in _TELL_NOTHING:
+    if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _TELL_NOTHING:
         return None
-    notices = _notices_of(application)
+    notices = _not_cancelled.all(application_id=application.pk)
     last = notices[0] if notices else None
     was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
-    if to == EXPIRED and was_told_what_is_missing and _still_lacks(application):
+    if to == states.EXPIRED and was_told_what_is_missing and _still_lacks(application):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
         return None
-    if to == REJECTED and last is not None and _says_it_all(last, application.completes):
+    if to == states.REJECTED and last is not None and _says_it_all(last, application.completes):
         return None
     _cancel(notices, now)
-    if to == WITHDRAWN:
+    if to == states.WITHDRAWN:
         Clock.stop(application.pk, Clock.WITHDRAWN, now=now)
-    elif to == APPROVED and application.completes is not None:
+    elif to == states.APPROVED and application.completes is not None:
         Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     elif to in _KIND_OF:
         return owe(application, _KIND_OF[to], now=now, move=row)
@@ -75,21 +66,17 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     return None
 
 
-# The second is an approval that nobody took up: that it was one was told, or still is to be.
-_TELL_NOTHING = {(SUBMITTED, UNDER_REVIEW), (APPROVED, EXPIRED)}
+# The second is an approval that nobody took up: the person was told that it was approved, or still will be.
+_TELL_NOTHING = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
-    APPROVED: models.APPROVAL,
-    REJECTED: models.ADVERSE_ACTION,
-    EXPIRED: models.ADVERSE_ACTION,
-    PENDING_DOCUMENTS: models.INCOMPLETE,
+    states.APPROVED: models.APPROVAL,
+    states.REJECTED: models.ADVERSE_ACTION,
+    states.EXPIRED: models.ADVERSE_ACTION,
+    states.PENDING_DOCUMENTS: models.INCOMPLETE,
 }
 
 
-def _notices_of(application: Any) -> list[Notice]:
-    """Return what was not cancelled, newest first, locked: who delivers one now has done so, or finds it cancelled."""
-    return _not_cancelled.all(application_id=application.pk)
-
-
+# Newest first, and locked: who delivers one now has done so, or finds it cancelled.
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
@@ -135,7 +122,7 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
 
 def cancel(application: Any, *, now: datetime) -> None:
     """Cancel what was not delivered yet: something else is to be told."""
-    _cancel(_notices_of(application), now)
+    _cancel(_not_cancelled.all(application_id=application.pk), now)
 
 
 def _cancel(notices: Iterable[Notice], now: datetime) -> None:

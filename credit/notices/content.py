@@ -5,7 +5,7 @@ that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave t
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -86,6 +86,9 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
     report = report_of(metadata)
+    respond_by = None
+    if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
+        respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     automated = move is not None and move.principal_id is None and move.credential.startswith("model:")
     return {
         "blocks": blocks_of(
@@ -111,7 +114,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE} else _terms(terms),
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
-        "respond_by": rfc3339(_respond_by(move.changed_at)) if notice.kind == INCOMPLETE and move is not None else None,
+        "respond_by": respond_by,
         "request_review": f"{settings.APP_URL}/my",
     }
 
@@ -125,11 +128,6 @@ def _missing(application: Any) -> list[str]:
     asked = application.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
     due = application.due(Asked.by(application.offer_snapshot))
     return list(dict.fromkeys([*asked, *(one.title for one in due)]))
-
-
-def _respond_by(asked_at: datetime) -> datetime:
-    """Return until when the person can hand it in: when an application that waits for documents expires."""
-    return asked_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS])
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:

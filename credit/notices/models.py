@@ -52,7 +52,6 @@ class Clock(models.Model):
     TO_NOTIFY = (APPLICATION, ACTION, COUNTEROFFER)
     TOLD, TOLD_WHAT_IS_MISSING, TAKEN_UP = "told", "told_what_is_missing", "taken_up"
     WITHDRAWN, NOT_COMPLETED, ANSWERED = "withdrawn", "not_completed", "answered"
-    WHYS = (TOLD, TOLD_WHAT_IS_MISSING, TAKEN_UP, WITHDRAWN, NOT_COMPLETED, ANSWERED)
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey(

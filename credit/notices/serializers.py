@@ -3,25 +3,7 @@
 from datetime import datetime
 from typing import TypedDict
 
-from rest_framework import serializers
-
-from config.api.serializers import (
-    FilterSet,
-    FlagField,
-    FreeField,
-    IdField,
-    ModelResponseSerializer,
-    OneOfField,
-    PageQuery,
-    PageSerializer,
-    QueryFilter,
-    QuerySerializer,
-    QueryTimeField,
-    RequestSerializer,
-    ResponseSerializer,
-    StatusField,
-    TextField,
-)
+from config.api import serializers
 from credit.anchoring.serializers import AnchorSerializer
 from credit.applications.applicants import LANGUAGES
 from credit.models import Delivery, Notice, ReviewRequest
@@ -31,16 +13,16 @@ from credit.notices.services import RECORDED
 from credit.terms.serializers import MomentField
 
 
-class NoticeRowSerializer(ModelResponseSerializer):
+class NoticeRowSerializer(serializers.ModelResponseSerializer):
     """What a person is owed, or was told, without what it says."""
 
-    kind = TextField(help_text="`adverse_action`, `approval`, `counteroffer` or `incomplete`.")
-    waits_for = TextField(
+    kind = serializers.TextField(help_text="`adverse_action`, `approval`, `counteroffer` or `incomplete`.")
+    waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
         help_text="Why it is not made yet, in words; null where nothing lacks.",
     )
-    sha256 = TextField(help_text="The SHA-256 of the HTML's bytes, in hex; empty until it is made.")
+    sha256 = serializers.TextField(help_text="The SHA-256 of the HTML's bytes, in hex; empty until it is made.")
 
     class Meta:
         model = Notice
@@ -58,10 +40,12 @@ class NoticeRowSerializer(ModelResponseSerializer):
         }
 
 
-class NoticeDeliverySerializer(ModelResponseSerializer):
+class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
     """How a notice reached the person."""
 
-    evidence = FreeField(help_text="What shows it: a reference, a mail's id, the credential that opened it.")
+    evidence = serializers.FreeField(
+        help_text="What shows it: a reference, a mail's id, the credential that opened it."
+    )
 
     class Meta:
         model = Delivery
@@ -78,10 +62,10 @@ class NoticeDeliverySerializer(ModelResponseSerializer):
 class NoticeSerializer(NoticeRowSerializer):
     """A notice: what it was made from, the page that is the record, how it was delivered, and the ledger's proof."""
 
-    content = FreeField(
+    content = serializers.FreeField(
         source="made_from", allow_null=True, help_text="Null until it is made, and once it is forgotten."
     )
-    html = TextField(allow_null=True, help_text="The record, word for word.")
+    html = serializers.TextField(allow_null=True, help_text="The record, word for word.")
     deliveries = NoticeDeliverySerializer(many=True, source="deliveries_made", help_text="The first one delivered it.")
     proof = AnchorSerializer(allow_null=True, source="proof_kept", help_text="Null until it is made and recorded.")
 
@@ -89,34 +73,36 @@ class NoticeSerializer(NoticeRowSerializer):
         fields = [*NoticeRowSerializer.Meta.fields, "content", "html", "deliveries", "proof"]
 
 
-class NoticesPageSerializer(PageSerializer):
+class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
     notices = NoticeRowSerializer(many=True, help_text="Of an application the newest first, of a provider by `due_at`.")
 
 
-class NoticeFilter(FilterSet):
-    status = QueryFilter(StatusField(MACHINE.statuses, required=False))
+class NoticeFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
 
 
 class ProviderNoticeFilter(NoticeFilter):
-    due_before = QueryFilter(QueryTimeField(required=False, help_text="Due before this moment."), "due_at", "lt")
+    due_before = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="Due before this moment."), "due_at", "lt"
+    )
 
 
-class NoticeQuery(PageQuery):
+class NoticeQuery(serializers.PageQuery):
     filterset_class = NoticeFilter
 
 
-class ProviderNoticeQuery(PageQuery):
+class ProviderNoticeQuery(serializers.PageQuery):
     filterset_class = ProviderNoticeFilter
 
 
-class NoticeDeliveryRequestSerializer(RequestSerializer):
+class NoticeDeliveryRequestSerializer(serializers.RequestSerializer):
     """How a notice was handed over."""
 
-    channel = OneOfField(RECORDED, help_text="`portal` and `email` the platform sees itself.")
+    channel = serializers.OneOfField(RECORDED, help_text="`portal` and `email` the platform sees itself.")
     at = MomentField(help_text="When: after the notice was made, and not in the future.")
-    reference = IdField(help_text="By which the proof is found, such as the number of a registered letter.")
+    reference = serializers.IdField(help_text="By which the proof is found, such as the number of a registered letter.")
 
 
 class DeliveryBody(TypedDict):
@@ -125,22 +111,22 @@ class DeliveryBody(TypedDict):
     reference: str
 
 
-class ReviewRequestRequestSerializer(RequestSerializer):
+class ReviewRequestRequestSerializer(serializers.RequestSerializer):
     """What the person wants to be looked at again."""
 
-    statement = TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
+    statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
 
 
 class StatementBody(TypedDict):
     statement: str
 
 
-class ReviewRequestSerializer(ModelResponseSerializer):
+class ReviewRequestSerializer(serializers.ModelResponseSerializer):
     """A wish that a person looks again, and the decision that answers it."""
 
-    status = OneOfField(("open", "answered"))
-    statement = TextField(allow_null=True, help_text="Null once it need no longer be kept.")
-    outcome = TextField(help_text="The status that was decided; empty while it is open.")
+    status = serializers.OneOfField(("open", "answered"))
+    statement = serializers.TextField(allow_null=True, help_text="Null once it need no longer be kept.")
+    outcome = serializers.TextField(help_text="The status that was decided; empty while it is open.")
 
     class Meta:
         model = ReviewRequest
@@ -153,21 +139,21 @@ class ReviewRequestSerializer(ModelResponseSerializer):
         }
 
 
-class ReviewRequestsPageSerializer(PageSerializer):
+class ReviewRequestsPageSerializer(serializers.PageSerializer):
     """A page of an application's requests."""
 
     review_requests = ReviewRequestSerializer(many=True, help_text="The newest first.")
 
 
-class LanguageQuery(QuerySerializer):
-    language = OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which the text is shown.")
+class LanguageQuery(serializers.QuerySerializer):
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which the text is shown.")
 
 
-class ConsentRequestSerializer(RequestSerializer):
+class ConsentRequestSerializer(serializers.RequestSerializer):
     """That the person agrees."""
 
-    text_sha256 = IdField(help_text="Of the text that was read, as the answer to GET gives it.")
-    language = OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
+    text_sha256 = serializers.IdField(help_text="Of the text that was read, as the answer to GET gives it.")
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
 
 
 class ConsentBody(TypedDict):
@@ -175,10 +161,10 @@ class ConsentBody(TypedDict):
     language: str
 
 
-class ConsentSerializer(ResponseSerializer):
+class ConsentSerializer(serializers.ResponseSerializer):
     """Whether the person takes notices electronically, and the text that they agree to."""
 
-    is_given = FlagField(help_text="Whether they do.")
+    is_given = serializers.FlagField(help_text="Whether they do.")
     at = serializers.DateTimeField(allow_null=True, help_text="Since when, or since when no longer; null for never.")
-    text = TextField(help_text="What consent means, as it is now.")
-    text_sha256 = TextField(help_text="The SHA-256 of its bytes in UTF-8, in hex.")
+    text = serializers.TextField(help_text="What consent means, as it is now.")
+    text_sha256 = serializers.TextField(help_text="The SHA-256 of its bytes in UTF-8, in hex.")

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -83,10 +83,7 @@ def _due(now: datetime) -> QuerySet[Notice]:
 
 def _lock(rows: QuerySet[Any], pk: Any) -> Any:
     """Return the row, locked; None where it is not among `rows` any more, or another worker has it."""
-    skip: dict[str, Any] = (
-        {"skip_locked": True, "of": ("self",)} if connection.features.has_select_for_update_skip_locked else {}
-    )
-    return rows.select_for_update(**skip).filter(pk=pk).first()
+    return rows.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
 
 
 def _in_turn(pk: Any, now: datetime) -> list[str]:
@@ -187,14 +184,19 @@ def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
     return notice
 
 
+def _held(notice: Notice) -> Notice:
+    """Return the notice as it is now, locked for this transaction."""
+    rows = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
+    return rows.get(pk=notice.pk)
+
+
 def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     """Keep that the person opened their notice: the first time, by a credential that stands for them alone."""
     is_person = actor.user.pk == notice.application.consumer_id and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
     with transaction.atomic():
-        held = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
-        locked = held.get(pk=notice.pk)
+        locked = _held(notice)
         if locked.status in {READY, FAILED}:
             _deliver(locked, PORTAL, at=now, evidence={"opened_with": actor.credential}, actor=actor, now=now)
     notice.refresh_from_db(fields=["status", "delivered_at", "updated_at"])
@@ -216,8 +218,7 @@ def record_delivery(
     if channel not in settings.NOTICE_CHANNELS:
         raise ValidationFailed.of_member("channel", "This installation does not use it (`NOTICE_CHANNELS`).")
     with transaction.atomic(savepoint=False):
-        held = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
-        notice = held.get(pk=notice.pk)
+        notice = _held(notice)
         refusal = None if notice.status == DELIVERED else notice.check_transition(DELIVERED, actor)
         if refusal is not None:
             raise refusal
@@ -235,11 +236,12 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
     """Select what is owed, or was told, of what was sent to a provider, by `due_at`; raises as its inbox."""
-    reach = providers.reach_of(provider_id, actor)
-    if reach is None:  # applications name providers by number
+    provider = providers.load_read(provider_id, actor)
+    number = providers.number_of(provider.pk)
+    if number is None:  # applications name providers by number
         return Notice.objects.none()
-    number, since = reach
-    return Notice.objects.filter(provider_id=number, application__created_at__gte=since).order_by("due_at", "id")
+    theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
+    return theirs.order_by("due_at", "id")
 
 
 # --- Consent to electronic records (15 USC 7001(c)) -------------------------------------------------------------------

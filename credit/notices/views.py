@@ -1,5 +1,3 @@
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -19,26 +17,9 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFac
 from credit.applications.errors import READ_ERRORS, ApplicationNotFound
 from credit.applications.services import load_for
 from credit.models import Consent, Delivery, Notice, ReviewRequest
-from credit.notices import services
+from credit.notices import serializers, services
 from credit.notices.models import NoticeSettled
 from credit.notices.printing import pdf_of
-from credit.notices.serializers import (
-    ConsentBody,
-    ConsentRequestSerializer,
-    ConsentSerializer,
-    DeliveryBody,
-    LanguageQuery,
-    NoticeDeliveryRequestSerializer,
-    NoticeDeliverySerializer,
-    NoticeQuery,
-    NoticeSerializer,
-    NoticesPageSerializer,
-    ProviderNoticeQuery,
-    ReviewRequestRequestSerializer,
-    ReviewRequestSerializer,
-    ReviewRequestsPageSerializer,
-    StatementBody,
-)
 from credit.offers import providers
 from credit.offers.errors import ProviderNotFound
 
@@ -53,13 +34,13 @@ class NoticeViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @_reads(query=NoticeQuery, answer=NoticesPageSerializer, errors=READ_ERRORS)
+    @_reads(query=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
         """List what the person is owed about an application, or was told, the newest first."""
         return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
-    @_reads(answer=NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
+    @_reads(answer=serializers.NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
 
@@ -80,12 +61,14 @@ class NoticeViewSet(ApiViewSet):
         return notice
 
     @_writes(
-        body=NoticeDeliveryRequestSerializer,
-        answer=NoticeDeliverySerializer,
+        body=serializers.NoticeDeliveryRequestSerializer,
+        answer=serializers.NoticeDeliverySerializer,
         status=201,
         errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
     )
-    def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: DeliveryBody) -> Delivery:
+    def deliver(
+        self, request: ApiRequest, application_id: str, notice_id: str, body: serializers.DeliveryBody
+    ) -> Delivery:
         """Say that a notice was handed over by post, or by the provider's own means. For who may decide."""
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -93,7 +76,11 @@ class NoticeViewSet(ApiViewSet):
 class ProviderNoticeViewSet(ApiViewSet):
     tag = "providers"
 
-    @_reads(query=ProviderNoticeQuery, answer=NoticesPageSerializer, errors=(ProviderNotFound, SecondFactorRequired))
+    @_reads(
+        query=serializers.ProviderNoticeQuery,
+        answer=serializers.NoticesPageSerializer,
+        errors=(ProviderNotFound, SecondFactorRequired),
+    )
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List what is owed, or was told, about what was sent to a provider that the caller acts for, by `due_at`."""
         rows = services.notices_of_provider(provider_id, actor_of(request))
@@ -108,18 +95,18 @@ class ReviewRequestViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @_reads(query=PageQuery, answer=ReviewRequestsPageSerializer, errors=READ_ERRORS)
+    @_reads(query=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
         """List when the person asked for another look, and what was decided then, the newest first."""
         return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
 
     @_writes(
-        body=ReviewRequestRequestSerializer,
-        answer=ReviewRequestSerializer,
+        body=serializers.ReviewRequestRequestSerializer,
+        answer=serializers.ReviewRequestSerializer,
         status=201,
         errors=(ApplicationNotFound, RecordNotEditable),
     )
-    def create(self, request: ApiRequest, application_id: str, body: StatementBody) -> ReviewRequest:
+    def create(self, request: ApiRequest, application_id: str, body: serializers.StatementBody) -> ReviewRequest:
         """Ask for a person to look at a rejection again. The consumer's to do; one is open at a time.
 
         A reviewer reopens the application, and whoever then decides had no part in a decision before. The next decision
@@ -128,31 +115,29 @@ class ReviewRequestViewSet(ApiViewSet):
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
 
-@dataclass(frozen=True)
-class Agreed:
-    is_given: bool
-    at: datetime | None
-    text: str
-    text_sha256: str
-
-
 class ConsentViewSet(ApiViewSet):
     """Whether notices come electronically (15 USC 7001(c))."""
 
     tag = "applications"
 
-    def agreed(self, language: str) -> Agreed:
+    def agreed(self, language: str) -> Response:
         newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
-        return Agreed(is_given, at, text, services.digest_of(text))
+        values = (is_given, at, text, services.digest_of(text))
+        return Response(serializers.ConsentSerializer.represent_values(values))
 
-    @endpoint(access=FIRST_PARTY, query=LanguageQuery, answer=ConsentSerializer)
-    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Agreed:  # noqa: ARG002
+    @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
+    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Return the text of the consent, and whether the caller has given it."""
         return self.agreed(query["language"])
 
-    @endpoint(access=FIRST_PARTY, body=ConsentRequestSerializer, answer=ConsentSerializer, idempotent=True)
-    def give(self, request: ApiRequest, body: ConsentBody) -> Agreed:
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.ConsentRequestSerializer,
+        answer=serializers.ConsentSerializer,
+        idempotent=True,
+    )
+    def give(self, request: ApiRequest, body: serializers.ConsentBody) -> Response:
         """Agree to receive notices electronically. The text is kept with its hash."""
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import FileResponse
 from django.utils import timezone
 
@@ -16,7 +16,7 @@ from config.core.lifecycle import Actor
 from credit.applications.machine import APPROVED, DECIDED
 from credit.applications.models import PROPOSALS
 from credit.models import ApplicationHistory, Score
-from credit.offers.providers import reach_of
+from credit.offers.providers import load_read, sent_to
 from credit.review.reasons import reasons_of
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
@@ -58,13 +58,8 @@ def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datet
 def _decisions(
     provider_id: str, actor: Actor, *, earliest: datetime | None, latest: datetime | None
 ) -> QuerySet[ApplicationHistory]:
-    reach = reach_of(provider_id, actor)
-    if reach is None:
-        return ApplicationHistory.objects.none()
-    number, since = reach
-    sent = Q(
-        application__provider_id=number, application__created_at__gte=since, application__submitted_at__isnull=False
-    )
+    provider = load_read(provider_id, actor)
+    sent = sent_to(provider.pk, provider.created_at, to_application="application__")
     found = ApplicationHistory.objects.filter(sent, status__in=DECIDED)
     if earliest is not None:
         found = found.filter(changed_at__gte=earliest)

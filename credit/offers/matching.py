@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import BooleanField, Case, Value, When
 
@@ -19,13 +19,6 @@ _SEGMENT = "The offer is for other customers."
 _NO_REASON = "What is known is not enough for this offer."
 
 
-class Match(NamedTuple):
-    """An offer, and why it does not fit, in words; no words when it does."""
-
-    offer: Offer
-    why_not: list[str]
-
-
 def match_offers(
     *,
     credential: Credential,
@@ -36,7 +29,7 @@ def match_offers(
     offset: int,
     now: datetime,
 ) -> dict[str, Any]:
-    """Return a page of the active offers, newest first, with those that do not fit and why.
+    """Return a page of the active offers, newest first, each with why it does not fit, in words: none when it does.
 
     `facts` are what an application would say. The champions of the models on the page score the person with them, and
     with what the credential may see. A variant that the person never sees is not on any page.
@@ -46,7 +39,7 @@ def match_offers(
     total, page = seen.count(), list(seen.annotate(**_unmet(asked))[offset : offset + limit])
     models = {(one.blockscore_model_id, one.provider_id) for one in page if one.blockscore_model_id is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
-    matches = [Match(offer, _why_not(offer, scores)) for offer in page]
+    matches = [(offer, _why_not(offer, scores)) for offer in page]
     return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from config.api.permissions import InsufficientScope
@@ -214,24 +214,25 @@ def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
 
     Raises ProviderNotFound, SecondFactorRequired for staff who have not given theirs.
     """
-    reach = reach_of(provider_id, actor)
-    if reach is None:
-        return Application.objects.none()
-    number, since = reach
-    found = Application.objects.filter(provider_id=number, submitted_at__isnull=False, created_at__gte=since)
-    return found.order_by("submitted_at", "id")
+    provider = load_read(provider_id, actor)
+    return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
 
-def reach_of(provider_id: str, actor: Actor) -> tuple[int, datetime] | None:
-    """Return the number by which applications name a provider, and since when they are meant for it; None without one.
-
-    Raises ProviderNotFound unless `actor` acts for it, SecondFactorRequired for staff who have not given theirs.
-    """
+def load_read(provider_id: str, actor: Actor) -> Provider:
+    """Return a provider whose applications `actor` may read; raises as `inbox`."""
     provider = load_provider(provider_id, actor.user)
     if refusal := check_staff_log_in(actor):
         raise refusal
-    number = number_of(provider.pk)
-    return None if number is None else (number, provider.created_at)
+    return provider
+
+
+def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q:
+    """Select what was submitted to a provider since there is one; `to_application` leads there, `application__`."""
+    number = number_of(provider_id)
+    if number is None:
+        return Q(pk__in=())
+    named = {"provider_id": number, "created_at__gte": since, "submitted_at__isnull": False}
+    return Q(**{f"{to_application}{name}": value for name, value in named.items()})
 
 
 def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:

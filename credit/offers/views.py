@@ -98,12 +98,8 @@ class MatchViewSet(ApiViewSet):
         """
         page = matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
         shown = [
-            {
-                **serializers.OfferSerializer.represent(match.offer),
-                "matched": not match.why_not,
-                "why_not": match.why_not,
-            }
-            for match in page["offers"]
+            {**serializers.OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
+            for offer, why_not in page["offers"]
         ]
         return Response({**page, "offers": shown})
 
@@ -130,9 +126,7 @@ class ProviderViewSet(ApiViewSet):
         For accounts in the group `Lender`, into which staff put them. First-party, with the second factor where the
         account has one.
         """
-        return providers.make_provider(
-            body["name"], address=body["address"], actor=actor_of(request), now=timezone.now()
-        )
+        return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(
         body=serializers.ProviderRequestSerializer,

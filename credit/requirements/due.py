@@ -1,7 +1,7 @@
 """What an offer's terms ask for, held against what there is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from config.core.json_text import escaped
@@ -88,7 +88,7 @@ class Requirements:
     currently_due: list[Due]
     application_schema: Mapping[str, Any] | None
     documents: list[DocumentAsked]
-    applicants: Mapping[str, Any] | None = field(default=None)
+    applicants: Mapping[str, Any] | None
 
     @classmethod
     def of(cls, asked: Asked, due: list[Due], documents: list[DocumentAsked]) -> "Requirements":

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from config.core.errors import ValidationFailed
 from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json, day_of
+from credit.applications.errors import refusal_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
@@ -39,14 +39,13 @@ _ROOT = ("$schema", "type", "title", "description", "properties", "required")
 Refusal = tuple[str, str]
 
 
-def check(schema: Any, pointer: str = "/application_schema") -> None:
+def check(schema: Any) -> None:
     """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless the profile has this schema."""
     found = list(islice(_refusals(schema), _REFUSALS_MAX))
     if not found and len(canonical_json(schema)) > BYTES_MAX:
         found = [("", f"Must have at most {BYTES_MAX} bytes.")]
     if found:
-        details = [{"field": f"{pointer}{where}", "message": message} for where, message in found]
-        raise ValidationFailed(f"{details[0]['field']}: {details[0]['message']}", details=details)
+        raise refusal_of([(f"/application_schema{where}", message) for where, message in found])
 
 
 def _refusals(schema: Any) -> Iterator[Refusal]:
@@ -65,8 +64,7 @@ def _refusals(schema: Any) -> Iterator[Refusal]:
         return
     for name, member in members.items():
         if _NAME.fullmatch(name) is None:
-            message = "The name of a member has 1 to 60 letters, digits, hyphens and underscores."
-            yield "/properties", message
+            yield "/properties", "The name of a member has 1 to 60 letters, digits, hyphens and underscores."
         else:
             yield from _member(member, f"/properties/{name}")
     yield from _required(schema.get("required", []), members)

@@ -5,9 +5,9 @@ The server draws them as SVG: no script, no picture library, readable by a scree
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.core.cache import cache
@@ -49,12 +49,9 @@ class Chart:
     numbers: Callable[[Desk | None], Numbers]
     calm: str
 
-    def drawn(self, desk: Desk | None = None) -> dict[str, Any]:
-        """Return what the template needs, of everything or of what is a lender's; kept for CACHE_SECONDS."""
-        key = f"backoffice.chart.{self.name}"
-        if desk is not None:
-            key = f"{key}.{sha256(repr(sorted(desk.providers)).encode()).hexdigest()}"
-        numbers: Numbers = cache.get_or_set(key, lambda: self.numbers(desk), CACHE_SECONDS)  # type: ignore[assignment]
+    def drawn(self, desk: Desk | None) -> dict[str, Any]:
+        """Return what the template needs, of everything or of what is a lender's."""
+        numbers = self.numbers(desk)
         summary = ", ".join(f"{sum(map(_height, series.values)):g} {series.name}" for series in numbers.series)
         plot = Plot(
             self.title,
@@ -65,10 +62,6 @@ class Chart:
             leaves_out_zeros=True,
         )
         return {**draw_plot(plot), "chart": self, "facts": numbers.facts}
-
-
-def last_days(today: date) -> list[date]:
-    return [today - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
 
 
 @dataclass(frozen=True)
@@ -140,20 +133,27 @@ def draw_plot(plot: Plot) -> dict[str, Any]:
     }
 
 
-def _first_id_of(moment: datetime) -> UUID:
-    """Return the lowest UUIDv7 of a moment: ids grow with time, so the primary key answers questions about it."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
+_Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 
-def _decided_by_day(desk: Desk | None) -> tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]:
+def _decided_by_day(desk: Desk | None) -> _Decided:
+    """Return what `_count` counts, for both charts of a page; kept for CACHE_SECONDS."""
+    of_whom = "everybody" if desk is None else sha256(repr(sorted(desk.providers)).encode()).hexdigest()
+    key = f"backoffice.decided.{of_whom}"
+    return cast("_Decided", cache.get_or_set(key, lambda: _count(desk), CACHE_SECONDS))
+
+
+def _count(desk: Desk | None) -> _Decided:
     """Return the last days, and for each with decisions their number and mean time since submission."""
     now = timezone.now()
-    days = last_days(now.date())
+    days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     since = now - timedelta(days=DAYS)
     took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
+    # The lowest UUIDv7 of a moment: ids grow with time, so the primary key answers questions about it.
+    first = UUID(int=int(since.timestamp() * 1000) << 80)
     rows = (
         shown_at(desk, ApplicationHistory.objects.all())
-        .filter(id__gte=_first_id_of(since), changed_at__gte=since, status__in=DECIDED)
+        .filter(id__gte=first, changed_at__gte=since, status__in=DECIDED)
         .annotate(day=TruncDate("changed_at"))
         .values("day", "status")
         .order_by()

@@ -11,6 +11,10 @@ from config.core.lifecycle import Actor
 from credit.applications.machine import APPROVED, COUNTEROFFER
 
 
+def as_members(metadata: Any) -> dict[str, Any]:
+    return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}
+
+
 class Proposal(models.Model):
     """A decision of one reviewer, or of a scoring model, that another confirms; void once the application is no longer
     as it was `seen`.
@@ -81,8 +85,7 @@ class Proposal(models.Model):
 
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
         """Return what the history keeps once confirmed: who the two were, beside what they gave themselves."""
-        given = self.metadata if metadata is None else metadata
-        beside = given if isinstance(given, dict) else {} if given is None else {"given": given}
+        beside = as_members(self.metadata if metadata is None else metadata)
         four_eyes = {
             "proposed_by": self.proposer,
             "proposed_at": self.proposed_at.isoformat(),

@@ -18,6 +18,7 @@ from credit.applications.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJE
 from credit.applications.services import load_visible
 from credit.models import Application, LoanTerms, Proposal
 from credit.review.errors import AlreadyProposed
+from credit.review.models import as_members
 from credit.review.reasons import in_words, reasons_of
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of
@@ -26,7 +27,7 @@ from credit.terms.loans import compute, loan_of
 def takes_two(to: str, actor: Actor | None = None) -> bool:
     """Say whether this transition is proposed by one reviewer and confirmed by another.
 
-    A score approves by itself; that it turns somebody down is confirmed by a person.
+    A score approves by itself; where it turns somebody down, a person confirms it.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
@@ -52,7 +53,7 @@ def check_against(pending: Proposal | None, application: Application, to: str, b
     """Return the error when another decision than `to`, or one bound to other terms, waits for its second reviewer."""
     if pending is None or not takes_two(to):
         return None
-    kept = _as_members(pending.metadata)
+    kept = as_members(pending.metadata)
     is_same = all(kept.get(name) == value for name, value in (bound or {}).items())
     if pending.to == to and is_same:
         return None
@@ -86,9 +87,9 @@ def decide(
         if pending is None:
             application.require_reasons(to, reason=reason, metadata=metadata)
             bound = _bound(application, to, metadata, now)
-            metadata = {**_as_members(metadata), **bound} if bound else metadata
+            metadata = {**as_members(metadata), **bound} if bound else metadata
             return _propose(application, to, by=actor, now=now, reason=reason, metadata=metadata)
-        is_same = metadata is None or (to == APPROVED and "terms" not in _as_members(metadata))
+        is_same = metadata is None or (to == APPROVED and "terms" not in as_members(metadata))
         bound = {} if is_same or pending.to != to else _bound(application, to, metadata, now)
         if refusal := check_against(pending, application, to, bound):
             raise refusal
@@ -106,10 +107,6 @@ def decide(
     return None
 
 
-def _as_members(metadata: Any) -> dict[str, Any]:
-    return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}
-
-
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
     """Return what a proposal is bound to beside the data, whole: the terms that it names, and when a counteroffer ends.
 
@@ -117,7 +114,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
     """
     if to == COUNTEROFFER:
         return counteroffers.check_offer(application, metadata, now=now)
-    loan = loan_of(application, _as_members(metadata).get("terms")) if to == APPROVED else None
+    loan = loan_of(application, as_members(metadata).get("terms")) if to == APPROVED else None
     if loan is None:
         return {}
     compute(application, loan, kind=LoanTerms.APPROVAL, now=now)

@@ -34,7 +34,7 @@ from credit.scoring.machine import CHAMPION, PUBLISHED
 from credit.scoring.models import ModelVersion, ScoringModel
 from credit.scoring.monitoring_pages import monitoring_page
 from credit.scoring.publishing_actions import publishing_actions
-from credit.scoring.score_panel import Scale, point_rows, result_of
+from credit.scoring.score_panel import PointRow, Scale, point_rows, result_of
 
 VERSIONS_SHOWN = 200  # of a model, the newest
 _provider_link = partial(record_link, "credit_provider")
@@ -227,12 +227,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
                 "source": inputs[one["input"]],
                 "reason": text_of(one["reason"]),
                 "bins": [
-                    {
-                        "name": name,
-                        "points": each["points"],
-                        "against": f"{each['points'] - one['baseline']:+d}",
-                        "bar": scale.bar(each["points"], one["baseline"]),
-                    }
+                    PointRow(name, "", each["points"], one["baseline"], scale.bar(each["points"], one["baseline"]))
                     for name, each in zip(words.bins_in_words(one["bins"]), one["bins"], strict=True)
                 ],
             }

@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from config.core.errors import ValidationFailed
 from config.core.json_text import escaped
+from credit.applications.errors import refusal_of
 from credit.offers.apr import PLACES, RATE_MAX_PERCENT
 from credit.review.reasons import OTHER, REASONS
 from credit.scoring import facts
@@ -42,8 +42,7 @@ def check(definition: Any) -> None:
     """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless this is a scorecard."""
     found = list(islice(_refusals(definition), _REFUSALS_MAX))
     if found:
-        details = [{"field": f"/definition{pointer}", "message": message[:_MESSAGE_MAX]} for pointer, message in found]
-        raise ValidationFailed(f"{details[0]['field']}: {details[0]['message']}", details=details)
+        raise refusal_of([(f"/definition{pointer}", message[:_MESSAGE_MAX]) for pointer, message in found])
 
 
 def _refusals(definition: Any) -> Iterator[Refusal]:

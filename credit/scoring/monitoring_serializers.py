@@ -11,16 +11,10 @@ from django.utils import timezone
 from config.api import serializers
 from credit.scoring.comparing import PAIRS_MAX
 from credit.scoring.monitoring import WINDOW, Window
+from credit.terms.serializers import MomentField
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _LONGEST = timedelta(days=3_660)
-
-
-class MomentField(serializers.QueryTimeField):
-    def to_internal_value(self, data: Any) -> datetime:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
 
 
 def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:

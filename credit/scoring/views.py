@@ -13,7 +13,6 @@ from config.api.parsers import StrictJSONParser
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.offers.errors import ProviderTaken
 from credit.requirements.cards import unasked_inputs
@@ -192,13 +191,9 @@ class ScoringCatalogueViewSet(ApiViewSet):
     tag = "scoring"
 
     @endpoint(access=PUBLIC)
-    def definition_schema(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
+    def definition_schema(self, request: ApiRequest) -> Response:  # noqa: ARG002
         """Return the JSON Schema of a scorecard's definition."""
-        return HttpResponse(
-            render_json(SCHEMA),
-            content_type="application/json",
-            headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"},
-        )
+        return Response(SCHEMA, headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"})
 
     @_reads(answer=serializers.FactsPageSerializer)
     def facts(self, request: ApiRequest) -> Response:  # noqa: ARG002

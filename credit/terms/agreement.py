@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from config.core.errors import NotFound
 from credit.applications.figures import money
 from credit.applications.machine import APPROVED
-from credit.models import Application, DecisionAnchor, LoanTerms, Provider
+from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
 from credit.offers.quotes import Instalment
 from credit.terms.loans import schedule_of
 from credit.terms.words import COST, LOAN, rows_of
@@ -21,14 +21,6 @@ class Decided:
 
     decided_by: str
     decided_at: datetime
-    proof: DecisionAnchor | None
-
-
-@dataclass(frozen=True)
-class Accepted:
-    accepted_by: str
-    accepted_at: datetime
-    credential: str
     proof: DecisionAnchor | None
 
 
@@ -49,7 +41,7 @@ class Agreement:
     schedule_sha256: str | None
     disclosure: LoanTerms
     decision: Decided
-    acceptance: Accepted
+    acceptance: Acceptance
 
     @property
     def tells_score(self) -> bool:
@@ -67,7 +59,6 @@ def agreement_of(application: Application) -> Agreement:
     provider_id = str(application.provider_id)
     provider = Provider.objects.filter(pk=provider_id).first()
     decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
-    acceptance = application.acceptances.select_related("anchor").latest("id")
     return Agreement(
         application_id=str(application.pk),
         offer_id=application.offer_id,
@@ -84,12 +75,7 @@ def agreement_of(application: Application) -> Agreement:
         decision=Decided(
             application.reviewed_by or decision.changed_by, decision.changed_at, getattr(decision, "anchor", None)
         ),
-        acceptance=Accepted(
-            str(acceptance.principal_id),
-            acceptance.accepted_at,
-            acceptance.credential,
-            getattr(acceptance, "anchor", None),
-        ),
+        acceptance=application.acceptances.select_related("anchor").latest("id"),
     )
 
 

@@ -1,7 +1,7 @@
 """Loans at the back office: the form of an approval, counteroffers, and what a case says of its loan."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -23,15 +23,10 @@ from credit.terms.loans import compute, loan_of
 from credit.terms.pricing import proposed_terms
 from credit.terms.words import in_words, rows_of
 
-if TYPE_CHECKING:
-    _Admin = ReviewAdmin
-else:
-    _Admin = object
-
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
 
 
-class LoanDesk(_Admin):
+class LoanDesk(ReviewAdmin):
     """What an application's page has for loans."""
 
     def get_urls(self) -> list[Any]:

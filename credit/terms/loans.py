@@ -16,7 +16,7 @@ from credit.offers.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS
 from credit.offers.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
 from credit.scoring.card import number_of
 from credit.terms.errors import TermsOutsideOffer, TermsRequired
-from credit.terms.models import LoanTerms, number
+from credit.terms.models import LoanTerms, named, number
 
 METHOD = "us_appendix_j"
 _MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
@@ -34,14 +34,7 @@ class Loan:
 
     def told(self) -> dict[str, Any]:
         """Return it as a decision spells it."""
-        first = self.first_payment_on
-        return {
-            "amount_cents": self.amount_cents,
-            "rate_percent": number(self.rate_percent),
-            "term_months": self.term_months,
-            "fee_cents": self.fee_cents,
-            "first_payment_on": None if first is None else first.isoformat(),
-        }
+        return named(self)
 
 
 def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> Loan | None:

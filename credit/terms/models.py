@@ -19,6 +19,18 @@ def number(value: Decimal | None) -> float | int | None:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
+def named(loan: Any) -> dict[str, Any]:
+    """Return what a lender names of a loan, or of its terms, as a decision spells it."""
+    first = loan.first_payment_on
+    return {
+        "amount_cents": loan.amount_cents,
+        "rate_percent": number(loan.rate_percent),
+        "term_months": loan.term_months,
+        "fee_cents": loan.fee_cents,
+        "first_payment_on": None if first is None else first.isoformat(),
+    }
+
+
 class LoanTerms(models.Model):
     """A loan that starts on `as_of`, and what it costs. Append-only.
 
@@ -61,15 +73,10 @@ class LoanTerms(models.Model):
 
     def told(self) -> dict[str, Any]:
         """Return what `terms_sha256` is of: everything but the day and the schedule, which move."""
-        first = self.first_payment_on
         return {
             "application_id": str(self.application_id),
             "kind": self.kind,
-            "amount_cents": self.amount_cents,
-            "rate_percent": number(self.rate_percent),
-            "term_months": self.term_months,
-            "fee_cents": self.fee_cents,
-            "first_payment_on": None if first is None else first.isoformat(),
+            **named(self),
             "payment_cents": self.payment_cents,
             "final_payment_cents": self.final_payment_cents,
             "total_of_payments_cents": self.total_of_payments_cents,

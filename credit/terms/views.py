@@ -23,16 +23,9 @@ from credit.applications.services import load_for
 from credit.models import Counteroffer, Proposal
 from credit.review.errors import ReasonsRequired
 from credit.review.services import change_status
-from credit.terms import counteroffers
+from credit.terms import counteroffers, serializers
 from credit.terms.agreement import Agreement, agreement_of, in_words
 from credit.terms.errors import CounterofferOpen, TermsOutsideOffer, TermsRequired
-from credit.terms.serializers import (
-    PROPOSED,
-    AgreedSerializer,
-    AgreementSerializer,
-    CounterofferRequestSerializer,
-    CounterofferSerializer,
-)
 
 SHOWN_MAX = 100
 HTML = "text/html"
@@ -46,7 +39,7 @@ def agreement_page(request: HttpRequest, agreement: Agreement) -> HttpResponse:
     page = {
         **in_words(agreement),
         "agreement": agreement,
-        "agreement_sha256": _digest_of(AgreedSerializer.represent(agreement)),
+        "agreement_sha256": _digest_of(serializers.AgreedSerializer.represent(agreement)),
         "provider_name": settings.PROVIDER_NAME,
     }
     return render(request, "credit/agreement.html", page)
@@ -66,7 +59,7 @@ class ProposedCounteroffer:
     offered_by: str
     offered_at: datetime
     id: None = None
-    status: str = PROPOSED
+    status: str = serializers.PROPOSED
     terms_sha256: None = None
     closed_at: None = None
 
@@ -82,15 +75,15 @@ class CounterofferViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @endpoint(access="applications:read", answer=CounterofferSerializer(many=True), errors=READ_ERRORS)
+    @endpoint(access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> Any:
         """List an application's counteroffers, the newest first."""
         rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
         return rows.order_by("-id")[:SHOWN_MAX]
 
     @_writes_application(
-        body=CounterofferRequestSerializer,
-        answer=CounterofferSerializer,
+        body=serializers.CounterofferRequestSerializer,
+        answer=serializers.CounterofferSerializer,
         status=201,
         errors=(*_DECIDING_ERRORS, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
     )
@@ -122,7 +115,9 @@ class CounterofferViewSet(ApiViewSet):
         """Take an open counteroffer back. For who may decide."""
         counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
-    @_writes_application(answer=CounterofferSerializer, errors=(ApplicationNotFound, NotFound, RecordNotEditable))
+    @_writes_application(
+        answer=serializers.CounterofferSerializer, errors=(ApplicationNotFound, NotFound, RecordNotEditable)
+    )
     def decline(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> Counteroffer:
         """Decline an open counteroffer. The consumer's to do; the application stays under review."""
         return counteroffers.decline(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
@@ -134,7 +129,7 @@ class AgreementViewSet(ApiViewSet):
     tag = "applications"
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
-    @endpoint(access="applications:read", answer=AgreementSerializer, errors=(*READ_ERRORS, NotFound))
+    @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Response:
         """Return what was agreed once an approval or a counteroffer is taken up; with `Accept: text/html` to print.
 
@@ -145,7 +140,7 @@ class AgreementViewSet(ApiViewSet):
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.tells_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
-        agreed = AgreedSerializer.represent(agreement)
+        agreed = serializers.AgreedSerializer.represent(agreement)
         if request.accepted_renderer.media_type == HTML:
             return agreement_page(request, agreement)
         return Response({**agreed, "agreement_sha256": _digest_of(agreed)})

@@ -34,7 +34,6 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
     list_display = ("payment_number", "status_chip", "person", "amount", "processor", "failure", "created", "processed")
-    list_display_links = ("payment_number",)
     list_filter = ("status", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, or a person's user name (its beginning) or id"

@@ -4,7 +4,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from config.core.ids import parse_positive_int64
 from payments.cards import services as card
@@ -36,9 +36,8 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
 def _claim(now: datetime) -> list[Payment]:
     """Take over due payments; what another worker is taking over at this moment is left to it."""
     due = Payment.objects.filter(nobody_holds(now), status__in=OPEN).order_by("due_at")
+    due = due.select_for_update(skip_locked=True)
     with transaction.atomic():
-        if connection.features.has_select_for_update_skip_locked:
-            due = due.select_for_update(skip_locked=True)
         return [payment for payment in due[:BATCH] if card.take_over(payment, now=now)]
 
 

@@ -1,8 +1,8 @@
 """A node's JSON-RPC over HTTP: what this service asks of the settlement chain, and nothing that signs.
 
 A `Node` serves one operation: all its calls together end within NODE_TIMEOUT_SECONDS, so that a request that asks
-several things still answers in time. Two things can go wrong. ProviderError: the node was not
-reached, or gave no usable answer. NodeRefused: it understood and declined.
+several things still answers in time. Two things can go wrong. ProviderError: the node was not reached, or gave no
+usable answer. NodeRefused: it understood and declined.
 """
 
 import itertools

@@ -45,14 +45,9 @@ class RequestTooLarge(ValidationFailed):
     word = "request_too_large"
 
 
-def error_message(code: str, content: str, *, severity: str = "recoverable", path: str = "") -> dict[str, str]:
-    message = {"type": "error", "code": code, "content": content, "severity": severity}
-    return {**message, "path": path} if path else message
-
-
-def info_message(code: str, content: str, *, path: str = "") -> dict[str, str]:
-    message = {"type": "info", "code": code, "content": content}
-    return {**message, "path": path} if path else message
+def message(kind: str, code: str, content: str, *, path: str, **more: str) -> dict[str, str]:
+    told = {"type": kind, "code": code, "content": content, **more}
+    return {**told, "path": path} if path else told
 
 
 def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG001
@@ -99,7 +94,7 @@ def _write_for_agent(response: HttpResponse) -> None:
 def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict[str, str]:
     # Nothing that the caller can change helps against these.
     severity = "unrecoverable" if status in {422, 500} else "recoverable"
-    return error_message(code, content, severity=severity, path=path)
+    return message("error", code, content, path=path, severity=severity)
 
 
 def _messages(refusal: ApiError) -> list[dict[str, str]]:

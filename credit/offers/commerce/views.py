@@ -86,7 +86,7 @@ class CommerceViewSet(ApiViewSet):
         asked = catalog.Asked.of(body, credential=request.auth)
         products, missing = catalog.lookup(asked, body["ids"])
         unknown = [
-            refusals.info_message("not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
+            refusals.message("info", "not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
             for text, place in missing.items()
         ]
         return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
@@ -101,7 +101,7 @@ class CommerceViewSet(ApiViewSet):
         found = catalog.get_product(asked, body["id"], body.get("selected", []))
         if found is None:
             text = f'No product has the id "{body["id"]}".'
-            missing = refusals.error_message("not_found", text, severity="unrecoverable", path="$.id")
+            missing = refusals.message("error", "not_found", text, path="$.id", severity="unrecoverable")
             return _with_messages({"ucp": envelope(LOOKUP, status="error")}, [*_notes(asked), missing])
         return _with_messages({"ucp": envelope(LOOKUP), "product": found}, _notes(asked))
 
@@ -111,7 +111,7 @@ def _notes(asked: catalog.Asked) -> list[dict[str, str]]:
     if not asked.ignored_currency:
         return []
     text = f"The price filter was left aside: amounts are in {CURRENCY}, and none are converted."
-    return [refusals.info_message("price_filter_ignored", text, path="$.filters.price")]
+    return [refusals.message("info", "price_filter_ignored", text, path="$.filters.price")]
 
 
 def _with_messages(answer: dict[str, Any], messages: list[dict[str, str]]) -> Response:

@@ -52,7 +52,7 @@ class StripeProcessor:
             form["transfer_data[destination]"] = payment.provider_account_id
             form["application_fee_amount"] = str(payment.fee_amount_cents)
         try:
-            answer = self._post("/v1/payment_intents", form, key=payment.processor_key)
+            answer = self._call("POST", "/v1/payment_intents", form=form, key=payment.processor_key)
             result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
@@ -147,13 +147,11 @@ class StripeProcessor:
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
         """Cancel an intent that waits for a person who is not there; only then it counts as declined."""
-        answer = self._post(f"/v1/payment_intents/{intent_id}/cancel", {}, key=f"cancel-{intent_id}")
+        address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
+        answer = self._call("POST", address, form={}, key=key)
         if answer.status == HTTPStatus.OK and answer.json().get("status") == "canceled":
             return ChargeResult(DECLINED, failure="authentication_required", detail={**detail, "canceled": True})
         return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
-
-    def _post(self, path: str, form: dict[str, str], *, key: str) -> ProviderAnswer:
-        return self._call("POST", path, form=form, key=key)
 
     def _call(
         self,

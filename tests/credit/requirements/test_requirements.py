@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from jsonschema import Draft202012Validator, FormatChecker
 
+from config.core.errors import ValidationFailed
 from credit.applications.applicant_schema import REQUIRABLE
 from credit.models import Application, Offer, RequestedDocument
 from credit.requirements import profile
@@ -102,7 +103,7 @@ class TestDeclaring:
                 with_member({"type": "string", **{f"k{n}": 1 for n in range(size)}}),
                 deep,
             ):
-                with pytest.raises(profile.ValidationFailed) as refused:
+                with pytest.raises(ValidationFailed) as refused:
                     profile.check(schema)
                 assert len(refused.value.details) <= 20
 
