@@ -16,6 +16,8 @@ STARTERS = {
     "subprocess",
     "Popen",
     "manage",
+    "account_with_key",
+    "run_python",
 }
 
 

@@ -12,7 +12,7 @@ from django.db import connections
 
 from tests.bench.faults.cluster import cluster
 from tests.databases import migrate
-from tests.processes import PATIENCE_SECONDS, manage
+from tests.processes import PATIENCE_SECONDS, account_with_key
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHROMIUM_ARGUMENTS = [
@@ -87,9 +87,8 @@ def inhabited(made_once):
         with cluster() as server:
             migrate(server.address(), var)
             env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var), "DATABASE_URL": server.address()}
-            made = json.loads(manage(env, "create_user", "ada", "--password", "correct horse battery", "--json"))
-            key = json.loads(manage(env, "create_api_key", "ada", "--name", "n", "--json"))["key"]
-            (place / "account.json").write_text(json.dumps([made["id"], key]))
+            identifier, key, _secret = account_with_key(env, "ada")
+            (place / "account.json").write_text(json.dumps([identifier, key]))
             server.stop("fast")
             shutil.copytree(server.folder, place / "data")
 
