@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import socket
 import subprocess
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # the walk has the standard library alone
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_SECONDS = 120  # only what fails takes so long
+PASSWORD = "correct horse battery"  # of every account that is made here
 # Below those that the kernel gives to whoever connects, so that none is taken between the question and its use.
 _FIRST_PORT, _LAST_PORT = 10_000, 30_000
 
@@ -63,16 +65,32 @@ def silent_port() -> Iterator[int]:
         yield silent.getsockname()[1]
 
 
+def run_python(
+    environment: Mapping[str, str], *arguments: str, folder: Path = ROOT
+) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a folder and in an environment that holds nothing else; how it ended, and what it printed."""
+    env = {"PATH": os.environ["PATH"], **environment}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=env, check=False, capture_output=True, text=True)
+
+
 def manage(environment: Mapping[str, str], *arguments: str, folder: Path = ROOT) -> str:
     """Run a management command, of the program in a folder; return the last line that it printed.
 
     Raises RuntimeError with all of it on failure.
     """
-    command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
+    done = run_python(environment, "manage.py", *arguments, folder=folder)
     if done.returncode:
         raise RuntimeError(f"{arguments[0]} failed: {done.stdout}{done.stderr}")
     return done.stdout.strip().rpartition("\n")[2]
+
+
+def account_with_key(environment: Mapping[str, str], name: str, *, folder: Path = ROOT) -> tuple[int, str, str]:
+    """Make an account with an API key, by the program in a folder; return its id, the key and the key's secret."""
+    given = (name, "--password", PASSWORD, "--json")
+    user = json.loads(manage(environment, "create_user", *given, folder=folder))
+    made = json.loads(manage(environment, "create_api_key", name, "--name", "n", "--json", folder=folder))
+    return user["id"], made["key"], made["secret"]
 
 
 @contextlib.contextmanager

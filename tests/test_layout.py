@@ -8,7 +8,7 @@ TESTS = ROOT / "tests"
 # Fixtures, modules and functions by which a test starts a server, a browser or another process.
 STARTERS = {
     "chromium", "live_server", "evm", "gunicorn", "private_server", "temporary_database", "subprocess", "Popen",
-    "manage",
+    "manage", "account_with_key", "run_python",
 }  # fmt: skip
 
 

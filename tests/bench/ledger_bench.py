@@ -19,12 +19,12 @@ from uuid import uuid4
 import orjson
 import psycopg
 
-from tests.bench import cpu
+from tests.bench import cpu, seeding
 from tests.bench.load import Requests
 from tests.bench.load import run as load_server
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER, printed_by
-from tests.bench.server import ROOT, STAYS, Server, gunicorn, serve, stock_gunicorn
+from tests.bench.server import STAYS, Server, gunicorn, serve, stock_gunicorn
 from tests.bench.workloads import request
 from tests.processes import manage, temporary_database
 
@@ -36,18 +36,15 @@ BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id t
 
 
 @contextlib.contextmanager
-def surroundings(server: str = SERVER) -> Iterator[tuple[dict[str, str], str]]:
-    """Make a migrated database; give the environment in which the ledger runs on it, and a folder."""
+def surroundings(server: str = SERVER) -> Iterator[dict[str, str]]:
+    """Make a migrated database; give the environment in which the ledger runs on it."""
     with temporary_database(server, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
-        environment = {
-            **os.environ, "SERVICE": "ledger", "DJANGO_SETTINGS_MODULE": "tests.bench.settings", "VAR_DIR": folder,
-            "DATABASE_URL": database, "LEDGER_DATABASE_URL": "", "LEDGER_GUARD_FILE": f"{folder}/guard",
-            "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore",
-        }  # fmt: skip
-        manage(environment, "migrate", "--verbosity", "0")
+        own = {"SERVICE": "ledger", "LEDGER_GUARD_FILE": f"{folder}/guard", "PYTHONWARNINGS": "ignore"}
+        environment = seeding.environment(0, DATABASE_URL=database, VAR_DIR=folder, **own)
+        manage(environment, "migrate", "-v0")
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(BARE_TABLE)
-        yield environment, folder
+        yield environment
 
 
 def served_by(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
@@ -77,7 +74,7 @@ def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
 def bench_anchors(clients: list[int], seconds: float, rounds: int, *, server: str = SERVER) -> dict[str, Any]:
     """Medians of interleaved rounds (rate, CPU µs), by number of clients, memory of a worker, entries of a block."""
     table, memory = {}, []
-    with surroundings(server) as (environment, _folder):
+    with surroundings(server) as environment:
         for count in clients:
             measured: dict[str, list[tuple[float, float]]] = {"ledger.wsgi": [], BARE: []}
             for _ in range(rounds):
@@ -152,7 +149,7 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
         yield from _anchor_lines(bench_anchors(clients, seconds, rounds))
     if not only or "proofs" in only:
         sizes = "1000,10000" if quick else "10000,1000000"
-        with surroundings() as (environment, _folder):
+        with surroundings() as environment:
             yield from _proof_lines(printed_by("tests.bench.ledger_bench", sizes, environment=environment))
 
 

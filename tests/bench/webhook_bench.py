@@ -20,7 +20,7 @@ import psycopg
 import requests
 
 from tests.bench.report import Line
-from tests.bench.seeding import SERVER
+from tests.bench.seeding import SERVER, environment
 from tests.bench.server import serve, worker
 from tests.processes import manage, temporary_database, wait_until
 
@@ -56,14 +56,8 @@ class Bench:
 
     def __init__(self, database: str, folder: str, port: int) -> None:
         self.port = port
-        self.environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
-            "DATABASE_URL": database,
-            "VAR_DIR": folder,
-            "WEBHOOK_ALLOW_PRIVATE": "1",
-            "PYTHONWARNINGS": "ignore",
-        }
+        more = {"WEBHOOK_ALLOW_PRIVATE": "1", "PYTHONWARNINGS": "ignore"}
+        self.environment = environment(0, DATABASE_URL=database, VAR_DIR=folder, **more)
         manage(self.environment, "migrate", "-v0")
         made = manage(self.environment, "create_user", "bench", "--password", "bench-pass-word", "--json")
         self.account = json.loads(made)["id"]

@@ -4,6 +4,7 @@ import html
 import re
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -22,7 +23,7 @@ from config.core.lifecycle import Actor
 from config.mail.delivery import deliver_some
 from config.mail.models import OutgoingMail
 from config.ops.pruning import prune
-from identity.accounts import urls
+from identity.accounts import middleware, urls
 from identity.accounts.adapter import AccountAdapter
 from identity.accounts.addresses import confirm
 from identity.accounts.invitations import invite
@@ -347,6 +348,13 @@ class TestNobodyLearnsWhoIsKnown:
             sign_up(email=email)
             counts.append(CountingHasher.count - before)
         assert counts[0] == counts[1] == 1
+
+    def test_an_answer_leaves_at_a_multiple_of_half_a_second(self, jane, monkeypatch):
+        slept, moments = [], iter((10.0, 10.6875))
+        monkeypatch.setattr(middleware, "ANSWER_SECONDS", 0.5)
+        monkeypatch.setattr(middleware, "time", SimpleNamespace(monotonic=lambda: next(moments), sleep=slept.append))
+        Client().post("/account/password/forgot", {"email": EMAIL})
+        assert slept == [0.3125]
 
     def test_sign_ups_and_mails_of_an_address_are_counted(self, jane):
         answers = [sign_up(email=f"x{number}@example.org").status_code for number in range(20)]

@@ -81,6 +81,14 @@ def add_app(page, password, look=lambda _name: None):
     return secret
 
 
+def look_at_widths(page, name, widths, *, whole=True):
+    """Check that a page fits in windows of these widths, and look at it in each; it stays in the last."""
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert fits(page), (name, width)
+        look_in_both_schemes(page, name, whole=whole)
+
+
 def look_in_both_schemes(page, name, *, whole=True):
     """Check a page with axe in light and dark, which only its colours know; keep pictures of both."""
     width = page.viewport_size["width"]

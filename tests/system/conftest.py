@@ -12,7 +12,7 @@ from django.db import connections
 
 from tests.bench.faults.cluster import cluster
 from tests.databases import migrate
-from tests.processes import PATIENCE_SECONDS, manage
+from tests.processes import PATIENCE_SECONDS, account_with_key
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHROMIUM_ARGUMENTS = [
@@ -35,14 +35,17 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not any(word in item.nodeid.partition("::")[0] for word in _LONGEST))
 
 
-@pytest.fixture
-def chromium(monkeypatch):
-    """A browser of Debian's; while it runs, this thread has an event loop, which Django would take for its own."""
+@pytest.fixture(scope="module")
+def launched():
+    """A browser of Debian's, for all tests of a file: to start one takes longer than most of them.
+
+    While it runs, this thread has an event loop, which Django would take for its own.
+    """
     if not CHROMIUM.exists():
         pytest.skip(f"needs Chromium at {CHROMIUM}")
     playwright = pytest.importorskip("playwright.sync_api")
-    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    with playwright.sync_playwright() as driver:
+    with pytest.MonkeyPatch.context() as patched, playwright.sync_playwright() as driver:
+        patched.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         window_of = browser.new_context
 
@@ -56,6 +59,14 @@ def chromium(monkeypatch):
         browser.close()
         # Beside that loop Django keeps connections of its own, which nobody else would close.
         connections.close_all()
+
+
+@pytest.fixture
+def chromium(launched):
+    """That browser, none of whose windows outlives the test."""
+    yield launched
+    for window in launched.contexts:
+        window.close()
 
 
 class Inhabited(NamedTuple):
@@ -76,9 +87,8 @@ def inhabited(made_once):
         with cluster() as server:
             migrate(server.address(), var)
             env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var), "DATABASE_URL": server.address()}
-            made = json.loads(manage(env, "create_user", "ada", "--password", "correct horse battery", "--json"))
-            key = json.loads(manage(env, "create_api_key", "ada", "--name", "n", "--json"))["key"]
-            (place / "account.json").write_text(json.dumps([made["id"], key]))
+            identifier, key, _secret = account_with_key(env, "ada")
+            (place / "account.json").write_text(json.dumps([identifier, key]))
             server.stop("fast")
             shutil.copytree(server.folder, place / "data")
 

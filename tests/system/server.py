@@ -12,10 +12,14 @@ from tests.bench import server as bench
 from tests.processes import PATIENCE_SECONDS, free_port
 
 
+def environment_of(database_url, var_dir, **more):
+    """Return the environment of whoever works on a database, with the secrets in a folder."""
+    return {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir), **more}
+
+
 def manage(database_url, var_dir, *arguments):
     """Run a management command on a database; return the last line of what it printed."""
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
-    return processes.manage(env, *arguments)
+    return processes.manage(environment_of(database_url, var_dir), *arguments)
 
 
 @contextlib.contextmanager
@@ -30,10 +34,8 @@ def running(
 ):
     """Serve service A, or another module; give its `Server`, and stop it afterwards."""
     port = free_port()
-    env = {
-        "PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir),
-        "SECRET_KEY": secrets.token_urlsafe(64), "BASE_URL": f"http://127.0.0.1:{port}/v1", **environment,
-    }  # fmt: skip
+    own = {"SECRET_KEY": secrets.token_urlsafe(64), "BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    env = environment_of(database_url, var_dir, **own | environment)
     options = ["--workers", workers, "--threads", threads, "--graceful-timeout", graceful_seconds]
     return bench.serve(module, bench.gunicorn(module, *map(str, options)), env, port=port, output=stderr)
 
@@ -42,8 +44,8 @@ def running(
 def metrics_server(database_url, var_dir, **environment):
     """Run `serve_metrics`; give its port, and stop it afterwards."""
     port, command = free_port(), [sys.executable, "manage.py", "serve_metrics", "--json"]
-    env = {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir), **environment}
-    with bench.serve("metrics", command, {**env, "METRICS_PORT": str(port)}, port=port):
+    env = environment_of(database_url, var_dir, METRICS_PORT=str(port), **environment)
+    with bench.serve("metrics", command, env, port=port):
         yield port
 
 

@@ -1,6 +1,5 @@
 """Setting up where there is Python and make alone: what the lock holds, and what is left when it cannot be done."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -8,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.processes import ROOT
+from tests.processes import ROOT, run_python
 
 TOO_OLD = '#!/bin/sh\n[ "$1" != --version ] || echo Python 3.9.2\n[ "$1" = --version ]\n'
 # It is new enough, begins an environment, and fails in the midst of it.
@@ -42,10 +41,7 @@ def normal(name):
 
 
 def test_what_runs_needs_nothing_that_only_developers_install(tmp_path):
-    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD_ALL], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = run_python({"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}, "-c", LOAD_ALL)
     assert done.returncode == 0, done.stderr
     loaded = {normal(name) for name in done.stdout.split()}
     locked = {

@@ -19,7 +19,7 @@ from tests.bench.faults.traffic import Caller, Seen, Traffic, show
 from tests.bench.report import Line, counts
 from tests.bench.server import serve
 from tests.bench.webhook_bench import RECEIVER
-from tests.processes import wait_until
+from tests.processes import PASSWORD, wait_until
 
 WORK = "clock jumps"
 # Offsets in the order in which they come; each is a jump of two hours against the one before.
@@ -165,7 +165,7 @@ class Visitor:
     def visit(self, *, ahead: str) -> None:
         """Log in, try every token, and pay with a card whose answer is lost."""
         now = int(time.monotonic()) + int(ahead)
-        body = {"username": "faults", "password": "faults-pass-word"}
+        body = {"username": "faults", "password": PASSWORD}
         status, answer = self._caller.ask("write", "POST", "/v1/auth/token", body, {})
         if status != 200:
             self.wrong.append(f"{ahead}: no log-in: {status} {answer!r}")

@@ -1,7 +1,6 @@
 """Both services and the workers on a cluster, as they run in production, with an account to call them with."""
 
 import contextlib
-import json
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import psycopg
 from tests.bench import seeding
 from tests.bench.faults.cluster import Cluster
 from tests.bench.server import ROOT, Server, gunicorn, serve
-from tests.processes import manage
+from tests.processes import account_with_key, manage
 
 WORKERS = ("deliver_webhooks", "reconcile_payments", "anchor_decisions")
 
@@ -36,6 +35,11 @@ class Stand:
     def manage(self, *arguments: str) -> str:
         """Run a management command; return the last line that it printed."""
         return manage(self.environment, *arguments, folder=self.program)
+
+    def make_account(self, name: str) -> None:
+        """Make the account that callers call with."""
+        identifier, self.api_key, _secret = account_with_key(self.environment, name, folder=self.program)
+        self.user_id = str(identifier)
 
     def serve(
         self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
@@ -92,9 +96,7 @@ def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
             **more,
         )
         made.manage("migrate", "-v0")
-        user = json.loads(made.manage("create_user", "faults", "--password", "faults-pass-word", "--json"))
-        made.user_id = str(user["id"])
-        made.api_key = json.loads(made.manage("create_api_key", "faults", "--name", "faults", "--json"))["key"]
+        made.make_account("faults")
         try:
             yield made
         finally:

@@ -16,8 +16,6 @@ SHORT_FORM = (
     "disk of the primary full",
     "machine of the standby killed",
     "machine of the primary killed",
-    "switch-over",
-    "PostgreSQL of the primary killed",
 )
 
 

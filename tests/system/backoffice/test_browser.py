@@ -22,7 +22,7 @@ from tests.credit.document_support import PDF, PNG, hand_in
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
-from tests.system.browsing import add_app, fits, look_in_both_schemes, noted
+from tests.system.browsing import add_app, fits, look_at_widths, noted
 
 
 class Visit:
@@ -43,14 +43,13 @@ class Visit:
         with self.page.expect_navigation():
             self.page.click(selector)
 
-    def look(self, name):
-        """Check that the page fits, has a title and a heading, and passes axe in light and dark; keep pictures."""
+    def look(self, name, *widths):
+        """Check that the page has a title and a heading, fits its window or windows of these widths, and passes axe."""
         self.steps += 1
         assert self.page.title().partition("|")[0].strip()
         assert self.page.locator("h1").count() == 1, name
-        assert fits(self.page), name
         assert self.complaints == [], name
-        look_in_both_schemes(self.page, f"{self.steps:02d}-{name}")
+        look_at_widths(self.page, f"{self.steps:02d}-{name}", widths or [self.page.viewport_size["width"]])
         self.complaints.clear()  # axe tries styles of its own, which the policy refuses
 
     def log_in(self, username, *, looking=False):
@@ -110,14 +109,8 @@ def papers(morning):
     assert hand_in(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
 
 
-@pytest.fixture
-def window(live_server, morning, chromium):
-    """A browser before the morning's backoffice; made last, because its event loop hides connections from Django."""
-    return chromium
-
-
-def test_a_reviewers_morning(window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+def test_a_reviewers_morning(morning, chromium, live_server):
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita", looking=True)
     visit.look("landing")
@@ -194,8 +187,8 @@ def test_a_reviewers_morning(window, live_server):
     visit.look("nothing-found")
 
 
-def test_looking_at_what_was_handed_in(papers, window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+def test_looking_at_what_was_handed_in(papers, chromium, live_server):
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
     visit.go("text=Applications to review")
@@ -223,8 +216,8 @@ def test_looking_at_what_was_handed_in(papers, window, live_server):
     visit.look("asked-again")
 
 
-def test_the_other_pages_and_other_people(window, live_server):
-    support = Visit(window, live_server, viewport={"width": 1280, "height": 800})
+def test_the_other_pages_and_other_people(morning, chromium, live_server):
+    support = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (
         ("landing", "/admin/"),
@@ -240,7 +233,7 @@ def test_the_other_pages_and_other_people(window, live_server):
     support.go("text=Show personal data")
     support.look("support-unmask")
 
-    operations = Visit(window, live_server, viewport={"width": 1280, "height": 800})
+    operations = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     operations.log_in("omar")
     operations.page.goto("/admin/identity/apikey/")
     operations.look("keys")
@@ -262,7 +255,7 @@ HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-chi
 
 
 @pytest.mark.timeout(900)
-def test_every_list_and_record_of_the_demo(window, live_server):
+def test_every_list_and_record_of_the_demo(morning, chromium, live_server):
     """What a superuser can open from the landing page: each list, with all its columns, and its first record."""
     call_command("seed_demo", stdout=StringIO())
     admins = get_user_model().objects.filter(is_superuser=True)
@@ -270,7 +263,7 @@ def test_every_list_and_record_of_the_demo(window, live_server):
     person = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
     make(consumer=person, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
     version_of(model_of())
-    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in(admins.get().username)
     visit.look("landing")
@@ -297,8 +290,8 @@ def test_every_list_and_record_of_the_demo(window, live_server):
             visit.look(f"{name}-record")
 
 
-def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 1024, "height": 900})
+def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(morning, chromium, live_server):
+    visit = Visit(chromium, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
     page = visit.page
     page.goto("/admin/credit/application/")
@@ -315,8 +308,8 @@ def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(window, live_se
     assert named["x"] >= page.locator(".results").bounding_box()["x"]
 
 
-def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
+def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(morning, chromium, live_server):
+    visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     visit.log_in("rita")
     visit.page.goto("/admin/credit/application/?queue=review")
     visit.go("#result_list tbody tr:first-child th a")
@@ -325,8 +318,8 @@ def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(wind
     assert "is now approved" in visit.page.inner_text(".messagelist")
 
 
-def test_the_pages_fit_a_phone(window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 390, "height": 844})
+def test_the_pages_fit_a_phone(morning, chromium, live_server):
+    visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})
     visit.log_in("rita")
     visit.look("phone-landing")
     visit.page.goto("/admin/credit/application/?queue=review")

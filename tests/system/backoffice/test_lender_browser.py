@@ -11,7 +11,7 @@ from tests.backoffice.test_applications import make
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.system.backoffice.test_browser import Visit
 
-CASES = 20
+CASES = 5  # of which one is approved
 
 
 @pytest.fixture
@@ -48,18 +48,18 @@ def test_an_underwriter_decides_every_case_of_their_lender_and_sees_no_other(len
         page.goto("/admin/")
         visit.go("text=Take the oldest")
         assert "zircon" not in page.content()
-        if not number:
+        if number == 0:
             visit.look("case")
-        visit.go(f".case-actions >> text={'Approve' if number % 5 == 0 else 'Reject'}")
-        if number % 5:
+        visit.go(f".case-actions >> text={'Reject' if number else 'Approve'}")
+        if number:
             page.select_option("#id_code_1", "income_insufficient")
         visit.go("input[type=submit].default")
         assert "is now" in page.inner_text(".messagelist")
     page.goto("/admin/credit/notice/")
     visit.look("notices")
     decided = Application.objects.filter(provider_id=701)
-    assert sorted(decided.values_list("status", flat=True)) == ["approved"] * 4 + ["rejected"] * 16
-    assert page.locator("#result_list tbody tr").count() == Notice.objects.filter(provider_id=701).count() >= 16
+    assert sorted(decided.values_list("status", flat=True)) == ["approved"] + ["rejected"] * (CASES - 1)
+    assert page.locator("#result_list tbody tr").count() == Notice.objects.filter(provider_id=701).count() >= CASES - 1
     assert "zircon" not in page.content()
     assert set(Application.objects.filter(provider_id=702).values_list("status", flat=True)) == {"under_review"}
     other = Application.objects.filter(provider_id=702).first()

@@ -22,7 +22,7 @@ from tests.credit.scoring.past import model_of, scored, version_of
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.system.backoffice.test_browser import Visit
 
-WIDTHS = (1440, 390)
+WIDTHS = (390, 1440)
 DATA = {name.partition(".")[2]: value for name, value in POOR.items() if name.startswith("application_data.")}
 
 
@@ -76,60 +76,47 @@ def furnished(settings, transactional_db):
     return champion, case
 
 
-@pytest.fixture
-def window(live_server, furnished, chromium):
-    """A browser before them; made last, because its event loop hides connections from Django."""
-    return chromium
-
-
 @pytest.mark.timeout(900)
-def test_every_page_of_scoring_fits_and_passes_axe(window, live_server, furnished):
+def test_every_page_of_scoring_fits_and_passes_axe(furnished, chromium, live_server):
     champion, case = furnished
-    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
-
-    def look(name):
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
-            visit.look(name)
-        page.set_viewport_size({"width": 1440, "height": 900})
-
     page.goto(MODELS)
-    look("models")
+    visit.look("models", *WIDTHS)
     visit.go("#result_list tbody tr:first-child th a")
-    look("model")
+    visit.look("model", *WIDTHS)
     visit.go("text=Version 2")
-    look("draft")
+    visit.look("draft", *WIDTHS)
     visit.go("text=Publish as champion")
     assert "becomes a challenger" in page.inner_text("#content-main")
-    look("publish")
+    visit.look("publish", *WIDTHS)
     page.goto(version_page(champion))
-    look("champion")
+    visit.look("champion", *WIDTHS)
     visit.go("button:text-is('Compare')")
     assert page.locator("del").count() > 3
-    look("difference")
+    visit.look("difference", *WIDTHS)
     page.goto(version_page(champion, "try"))
     page.fill("#id_application", f"A-{case.pk.hex[-8:].upper()}")
     visit.go("input[value=Compute]")
     assert "550" in page.inner_text("#content-main")
-    look("tried")
+    visit.look("tried", *WIDTHS)
     page.goto(f"{MODELS}{champion.model_id}/monitoring/")
     assert page.locator("svg.chart").count() == 7
     for summary in page.locator("summary").all():
         summary.click()
-    look("monitoring")
+    visit.look("monitoring", *WIDTHS)
     page.goto(page_of(case))
     assert "Proposal: reject" in page.inner_text("#content-main")
-    look("case")
+    visit.look("case", *WIDTHS)
     visit.go(".case-actions >> text=Approve")
-    look("against-the-proposal")
+    visit.look("against-the-proposal", *WIDTHS)
 
 
-def test_support_sees_the_card_and_nothing_of_anybodys_score(window, live_server, furnished):
+def test_support_sees_the_card_and_nothing_of_anybodys_score(furnished, chromium, live_server):
     champion, case = furnished
     erase_facts(case.consumer_id)
-    visit = Visit(window, live_server, viewport={"width": 390, "height": 844})
+    visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})
     visit.log_in("sam")
     visit.page.goto(version_page(champion))
     assert visit.page.locator("text=Try it").count() == 0

@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
-from tests.system.server import gunicorn, manage
+from tests.processes import PASSWORD, account_with_key
+from tests.system.server import environment_of, gunicorn
 
-ACCOUNT = ("ada", "correct horse battery")
+ACCOUNT = "ada"
 
 
 @pytest.fixture(scope="session")
@@ -16,10 +17,9 @@ def furnished(made_once, migrated):
 
     def make(folder):
         folder.mkdir()
-        own = (f"sqlite:///{folder}/own.sqlite3", folder)
         shutil.copyfile(migrated, folder / "own.sqlite3")
-        manage(*own, "create_user", ACCOUNT[0], "--password", ACCOUNT[1])
-        (folder / "key.json").write_text(manage(*own, "create_api_key", ACCOUNT[0], "--name", "n", "--json"))
+        _id, key, secret = account_with_key(environment_of(f"sqlite:///{folder}/own.sqlite3", folder), ACCOUNT)
+        (folder / "key.json").write_text(json.dumps({"key": key, "secret": secret}))
 
     return made_once("furnished", make)
 
@@ -44,7 +44,7 @@ def new_server(furnished, tmp_path):
 @pytest.fixture
 def account():
     """The account in it: its name and its password."""
-    return ACCOUNT
+    return ACCOUNT, PASSWORD
 
 
 @pytest.fixture(scope="module")

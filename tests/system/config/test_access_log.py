@@ -2,13 +2,11 @@
 
 import contextlib
 import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.processes import ROOT
-from tests.system.server import exchange, gunicorn, request, status_of
+from tests.processes import run_python
+from tests.system.server import environment_of, exchange, gunicorn, request, status_of
 
 
 class TestServer:
@@ -31,19 +29,14 @@ class TestServer:
 
     @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
     def test_a_log_that_is_closed_fails_no_request(self, server, closing):
-        database, folder = server
         code = (
             f"import os, sys; {closing}\n"
             "import django; django.setup()\n"
             "from django.test import Client\n"
             "for _ in range(5): print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
         )
-        env = {
-            "PATH": os.environ["PATH"], "DATABASE_URL": database, "VAR_DIR": str(folder), "ACCESS_LOG": "1",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=subprocess.PIPE, check=False)
-        assert done.stdout.split() == [b"200"] * 5
+        env = environment_of(*server, ACCESS_LOG="1", DJANGO_SETTINGS_MODULE="config.settings")
+        assert run_python(env, "-c", code).stdout.split() == ["200"] * 5
 
 
 def fill(writer):

@@ -10,7 +10,6 @@ import uuid
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
-import pytest
 from django.db import connection
 
 from tests.databases import own_database_url
@@ -58,40 +57,30 @@ class TestHealth:
             for thread in threads:
                 thread.join()
 
-    @pytest.mark.parametrize(("module", "busy"), [("config.wsgi", "/v1/auth/me"), ("ledger.wsgi", "/stats")])
-    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key, module, busy):
-        ask = request("GET", busy, b"", f"X-API-Key: {key['key']}")
-        with silent_port() as silent:
-            address = f"postgres://u:p@127.0.0.1:{silent}/none"
+    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key):
+        with silent_port() as silent, both_services(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as served:
+            platform, ledger, watcher = served
             with (
-                gunicorn(address, tmp_path, module=module, threads=2) as port,
-                metrics_server(address, tmp_path) as watcher,
-                crowd(port, ask, 4),
+                crowd(platform, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"), 4),
+                crowd(ledger, request("GET", "/stats"), 4),
             ):
                 self.told_unwell(watcher, "/health")
 
-    @pytest.mark.parametrize(
-        ("module", "busy", "target"), [("config.wsgi", "/v1/auth/me", HEALTH), ("ledger.wsgi", "/stats", "/health")]
-    )
-    def test_a_database_that_freezes_while_every_thread_waits_for_it(
-        self, tmp_path, committed, needs_postgresql, module, busy, target
-    ):
-        ask = request("GET", busy, b"", "X-API-Key: ck_test_none")
-        with (
-            freezing_proxy() as (address, frozen),
-            gunicorn(address, tmp_path, module=module, threads=2) as port,
-            metrics_server(address, tmp_path) as watcher,
-        ):
-            assert {status_of(exchange(port, ask)) for _ in range(6)} <= {200, 401}
-            assert status_of(exchange(port, request("GET", target))) == 200
-            assert status_of(exchange(watcher, request("GET", "/health"))) == 200
+    def test_a_database_that_freezes_while_every_thread_waits_for_it(self, tmp_path, committed, needs_postgresql):
+        me, stats = request("GET", "/v1/auth/me", b"", "X-API-Key: ck_test_none"), request("GET", "/stats")
+        with freezing_proxy() as (address, frozen), both_services(address, tmp_path) as served:
+            platform, ledger, watcher = served
+            healths = ((platform, HEALTH), (ledger, "/health"), (watcher, "/health"))
+            assert {status_of(exchange(platform, me)) for _ in range(6)} == {401}
+            assert {status_of(exchange(ledger, stats)) for _ in range(6)} == {200}
+            assert [status_of(exchange(port, request("GET", target))) for port, target in healths] == [200] * 3
             frozen.set()
-            with crowd(port, ask, 6):
+            with crowd(platform, me, 6), crowd(ledger, stats, 6):
                 self.told_unwell(watcher, "/health")
                 self.told_unwell(watcher, "/health")
                 frozen.clear()
-            for asked, where in ((port, target), (watcher, "/health")):
-                wait_until(lambda asked=asked, where=where: status_of(exchange(asked, request("GET", where))) == 200)
+            for port, target in healths:
+                wait_until(lambda port=port, target=target: status_of(exchange(port, request("GET", target))) == 200)
 
     @staticmethod
     def told_unwell(port, target):
@@ -132,6 +121,17 @@ class TestHealth:
             self.unhealthy(port)
         with gunicorn(begun, tmp_path, module="ledger.wsgi") as port:
             self.told_unwell(port, "/health")
+
+
+@contextmanager
+def both_services(address, folder):
+    """Serve both with two threads each, and the operations port beside them; give the three ports."""
+    with (
+        gunicorn(address, folder, threads=2) as platform,
+        gunicorn(address, folder, threads=2, module="ledger.wsgi") as ledger,
+        metrics_server(address, folder) as watcher,
+    ):
+        yield platform, ledger, watcher
 
 
 @contextmanager

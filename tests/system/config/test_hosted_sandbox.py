@@ -65,14 +65,3 @@ def test_it_serves_over_https_and_lets_time_go_by(environment, key):
         status, refused = ask("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
         assert (status, refused["code"]) == (401, "E2002")
         assert refused["message"].startswith("This is a key for production (ck_live_…). Here it opens nothing")
-
-
-def test_production_and_development_do_not_start_on_its_database(environment):
-    for kind in ("production", "development"):
-        command = [sys.executable, "manage.py", "doctor", "--at-start"]
-        there = environment | {"ENVIRONMENT": kind}
-        done = subprocess.run(command, cwd=ROOT, env=there, check=False, capture_output=True, text=True)
-        assert done.returncode == os.EX_CONFIG
-        assert done.stderr.startswith(
-            f"The database 'default' is one of ENVIRONMENT=sandbox, and this is ENVIRONMENT={kind}."
-        )

@@ -9,9 +9,10 @@ import sys
 from django.test import Client
 
 from config.ops import request_counts
-from tests.processes import ROOT, silent_port, wait_until
+from tests.processes import run_python, silent_port, wait_until
 from tests.system.server import (
     body_of,
+    environment_of,
     exchange,
     gunicorn,
     metrics_server,
@@ -31,14 +32,6 @@ def counted(values, route="/v1/openapi.json", status=200, service="platform"):
 def ask(port, times, target="/v1/openapi.json"):
     """Send a GET so many times, each over a connection of its own; the statuses."""
     return {status_of(exchange(port, request("GET", target))) for _ in range(times)}
-
-
-def run(*arguments, **environment):
-    """Run Python in an environment that holds nothing else; how it ended, and what it printed."""
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env={"PATH": os.environ["PATH"], **environment},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 class TestCounts:
@@ -95,14 +88,8 @@ class TestCounts:
             "print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
             "print('prometheus_client' in sys.modules)\n"
         )
-        env = {
-            "PATH": os.environ["PATH"], "DATABASE_URL": server[0], "VAR_DIR": str(server[1]),
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.split() == ["200", "False"]
+        done = run_python(environment_of(*server, DJANGO_SETTINGS_MODULE="config.settings"), "-c", code)
+        assert done.stdout.split() == ["200", "False"], done.stderr
 
     def test_a_folder_that_cannot_be_made_costs_the_counts_only(self, new_server):
         (new_server[1] / "metrics").write_text("in the way")
@@ -121,24 +108,21 @@ class TestCounts:
             "request_counts.open_folder(); folder = Path(os.environ['PROMETHEUS_MULTIPROC_DIR'])\n"
             "(folder / 'counter_0.db').touch(); print(request_counts.live_files(folder.parent))\n"
         )
-        done = run("-c", code, VAR_DIR=str(tmp_path))
+        done = run_python({"VAR_DIR": str(tmp_path)}, "-c", code)
         assert "counter_0.db" in done.stdout, done.stderr
         assert not left.exists()
 
 
 class TestServer:
-    def test_it_serves_one_address_and_counts_its_scrapes(self, server):
-        with metrics_server(*server) as port:
+    def test_it_serves_one_address_to_its_own_hosts_alone(self, server):
+        ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
+        with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
             assert ask(port, 1, "/health") == {200}
             assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
             answer = exchange(port, request("GET", "/metrics?a=b"))
             assert b"Content-Type: text/plain; version=0.0.4" in answer
             assert b'platform_info{python="' in body_of(answer)
-
-    def test_it_answers_its_own_hosts_alone(self, server):
-        ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
-        with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             for host in ours:
                 assert status_of(exchange(port, request("GET", "/metrics", host=host))) == 200, host
             for host in ("rebound.example", "localhost.rebound.example:8002", "", None, "127.0.0.1.rebound.example"):
@@ -149,7 +133,7 @@ class TestServer:
 
     def test_a_port_that_is_taken_gives_one_clear_line(self, server):
         with silent_port() as port:
-            done = run("manage.py", "serve_metrics", VAR_DIR=str(server[1]), METRICS_PORT=str(port))
+            done = run_python({"VAR_DIR": str(server[1]), "METRICS_PORT": str(port)}, "manage.py", "serve_metrics")
         assert done.returncode == 1
         assert done.stderr.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port} (Address already in use). ")
         assert done.stderr.endswith(" Set METRICS_PORT or METRICS_HOST.\n")

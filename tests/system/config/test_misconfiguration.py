@@ -3,8 +3,6 @@
 import os
 import secrets
 import shutil
-import subprocess
-import sys
 
 import pytest
 from cryptography.fernet import Fernet
@@ -13,7 +11,7 @@ from django.urls import get_resolver, path
 from config import checks
 from config.webhooks.sandbox_views import SandboxEventViewSet
 from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
-from tests.processes import PATIENCE_SECONDS, ROOT, free_port, manage, silent_port
+from tests.processes import free_port, manage, run_python, silent_port
 
 SERVER = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--workers", "2", "--bind", "127.0.0.1:0"]
 MAKE_RUN = ["-m", "config.ops.supervisor"]
@@ -26,11 +24,8 @@ PRODUCTION = {
 
 def run(*command, var_dir, **environment):
     """Run Python with this environment alone, None left out; return its exit status and what it said."""
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), **environment}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env={name: value for name, value in env.items() if value is not None},
-        capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False,
-    )  # fmt: skip
+    given = {name: value for name, value in environment.items() if value is not None}
+    done = run_python({"VAR_DIR": str(var_dir), **given}, *command)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stderr.strip()
 
@@ -224,7 +219,7 @@ def test_other_encryption_keys_keep_every_process_from_starting(tmp_path, migrat
     key, other = (Fernet.generate_key().decode() for _ in range(2))
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "FIELD_ENCRYPTION_KEYS": key}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
-    manage({"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **environment}, "rotate_signing_key")
+    manage({"VAR_DIR": str(tmp_path), **environment}, "rotate_signing_key")
     environment |= {"var_dir": tmp_path, "FIELD_ENCRYPTION_KEYS": other}
     for command in ([*SERVER, "config.wsgi"], [*SERVER, "ledger.wsgi"], ["manage.py", "deliver_webhooks"]):
         status, printed = run(*command, **environment)

@@ -1,11 +1,8 @@
 """What is kept in VAR_DIR is its owner's alone."""
 
 import json
-import os
-import subprocess
-import sys
 
-from tests.processes import ROOT
+from tests.processes import run_python
 
 # Opens the database as a service does, writes, and says which rights each path gives while it is open.
 PROGRAM = """
@@ -22,10 +19,7 @@ print(json.dumps({path.name: oct(path.stat().st_mode & 0o777) for path in found}
 
 def modes(var_dir):
     """Return what a process in development leaves in a folder, with the rights to it."""
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DJANGO_SETTINGS_MODULE": "config.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=env, text=True, capture_output=True, check=True
-    )
+    done = run_python({"VAR_DIR": str(var_dir), "DJANGO_SETTINGS_MODULE": "config.settings"}, "-c", PROGRAM)
     return json.loads(done.stdout)
 
 

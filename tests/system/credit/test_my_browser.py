@@ -13,7 +13,7 @@ from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import WHOLE, World
 from tests.credit.terms.lending import applied, approve, lender_of, listed
 from tests.factories import PASSWORD
-from tests.system.identity.test_account_browser import EMAIL, WIDTHS, Person, mailed_path
+from tests.system.identity.test_account_browser import EMAIL, Person, mailed_path
 
 NOTICES = {
     "approve": {},
@@ -23,8 +23,7 @@ NOTICES = {
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_person_answers_what_an_application_needs(chromium, live_server, settings, user, width):
+def test_a_person_answers_what_an_application_needs(chromium, live_server, settings, user):
     settings.REVIEW_POLICY = "reviewed"
     confirm(user, EMAIL)
     offer = listed()
@@ -32,7 +31,7 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     owner = Actor(user=offer.provider.owner, credential="test")
     with transaction.atomic():
         ask_for_documents(str(application.pk), names=["Payslip"], reason="The last.", actor=owner, now=timezone.now())
-    person = Person(chromium, live_server, width)
+    person = Person(chromium, live_server)
     person.open(mailed_path(), "my-log-in")
     person.send("my-documents", login=EMAIL, password=PASSWORD)
     file = {"name": "payslip.pdf", "mimeType": "application/pdf", "buffer": PDF}
@@ -49,11 +48,10 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     person.open("/my/consent", "my-consent")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_a_person_reads_each_notice_and_asks_for_another_look(chromium, live_server, settings, user, width, language):
+def test_a_person_reads_each_notice_and_asks_for_another_look(chromium, live_server, settings, user, language):
     settings.REVIEW_POLICY = "reviewed"
-    offer, person = None, Person(chromium, live_server, width)
+    offer, person = None, Person(chromium, live_server)
     person.open("/account/login", "my-log-in")
     person.send("account", login=user.username, password=PASSWORD)
     for name, options in NOTICES.items():

@@ -7,7 +7,8 @@ import uuid
 import pytest
 
 from tests.bench.proxy import nginx_of_cells, nginx_program
-from tests.system.server import body_of, exchange, gunicorn, manage, request, status_of
+from tests.processes import account_with_key
+from tests.system.server import body_of, environment_of, exchange, gunicorn, request, status_of
 
 pytestmark = pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
 CELLS = ("north", "south")
@@ -17,23 +18,15 @@ def host_of(cell):
     return f"{cell}.api.example"
 
 
-def settle(cell, folder):
-    """Make an account in a cell; return its id and its API key."""
-    address = f"sqlite:///{folder}/platform.sqlite3"
-    made = json.loads(manage(address, folder, "create_user", cell, "--password", "correct horse battery", "--json"))
-    return made["id"], json.loads(manage(address, folder, "create_api_key", cell, "--name", "n", "--json"))["key"]
-
-
 def test_each_account_is_served_by_its_cell_and_unknown_in_the_other(tmp_path, migrated):
-    folders = {cell: tmp_path / cell for cell in CELLS}
-    for folder in folders.values():
+    places = {cell: (f"sqlite:///{tmp_path}/{cell}/platform.sqlite3", tmp_path / cell) for cell in CELLS}
+    for _address, folder in places.values():
         folder.mkdir()
         shutil.copyfile(migrated, folder / "platform.sqlite3")
-    accounts = {cell: settle(cell, folders[cell]) for cell in CELLS}
+    accounts = {cell: account_with_key(environment_of(*place), cell) for cell, place in places.items()}
 
     def served(cell):
-        address, base = f"sqlite:///{folders[cell]}/platform.sqlite3", f"http://{host_of(cell)}/v1"
-        return gunicorn(address, folders[cell], BASE_URL=base)
+        return gunicorn(*places[cell], BASE_URL=f"http://{host_of(cell)}/v1")
 
     with served("north") as north, served("south") as south, nginx_of_cells(north, south) as port:
 
@@ -44,7 +37,7 @@ def test_each_account_is_served_by_its_cell_and_unknown_in_the_other(tmp_path, m
             return status_of(answer), json.loads(body_of(answer))
 
         for here, there in (CELLS, CELLS[::-1]):
-            me, key = accounts[here]
+            me, key, _secret = accounts[here]
             wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}
             status, made = call(here, key, "POST", "/v1/applications", wanted)
             assert status == 201

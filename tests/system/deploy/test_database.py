@@ -2,11 +2,9 @@
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -16,45 +14,30 @@ import psycopg
 import pytest
 
 from tests import clusters, processes
-from tests.bench.faults.cluster import cluster
+from tests.bench.server import worker
 from tests.documents import ROOT
-from tests.processes import PATIENCE_SECONDS, free_port, listens, wait_until
-from tests.system.server import body_of, exchange, gunicorn, manage, metrics_server, request, scrape, status_of
+from tests.processes import PATIENCE_SECONDS, account_with_key, free_port, listens, wait_until
+from tests.system.server import (
+    body_of,
+    environment_of,
+    exchange,
+    gunicorn,
+    manage,
+    metrics_server,
+    request,
+    scrape,
+    status_of,
+)  # fmt: skip
 
 pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
 PGBOUNCER = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
-
-
-def apply_roles(server):
-    """Run `roles.sql` as its head says."""
-    subprocess.run(
-        ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", "postgres")],
-        cwd=ROOT, check=True, capture_output=True,
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A cluster with both roles and the tables, and the folder of its secrets."""
-    folder = tmp_path_factory.mktemp("var")
-    with cluster() as server:
-        with server.connect("postgres") as session:
-            session.execute("DROP DATABASE platform")
-            session.execute("DROP ROLE platform")
-            session.execute("CREATE DATABASE creditplatform")
-        apply_roles(server)
-        manage(server.address("creditplatform", "platform_owner"), folder, "migrate", "-v0")
-        apply_roles(server)
-        yield server, folder
 
 
 @pytest.fixture(scope="module")
 def account(prepared):
     """An account and its API key, made by the role that serves."""
     server, folder = prepared
-    address = server.address("creditplatform", "platform")
-    made = json.loads(manage(address, folder, "create_user", "ada", "--password", "correct horse battery", "--json"))
-    return made["id"], json.loads(manage(address, folder, "create_api_key", "ada", "--name", "n", "--json"))["key"]
+    return account_with_key(environment_of(server.address("creditplatform", "platform"), folder), "ada")[:2]
 
 
 def test_the_role_that_serves_owns_nothing_and_cannot_change_what_is_kept(prepared, account):
@@ -76,8 +59,7 @@ def test_the_role_that_serves_owns_nothing_and_cannot_change_what_is_kept(prepar
 
 def word_about_roles(address, folder, **more):
     """What `doctor` says about the roles of the databases."""
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address, **more}
-    found = json.loads(processes.manage(env, "doctor", "--json"))["checks"]
+    found = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
     return next(one["why"] for one in found if one["name"] == "database_role")
 
 
@@ -161,11 +143,9 @@ def test_four_processes_and_the_workers_share_eight_connections_behind_pgbouncer
     with ExitStack() as running:
         address = running.enter_context(pgbouncer(server, tmp_path))
         ports = [running.enter_context(gunicorn(address, folder, workers=2, threads=16)) for _ in range(2)]
-        env = {"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address}
+        env = environment_of(address, folder)
         for name in ("deliver_webhooks", "reconcile_payments", "anchor_decisions"):
-            worker = subprocess.Popen([sys.executable, "manage.py", name], cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
-            running.callback(worker.wait)
-            running.callback(worker.terminate)
+            running.enter_context(worker(name, env))
         sessions = Sessions(server)
         sessions.start()
         with ThreadPoolExecutor(32) as callers:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench.proxy import nginx, nginx_program
 from tests.docs.test_deploy_files import DEPLOY, ENV, VALUES, rules
-from tests.documents import ROOT
+from tests.processes import run_python
 from tests.system.server import exchange, gunicorn, request, status_of
 
 MEBIBYTE = 1 << 20
@@ -41,8 +41,8 @@ def test_systemd_takes_the_units(tmp_path):
 
 
 def test_compose_is_as_its_specification_says():
-    judge = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"]
-    done = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
+    judge = ("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml")
+    done = run_python(os.environ, *judge)
     assert done.returncode == 0, done.stdout
 
 
@@ -95,11 +95,10 @@ def test_a_shell_can_read_the_example(tmp_path):
 
 
 def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
-    check = [sys.executable, "manage.py", "check", "--deploy"]
-    done = subprocess.run(check, cwd=ROOT, env=filled_in() | env, capture_output=True, text=True, check=False)
+    check = ("manage.py", "check", "--deploy")
+    done = run_python(filled_in() | {"VAR_DIR": str(tmp_path)}, *check)
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(check, cwd=ROOT, env=VALUES | env, capture_output=True, text=True, check=False)
+    done = run_python(VALUES | {"VAR_DIR": str(tmp_path)}, *check)
     assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
     assert "SECRET_KEY" in done.stderr
 

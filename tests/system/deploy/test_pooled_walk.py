@@ -7,8 +7,6 @@ needs something of the transaction before does not find it.
 import contextlib
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,8 +14,9 @@ import psycopg
 import pytest
 
 from tests import clusters
-from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, manage, wait_until
-from tests.system.deploy.test_database import PGBOUNCER, pgbouncer, prepared  # noqa: F401  a fixture
+from tests.bench.server import worker
+from tests.processes import ROOT, free_port, listens, manage, wait_until
+from tests.system.deploy.test_database import PGBOUNCER, pgbouncer
 from tests.system.server import gunicorn
 from tests.system.walk import commands, ledger, platform
 from tests.system.walk.service import Service
@@ -95,9 +94,7 @@ def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prep
         port = running.enter_context(gunicorn(address, folder, workers=2, threads=8, **more))
         given["BASE_URL"] = f"http://127.0.0.1:{port}/v1"
         for name in WORKERS:
-            worker = subprocess.Popen([sys.executable, "manage.py", name], cwd=ROOT, env={**env, **given})
-            running.callback(worker.wait, PATIENCE_SECONDS)
-            running.callback(worker.terminate)
+            running.enter_context(worker(name, {**env, **given}))
         wait_until(lambda: listens(witness_port))
         service = Service(f"http://127.0.0.1:{port}", "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(given["CHAIN_URL"], "/openapi.json", {"X-API-Key": given["LEDGER_CLIENT_KEY"]})

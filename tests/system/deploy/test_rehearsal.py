@@ -1,9 +1,6 @@
 """A disaster on a small scale: dump under traffic, restore beside, verify, count; and what a wrong restore is told."""
 
 import json
-import os
-import subprocess
-import sys
 import threading
 import uuid
 
@@ -12,9 +9,8 @@ import pytest
 
 from tests import clusters
 from tests.bench.faults.cluster import cluster
-from tests.documents import ROOT
-from tests.processes import PATIENCE_SECONDS
-from tests.system.server import body_of, exchange, gunicorn, manage, request, status_of
+from tests.processes import PATIENCE_SECONDS, run_python
+from tests.system.server import body_of, environment_of, exchange, gunicorn, manage, request, status_of
 
 pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
 
@@ -36,10 +32,7 @@ def place(inhabited, tmp_path_factory):
 
 def rehearse(address, folder):
     """Run the script; return its figures and what it wrote to standard error."""
-    env = {"PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "deploy/rehearse-restore"], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    done = run_python(environment_of(address, folder), "deploy/rehearse-restore")
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
@@ -87,11 +80,8 @@ def check(address, folder, manifest, **environment):
     """What `backup_manifest --check` says about this machine; None when everything is there."""
     file = folder / "manifest.json"
     file.write_text(json.dumps(manifest))
-    env = {"PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(folder), **environment}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "backup_manifest", "--check", str(file)],
-        cwd=ROOT, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    env = environment_of(address, folder, **environment)
+    done = run_python(env, "manage.py", "backup_manifest", "--check", str(file))
     assert "Traceback" not in done.stderr
     return done.stderr.strip() if done.returncode else None
 

@@ -38,7 +38,7 @@ PREAMBLE = 'curl() { command curl -S --fail-with-body "$@"; }\n'
 
 
 @pytest.fixture
-def demo(committed, live_server, settings, tmp_path):
+def demo(committed, bookless, live_server, settings, tmp_path):
     """A server with the demo's data, and what `make run` prints of it."""
     settings.VAR_DIR = tmp_path / "var"  # the blocks find it in the folder in which they are pasted
     settings.VAR_DIR.mkdir()

@@ -1,4 +1,4 @@
-"""An access token is nowhere in the clear: not in the database's bytes, not in a dump, not in a log, not on a page."""
+"""An access token is nowhere in the clear in the database's bytes, nor in a dump."""
 
 import os
 import shutil

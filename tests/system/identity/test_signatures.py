@@ -1,4 +1,4 @@
-"""Signed requests: what a signature covers, how long it lives, and every way of bending it."""
+"""Eight copies of one signed request arrive together."""
 
 import json
 import uuid
@@ -15,19 +15,16 @@ from tests.identity.test_signatures import OFFERS
 pytestmark = pytest.mark.django_db
 
 
-class TestAtOnce:
-    """Eight copies of one signed request arrive together."""
+def test_of_two_processes_one_carries_it_out(two_servers):
+    issued = issue(UserFactory())
+    body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
+    headers = {**signature_headers(issued, "POST", OFFERS, body), "Content-Type": "application/json"}
 
-    def test_of_two_processes_one_carries_it_out(self, two_servers):
-        issued = issue(UserFactory())
-        body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
-        headers = {**signature_headers(issued, "POST", OFFERS, body), "Content-Type": "application/json"}
+    def send(number):
+        address = two_servers[number % 2].removesuffix("/v1") + OFFERS
+        changes = {"Idempotency-Key": str(uuid.uuid4())} if number > 1 else {}
+        return requests.post(address, data=body, headers={**headers, **changes}, timeout=99).status_code
 
-        def send(number):
-            address = two_servers[number % 2].removesuffix("/v1") + OFFERS
-            changes = {"Idempotency-Key": str(uuid.uuid4())} if number > 1 else {}
-            return requests.post(address, data=body, headers={**headers, **changes}, timeout=99).status_code
-
-        with ThreadPoolExecutor(8) as pool:
-            assert sorted(pool.map(send, range(8))) == [201] + [401] * 7
-        assert Offer.objects.count() == 1
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(send, range(8))) == [201] + [401] * 7
+    assert Offer.objects.count() == 1

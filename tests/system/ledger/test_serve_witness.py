@@ -17,7 +17,7 @@ from ledger.checkpoint import open_note
 from ledger.cosignature import WitnessVerifier
 from ledger.policy import Policy
 from tests.ledger.witnesses import LOG, leaves_of, request_of
-from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, wait_until
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, run_python, wait_until
 
 KEY = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 
@@ -90,9 +90,7 @@ def test_killed_where_it_kept_and_has_not_signed_it_goes_on_with_what_it_kept(tm
 
 
 def run(tmp_path, *arguments, **environment):
-    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **environment}
-    command = [sys.executable, "manage.py", "serve_witness", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=99, check=False)
+    return run_python({"VAR_DIR": str(tmp_path), **environment}, "manage.py", "serve_witness", *arguments)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ send the same order until they have a final answer; a reconciler runs beside the
 told to the clients, what stands in the database and what the processor really charged against each other.
 """
 
-import json
 import os
 import random
 import signal
@@ -26,7 +25,7 @@ import requests
 
 from tests.bench.server import gunicorn, serve
 from tests.payments.stripe_double import StripeDouble
-from tests.processes import ROOT, manage, temporary_database, wait_until
+from tests.processes import ROOT, account_with_key, manage, temporary_database, wait_until
 
 POINTS = ("intent-committed", "before-send", "answered", "before-outcome-commit", "outcome-committed", "taken-over")
 LEASE_SECONDS = 2
@@ -84,13 +83,8 @@ class Storm:
             **extra,
         }
 
-    def _manage(self, *arguments):
-        return manage(self._environment(), *arguments)
-
     def _prepare(self, running):
-        user = json.loads(self._manage("create_user", "storm", "--password", "storm-password-1", "--json"))
-        key = json.loads(self._manage("create_api_key", "storm", "--name", "storm", "--json"))
-        self.user_id, self.api_key = user["id"], key["key"]
+        self.user_id, self.api_key, _secret = account_with_key(self._environment(), "storm")
         stops = ",".join(f"{point}:stop" for point in POINTS)
         self.addresses = [
             self._serve(running, FAULT_POINT=",".join(POINTS), FAULT_CHANCE=str(self.chance)),
@@ -179,7 +173,7 @@ class Storm:
         self._end_processes()
 
         def is_over():
-            self._manage("reconcile_payments", "--once")
+            manage(self._environment(), "reconcile_payments", "--once")
             return not self._open()
 
         wait_until(is_over)

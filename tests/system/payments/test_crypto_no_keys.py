@@ -1,4 +1,4 @@
-"""The service holds no private key and cannot sign: there is no code that could."""
+"""What reads signed transactions, and could sign some, is not there unless one is read."""
 
 import subprocess
 import sys

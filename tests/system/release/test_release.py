@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 from hashlib import sha256
 
 import pytest
@@ -10,8 +11,19 @@ from cyclonedx.validation.json import JsonStrictValidator
 from django.core.management import call_command
 
 from ledger.releases.contents import CannotRelease, Names, Source, listed, locked
-from tests.processes import ROOT
-from tests.system.release.making import clone, make
+from tests.processes import ROOT, run_python
+
+
+def clone(folder, *, of=ROOT):
+    """Clone what is committed here, or in another clone."""
+    subprocess.run(["git", "clone", "--quiet", str(of), str(folder)], check=True)
+    return folder
+
+
+def make(folder, *arguments, **environment):
+    """Run `make_release` in a clone; the last line of what it prints is its JSON."""
+    env = {"VAR_DIR": f"{folder}-var", **environment}
+    return run_python(env, "manage.py", "make_release", "--json", *arguments, folder=folder)
 
 
 @pytest.fixture(scope="session")

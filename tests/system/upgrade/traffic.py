@@ -1,7 +1,6 @@
 """An upgrade behind nginx while callers work: old servers on new tables, then new ones in turn, and back."""
 
 import contextlib
-import json
 import os
 import threading
 import time
@@ -23,7 +22,6 @@ from tests.processes import ROOT
 from tests.system.upgrade.kept import Version
 
 EVIDENCE = ["verify_ledger", "verify_decision", "verify_proof"]  # what judges what a version left, in order
-PASSWORD = "correct horse battery"
 _LONG_AGO = "2001-01-01"  # when the applications were made that only stand there
 _LOOK_SECONDS = 0.02
 
@@ -61,13 +59,13 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
         first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
         port = stack.enter_context(nginx(first.port, second.port))
         with Callers(made, port, callers=CALLERS, keyless=KEYLESS) as callers:
-            time.sleep(2.0)  # of the old program on the old tables
+            time.sleep(1.0)  # of the old program on the old tables
             with _watching(own, seen):
                 began = time.monotonic()
                 made.program = ROOT
                 made.manage("migrate", "-v0")
                 seen.migrating = time.monotonic() - began
-            time.sleep(2.0)  # of the old program on the new tables
+            time.sleep(1.0)  # of the old program on the new tables
             for program in (ROOT, old):
                 made.program = program
                 _in_turn(stack, made, first, second)
@@ -78,9 +76,9 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
 
 def _in_turn(stack: contextlib.ExitStack, made: Stand, *servers: Server) -> None:
     for server in servers:
-        time.sleep(1.0)
+        time.sleep(0.5)
         restart(stack, made, server)
-    time.sleep(1.0)
+    time.sleep(0.5)
 
 
 def _stand(own: Cluster, var: Path, old: Path) -> Stand:
@@ -91,8 +89,7 @@ def _stand(own: Cluster, var: Path, old: Path) -> Stand:
         "WEBHOOK_ALLOW_PRIVATE": "1", "LEDGER_ORIGIN": "kept.invalid",
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
     }  # fmt: skip
-    made.user_id = str(json.loads(made.manage("create_user", "upgrader", "--password", PASSWORD, "--json"))["id"])
-    made.api_key = json.loads(made.manage("create_api_key", "upgrader", "--name", "upgrade", "--json"))["key"]
+    made.make_account("upgrader")
     return made
 
 

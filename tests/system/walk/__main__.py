@@ -71,7 +71,7 @@ def read_welcome(process: "subprocess.Popen[bytes]", log: Path) -> str:
             return printed
         if has_ended:
             raise WalkFailed(f"`make run` ended with {process.returncode}.")
-        time.sleep(0.1)
+        time.sleep(0.05)
     raise WalkFailed(f"`make run` printed no curl within {START_SECONDS} s.")
 
 

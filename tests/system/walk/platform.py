@@ -180,7 +180,7 @@ def _decide(service: Service, me: str) -> None:
     while service.call("GET /v1/applications/{application_id}/proof", **of)["status"] != "anchored":
         if time.monotonic() > deadline:
             raise WalkFailed(f"A decision is not in the ledger after {ANCHOR_SECONDS} s.")
-        time.sleep(0.5)
+        time.sleep(0.05)
     service.call("GET /v1/applications/{application_id}/agreement", **of)
 
 
@@ -222,7 +222,7 @@ def _tell(service: Service) -> None:
     while (notice := service.call(f"GET {path}", **of)["notices"][0])["status"] == "due":
         if time.monotonic() > deadline:
             raise WalkFailed(f"A notice is not made after {ANCHOR_SECONDS} s.")
-        time.sleep(0.5)
+        time.sleep(0.05)
     one = {**of, "notice_id": notice["id"]}
     at = datetime.now(UTC).isoformat()
     posted = {"channel": "post", "at": at, "reference": "RR 123 456 789 US"}

@@ -18,7 +18,7 @@ CUT = "…"
 
 
 @pytest.fixture
-def running(committed, live_server, settings, tmp_path):
+def running(committed, bookless, live_server, settings, tmp_path):
     """A server with the demo's data; the variables that the guide speaks of."""
     settings.VAR_DIR = tmp_path
     settings.BASE_URL = f"{live_server.url}/v1"
