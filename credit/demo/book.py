@@ -328,7 +328,7 @@ class Story:
         if application.status == APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
                 return self.accept(application.loan_terms)
-            self.wait(days=31)
+            self.at = application.updated_at + timedelta(days=30, hours=6)
             system = Actor.system("expire_applications")
             return self.move(EXPIRED, system, reason="Idle for 30 days.", minutes=1)
         if application.status == REJECTED and self.draw.random() < 0.1:
