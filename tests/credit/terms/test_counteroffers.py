@@ -90,7 +90,7 @@ class TestMade:
         ({"reasons": []}, "E1017"), ({"reasons": ["so"]}, "E1017"), ({"reasons": None}, "E1001"),
         ({"terms": {"amount_cents": 5}}, "E1019"), ({"terms": 5}, "E1001"), ({"expires_at": 7}, "E1001"),
         ({"expires_at": "soon"}, "E1001"), ({"expires_at": in_days(0)}, "E1001"),
-        ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(91)}, "E1001"),
+        ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(92)}, "E1001"),
     ])  # fmt: skip
     def test_what_is_wrong_with_one(self, application, lender, members, code):
         assert_error(counter(lender, application, **members), 400, code)
