@@ -50,6 +50,7 @@ if settings.ENVIRONMENT != "production":  # where `config.checks` refuses them
         ),
     ]
 urlpatterns = [
+    path("v1/", include(v1)),  # first, for the same reason
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
     path(".well-known/record-keys.json", RecordKeyViewSet.as_view({"get": "keys"})),
@@ -59,7 +60,6 @@ urlpatterns = [
     path("developers", include("identity.developers.urls")),
     path("oauth/authorize", ConsentPage.as_view()),
     path("oauth/grants", GrantsPage.as_view()),
-    path("v1/", include(v1)),
     path("", root),
     path("", include("config.docs.urls")),
     path("admin/", admin.site.urls),
