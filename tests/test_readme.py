@@ -104,6 +104,17 @@ def test_every_file_that_is_named_is_there():
     assert not {path for path in named if not (ROOT / path).exists()}
 
 
+def test_every_room_has_its_line_in_the_table_of_folders():
+    rooms = {
+        f"`{file.parent.relative_to(ROOT)}/`"
+        for app in sorted(OURS)
+        for file in (ROOT / app).glob("*/__init__.py")
+        if file.parent.name not in {"management", "migrations", "templatetags"}
+    }
+    assert len(rooms) >= 25
+    assert not {room for room in rooms if room not in README.read_text()}
+
+
 def defined(file):
     """The functions and methods of a file, methods with their class."""
     found = set()
