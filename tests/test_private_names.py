@@ -35,7 +35,7 @@ DOCUMENTED_METHODS = {
     "BaseJsonFormatter": "format formatException",  # of logging.Formatter
     "BaseManager": "get_queryset",
     "BaseModelForm": "clean save",
-    "BaseModelAdmin": "formfield_for_manytomany get_fields get_ordering get_queryset get_readonly_fields "
+    "BaseModelAdmin": "formfield_for_manytomany get_fields get_fieldsets get_ordering get_queryset get_readonly_fields "
     "get_sortable_by has_add_permission has_change_permission has_delete_permission has_view_permission "
     "lookup_allowed",
     "BasePagination": "get_paginated_response paginate_queryset",

@@ -135,6 +135,22 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
     return link(change_address(kind, pk), text or pk)
 
 
+@cache
+def without_link(opts: Any, name: str) -> Any:
+    """Return what shows a field at a desk: a record whose page is refused there by its name alone, where Django would
+    link it; any other field as it is.
+    """
+    field = next((one for one in opts.concrete_fields if one.name == name and one.is_relation), None)
+    if field is None or field.related_model._meta.label_lower in rules():
+        return name
+
+    @admin.display(description=field.verbose_name, empty_value="-")
+    def shown(record: Any) -> Any:
+        return getattr(record, name)
+
+    return shown
+
+
 def column(
     show: Callable[[Any], SafeString | str], field: str, description: str, *, ordering: str | None = None
 ) -> Callable[[Any, Any], SafeString | str]:

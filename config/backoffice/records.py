@@ -28,7 +28,7 @@ from django.utils.text import capfirst
 from config.backoffice.desks import UNMASK, desk_of, may
 from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import chip, code, column, record_link
+from config.backoffice.html import chip, code, column, record_link, without_link
 from config.backoffice.lists import LargeListAdmin, neighbours_of
 from config.backoffice.personal import UNMASKED_SECONDS, PersonalData, UnmaskForm
 from config.core.errors import ApiError
@@ -91,6 +91,20 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return self.fields or [field.name for field in self.opts.concrete_fields]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        fieldsets = super().get_fieldsets(request, obj)
+        if desk_of(request.user) is None:
+            return fieldsets
+
+        def at_desk(names: Any) -> list[Any]:
+            return [without_link(self.opts, one) if isinstance(one, str) else at_desk(one) for one in names]
+
+        return [(title, {**options, "fields": at_desk(options["fields"])}) for title, options in fieldsets]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        shown = super().get_readonly_fields(request, obj)
+        return shown if desk_of(request.user) is None else [without_link(self.opts, name) for name in shown]
 
     @property
     def kind(self) -> str:

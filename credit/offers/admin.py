@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.desks import desk_of, may
-from config.backoffice.html import chip, column, table, words
+from config.backoffice.html import chip, column, table, without_link, words
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
 from credit.requirements.profile import title_of
@@ -74,7 +74,6 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
 
     model = ProviderMember
     formset = MembersForm
-    fields = ("user", "role")
     autocomplete_fields = ("user",)
     extra = 0
     verbose_name = "member"
@@ -87,8 +86,11 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
             shown.required = False
         return shown
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [*(self.get_readonly_fields(request, obj) or ["user"]), "role"]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
-        return () if desk_of(request.user) is None else ("user",)
+        return [] if desk_of(request.user) is None else [without_link(ProviderMember._meta, "user")]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return may(request.user, "credit.view_provider")

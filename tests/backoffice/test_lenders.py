@@ -6,6 +6,7 @@
 import itertools
 import os
 import random
+import re
 from uuid import uuid4
 
 import pytest
@@ -176,6 +177,17 @@ def test_they_see_their_own_record_of_every_kind(ours, theirs, clients, role):
         assert listed.context["cl"].result_count == type(record)._default_manager.filter(
             rules()[label](_desk_of(ours, role))
         ).count() > 0, label  # fmt: skip
+
+
+@pytest.mark.parametrize("role", LENDERS)
+def test_every_link_on_their_pages_leads_to_a_page_of_theirs(ours, clients, role):
+    found = {}
+    for record in ours.records.values():
+        if has_rule(type(record)):
+            content = clients[role].get(page_of(record)).content.decode()
+            found |= dict.fromkeys(re.findall(r'<a [^>]*href="(/admin/[^"#?]*)', content), record)
+    assert len(found) > 20
+    assert not {link: of for link, of in found.items() if clients[role].get(link).status_code == 403}
 
 
 def _desk_of(lender, role):
