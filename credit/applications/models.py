@@ -338,9 +338,8 @@ class Application(lifecycle.StatefulModel):
     def record_transition(self, row: "ApplicationHistory") -> None:
         if row.status == SUBMITTED:
             self.score_submission(now=row.changed_at)
-        if self.counteroffer_moves and row.previous_status == UNDER_REVIEW:
-            for one in self.counteroffers.filter(closed_at__isnull=True):
-                one.end(Counteroffer.SUPERSEDED, by=row.principal, now=row.changed_at)
+        if row.previous_status == UNDER_REVIEW:
+            self.supersede_counteroffer(by=row.principal, now=row.changed_at)
         if self.named_terms is not None and self.named_terms.pk == self.loan_terms_id:
             self.named_terms.save(force_insert=True)
             self.loan_terms, self.named_terms = self.named_terms, None
@@ -352,6 +351,11 @@ class Application(lifecycle.StatefulModel):
         if running is None or Clock.REVIEW in running:
             reviews.answer(self, row, record_application_event)
         record_application_event(row.status, self, now=row.changed_at)
+
+    def supersede_counteroffer(self, *, by: Any, now: datetime) -> bool:
+        """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
+        offered = self.counteroffers.filter(closed_at__isnull=True).first() if self.counteroffer_moves else None
+        return offered is not None and offered.end(Counteroffer.SUPERSEDED, by=by, now=now)
 
     def score_submission(self, *, now: datetime) -> None:
         """Write the scores by the pinned offer's model, if there is one and `DECISIONING` wants them."""

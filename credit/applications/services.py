@@ -233,6 +233,8 @@ def change_application(
 ) -> Application:
     """Replace `application_data`, `applicants`, `notes` and/or `share` of the actor's own application.
 
+    A counteroffer is bound to what it was made on, and ends with that.
+
     Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data, or what is shared: that is
     settled when the application leaves `draft`.
     """
@@ -242,6 +244,7 @@ def change_application(
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
+        seen = application.reviewed_state if application.counteroffer_moves else ""
         whose: dict[str, Any] = {}
         if is_revised := not REVISED.isdisjoint(changes):
             columns["data_changed_by"] = actor.user
@@ -270,6 +273,10 @@ def change_application(
                 credential=actor.credential,
             )
         application.refresh_from_db(fields=[*columns])  # the row is locked: nothing else has changed
+        if seen and application.reviewed_state != seen and application.supersede_counteroffer(by=actor.user, now=now):
+            application.counteroffer_moves += 1
+            application.save(update_fields=["counteroffer_moves"])
+            clocks.cancel(application, now=now)
         record_application_event("updated", application, now=now)
     return application
 

@@ -22,6 +22,7 @@ from credit.applications import machine as states
 from credit.documents.models import RequestedDocument
 from credit.notices import models
 from credit.notices.models import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
+from credit.requirements.due import Asked
 
 EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
@@ -49,7 +50,7 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     notices = _not_cancelled.all(application_id=application.pk)
     last = notices[0] if notices else None
     was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
-    if to == states.EXPIRED and was_told_what_is_missing and _still_lacks(application):
+    if to == states.EXPIRED and was_told_what_is_missing and _lacks_what_was_told(application, last):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
         return None
     if to == states.REJECTED and last is not None and _says_it_all(last, application.completes):
@@ -87,8 +88,18 @@ _not_cancelled = PreparedGet(
 _running = PreparedSelect(lambda application_id: Clock.running(application_id, Clock.KINDS), ("kind", "due_at"))
 
 
-def _still_lacks(application: Any) -> bool:
-    return bool(application.requested_documents.filter(status=RequestedDocument.REQUESTED).exists())
+def missing_of(application: Any) -> list[str]:
+    """Name what is missing: documents that were asked for, and what the pinned offer asks for besides."""
+    asked = application.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+    due = application.due(Asked.by(application.offer_snapshot))
+    return list(dict.fromkeys([*asked, *(one.title for one in due)]))
+
+
+def _lacks_what_was_told(application: Any, notice: Notice | None) -> bool:
+    """Say whether something that this notice named is still missing; what was asked for after it does not count."""
+    made_from = None if notice is None else notice.made_from
+    told = (made_from or {}).get("missing", ())
+    return not set(missing_of(application)).isdisjoint(told)
 
 
 def _says_it_all(last: Notice, offered: Any) -> bool:

@@ -19,12 +19,10 @@ from credit.applications.applicants import language_of
 from credit.applications.figures import reference_of
 from credit.applications.machine import EXPIRED, PENDING_DOCUMENTS
 from credit.applications.services import IDLE_DAYS
-from credit.documents.models import RequestedDocument
 from credit.models import LoanTerms, Provider
-from credit.notices.clocks import EU
+from credit.notices.clocks import EU, missing_of
 from credit.notices.models import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
 from credit.notices.reports import report_of
-from credit.requirements.due import Asked
 from credit.review.reasons import REASONS, reasons_of, text_of
 from credit.terms.words import FIGURES, rows_of
 
@@ -78,7 +76,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         return Lacking(Notice.ADDRESS)
     metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
     is_denial = notice.kind == ADVERSE_ACTION or (offered is not None and offered.with_denial)
-    missing = _missing(application) if _is_incomplete(notice) else []
+    missing = missing_of(application) if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
         return Lacking(Notice.MISSING)
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
@@ -121,13 +119,6 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
 
 def _is_incomplete(notice: Notice) -> bool:
     return notice.kind == INCOMPLETE or (notice.move is not None and notice.move.status == EXPIRED)
-
-
-def _missing(application: Any) -> list[str]:
-    """Name what is missing: documents that were asked for, and what the pinned offer asks for besides."""
-    asked = application.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
-    due = application.due(Asked.by(application.offer_snapshot))
-    return list(dict.fromkeys([*asked, *(one.title for one in due)]))
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:

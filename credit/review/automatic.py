@@ -2,8 +2,8 @@
 
 What is approved or declined by the published version that scored it is decided as the actor `model:<id>@<number>`.
 An approval needs a price of the score's, or an offer with a single rate. People have the rest: what is referred, a
-decline without a reason, what is assigned or proposed to somebody, what was decided before, and what changed its data
-after it was scored.
+decline without a reason, what is assigned or proposed to somebody, what was decided before or offered other terms, and
+what changed its data after it was scored.
 """
 
 import logging
@@ -68,7 +68,8 @@ def _decidable() -> QuerySet[Application]:
         version__status=PUBLISHED,
     )
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True)
+    # Other terms are offered instead of a decision: whatever became of them, it is people's.
+    waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
     return waiting.filter(Exists(scores), ~Exists(changed))
 
 

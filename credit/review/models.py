@@ -84,8 +84,10 @@ class Proposal(models.Model):
         return bool(self.proposed_by_id == actor.user.pk)
 
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
-        """Return what the history keeps once confirmed: who the two were, beside what they gave themselves."""
-        beside = as_members(self.metadata if metadata is None else metadata)
+        """Return what the history keeps once confirmed: who the two were, beside what they gave, the second one's where
+        both name a member.
+        """
+        beside = {**as_members(self.metadata), **as_members(metadata)}
         four_eyes = {
             "proposed_by": self.proposer,
             "proposed_at": self.proposed_at.isoformat(),

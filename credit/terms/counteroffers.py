@@ -1,4 +1,4 @@
-"""Counteroffers: made instead of a decision, taken up, declined, withdrawn, and ended by time.
+"""Counteroffers: made instead of a decision, taken up, declined, withdrawn, and ended by time or by other data.
 
 Whoever makes or ends one holds the lock of the application's row, and counts it in `counteroffer_moves`, which a
 transition out of `under_review` compares: of an acceptance, an expiry, a withdrawal and another decision one wins.
@@ -145,7 +145,15 @@ def expire(*, now: datetime) -> int:
 def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
     with transaction.atomic():
         application = Application.objects.select_for_update().get(pk=offered.application_id)
-        if application.status != UNDER_REVIEW or not offered.end(Counteroffer.EXPIRED, by=None, now=now):
+        if application.status != UNDER_REVIEW:
+            return False
+        if offered.seen != application.reviewed_state:
+            # In version 1.0 a change of the data left it open. Nobody has decided about what the data are now.
+            if offered.end(Counteroffer.SUPERSEDED, by=None, now=now):
+                _count(application, now)
+                clocks.cancel(application, now=now)
+            return False
+        if not offered.end(Counteroffer.EXPIRED, by=None, now=now):
             return False
         _tell("counteroffer_expired", offered, application, now)
         _complete(application, offered, REJECTED, actor, now, reason=in_words(offered.reasons))

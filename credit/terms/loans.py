@@ -12,7 +12,7 @@ from django.conf import settings
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json, day_of
 from credit.applications.figures import Bound, Figures, outside
-from credit.offers.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS
+from credit.offers.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
 from credit.offers.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
 from credit.scoring.card import number_of
 from credit.terms.errors import TermsOutsideOffer, TermsRequired
@@ -81,6 +81,7 @@ def compute(
     """
     today = now.date()
     about = {**loan.told(), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
+    schedule: list[Instalment] = []  # of a line of credit
     if loan.term_months is not None:
         figures, schedule = cost_of(
             loan.amount_cents, loan.rate_percent, loan.term_months, loan.fee_cents, loan.first_payment_on,
@@ -88,14 +89,29 @@ def compute(
         )  # fmt: skip
         about |= {**figures, "schedule_sha256": sha256(canonical_json(schedule_told(schedule))).hexdigest()}
     terms = LoanTerms(application=application, kind=kind, as_of=today, made_at=now, **about)
-    # Without a fee the annual percentage rate is the note rate, but for the rounding of payments to cents.
-    if bounded and terms.apr_percent is not None and loan.fee_cents:
-        highest = _percent((application.offer_snapshot or {}).get("apr_max_percent"))
-        if highest is not None and terms.apr_percent > highest:
-            words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
-            _refuse([("fee_cents", number(highest), words)], where)
+    highest = _percent((application.offer_snapshot or {}).get("apr_max_percent")) if bounded else None
+    if highest is not None and _is_dearer(terms, schedule, highest):
+        words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
+        _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
     terms.terms_sha256 = sha256(canonical_json(terms.told())).hexdigest()
     return terms
+
+
+def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
+    """Say whether the annual percentage rate is above the highest.
+
+    Without a fee it is the note rate, but for a first period that is no month, and for payments of whole cents: what
+    those alone add, of each payment less than a cent, does not count.
+    """
+    if terms.apr_percent is None or terms.apr_percent <= highest:
+        return False
+    if terms.fee_cents:
+        return True
+    less = [(row.due_on, row.payment_cents - 1) for row in schedule]
+    try:
+        return us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
+    except RateOutOfRange:  # less than the loan itself is paid
+        return False
 
 
 def again(terms: LoanTerms, *, kind: str, now: datetime) -> LoanTerms:

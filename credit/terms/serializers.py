@@ -51,7 +51,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
 
     id = serializers.UUIDField(allow_null=True, help_text="Null while another person has to confirm it.")
     status = serializers.OneOfField(
-        (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES), help_text="`superseded`: something else was decided."
+        (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES),
+        help_text="`superseded`: something else was decided, or the data changed.",
     )
     terms = serializers.FreeField(help_text="The loan, as of the day on which it was offered.")
     terms_sha256 = serializers.TextField(

@@ -44,14 +44,23 @@ def find(token: str, *, now: datetime) -> ManagedAccount:
     return first_or(of_link, LinkEnded)
 
 
+def lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
+    """Hold a person and their account for this transaction, and return both as they are now.
+
+    Whoever changes both, or the links, holds them in this order: the person, the account, the links.
+    """
+    user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
+    return user, ManagedAccount.objects.select_for_update().get(pk=account.pk)
+
+
 def claim(token: str, *, username: str, password: str, now: datetime) -> User:
     """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
     ends that. Raises LinkEnded; IntegrityError for a user name that somebody has.
     """
     with transaction.atomic():
-        account = find(token, now=now)
-        email = use_link(token, PURPOSE, now=now).email
-        user = account.user
+        found = find(token, now=now)
+        user, account = lock(found)
+        email = use_link(token, PURPOSE, now=now).email  # which has ended where the account was disabled meanwhile
         user.username = username
         user.set_password(password)
         user.save()

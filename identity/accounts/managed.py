@@ -106,8 +106,9 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
     """
     account = load_account(actor, identifier)
     with transaction.atomic():
-        user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
-        _end(account, now=now)
+        user, account = claims.lock(account)  # its person may have claimed it meanwhile
+        if not _end(account, now=now):
+            raise AccessEnded
         if account.claimed_at is None:
             for why_not in declared("account_not_closed"):
                 if reason := why_not(user.pk):
@@ -145,6 +146,9 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
             raise RecordNotEditable(reason)
     scope = " ".join(one for one in ACTING_SCOPES if one in scopes)
     with transaction.atomic():
+        # Held, so that whoever ends the access at this moment ends this token, too.
+        if ManagedAccount.objects.select_for_update().get(pk=account.pk).ended_at is not None:
+            raise AccessEnded
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, actor=actor.user, scope=scope, created_at=made_at)
         details = {"token": str(family.pk), "scope": scope}

@@ -93,6 +93,15 @@ class TestTwoReviewers:
         assert row.metadata["score"] == 7
         assert row.metadata["reasons"] == ["no_credit_file"]
 
+    def test_what_the_second_leaves_out_the_first_has_said(self, application, first, second):
+        """Without the report the notice would lack what 15 USC 1681m(a) asks for."""
+        report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
+        decide(first, application, "rejected", metadata={**BECAUSE, "consumer_report": report})
+        other = {"reasons": ["no_credit_file"]}
+        assert decide(second, application, "rejected", metadata=other).json()["status"] == "rejected"
+        row = ApplicationHistory.objects.get()
+        assert (row.metadata["consumer_report"], row.metadata["reasons"]) == (report, ["no_credit_file"])
+
     def test_the_same_person_twice_neither_decides_nor_fails(self, application, first):
         proposed = decide(first, application).json()["pending_decision"]
         again = decide(first, application)

@@ -1,14 +1,18 @@
 """What several ask for at once: one account for one external id, twenty keys, one acceptance."""
 
+import pytest
 from django.utils import timezone
 
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from identity.access.own_keys import KEYS_MAX, create_own_key
+from identity.accounts import managed
+from identity.accounts.claims import claim
 from identity.accounts.invitations import accept, invite
 from identity.accounts.links import LinkEnded
-from identity.accounts.managed import make_account
-from identity.models import ApiKey, ManagedAccount, User
+from identity.accounts.managed import disable_account, end_access, issue_token, make_account
+from identity.errors import AccessEnded
+from identity.models import ApiKey, ManagedAccount, TokenFamily, User
 from tests.factories import UserFactory
 from tests.identity.support import issue
 from tests.identity.test_invitations import EMAIL, person_with, token_of
@@ -54,3 +58,67 @@ def test_an_invitation_is_accepted_once(committed):
             return False
 
     assert at_once(*[take] * 4).count(True) == 1
+
+
+def to_claim(number=0):
+    """A partner, an account that it made, and the token of the mailed link."""
+    actor = Actor(made_partner(), "jwt:x")
+    facts = {"external_id": "c-1", "email": f"person{number}@example.org", "name": None, "now": timezone.now()}
+    account, _ = make_account(actor, **facts)
+    return actor, account, token_of("claim")
+
+
+def test_an_account_that_was_claimed_meanwhile_is_not_disabled(db, monkeypatch):
+    actor, account, token = to_claim()
+    load = managed.load_account
+
+    def load_then_claim(*args):
+        found = load(*args)
+        claim(token, username="jane", password="a horse walks far", now=timezone.now())
+        return found
+
+    monkeypatch.setattr(managed, "load_account", load_then_claim)
+    disable_account(actor, str(account.pk), now=timezone.now())
+    account.refresh_from_db()
+    assert account.claimed_at is not None
+    assert account.ended_at is not None
+    assert account.user.is_active
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql")
+def test_of_claiming_and_disabling_at_once_one_comes_first():
+    for number in range(20):
+        actor, account, token = to_claim(number)
+
+        def take(token=token, number=number):
+            try:
+                return bool(claim(token, username=f"jane{number}", password="a horse walks far", now=timezone.now()))
+            except LinkEnded:
+                return False
+
+        def end(actor=actor, account=account):
+            try:
+                disable_account(actor, str(account.pk), now=timezone.now())
+            except AccessEnded:
+                return False
+            return True
+
+        is_claimed, is_ended = at_once(take, end)
+        account.refresh_from_db()
+        assert is_ended
+        assert (account.claimed_at is not None, account.user.is_active) == (is_claimed, is_claimed)
+
+
+def test_no_token_is_issued_once_the_access_has_ended(db, monkeypatch):
+    actor, account, _ = to_claim()
+    load = managed.load_account
+
+    def load_then_end(*args):
+        found = load(*args)
+        end_access(account, now=timezone.now())
+        return found
+
+    monkeypatch.setattr(managed, "load_account", load_then_end)
+    with pytest.raises(AccessEnded):
+        issue_token(actor, str(account.pk), scopes=["offers:read"], now=timezone.now())
+    assert not TokenFamily.objects.filter(actor=actor.user).exists()

@@ -7,6 +7,7 @@ its kind, its last day, its blocks. None: nothing is owed.
 import pytest
 
 from config.core.errors import ApiError
+from credit.documents.requests import request_documents
 from credit.models import Clock
 from credit.notices.content import Lacking, gather
 from credit.review.automatic import decide_scored
@@ -212,6 +213,19 @@ def test_two_documents_that_lack_are_named_and_what_came_is_not():
     world.ask(1, "Payslip", "Lease")
     world.application.requested_documents.filter(name="Lease").update(status="received")
     assert gather(world.notice)["missing"] == ["Payslip"]
+
+
+def test_what_was_asked_for_after_the_notice_was_told_by_none_so_its_lack_is_told_at_the_end():
+    """12 CFR 1002.9(c)(2): a notice ends what is owed for what it names."""
+    world = World()
+    world.submit(0)
+    world.ask(1, "Payslip")
+    world.told(2)
+    world.application.requested_documents.update(status="received")
+    request_documents(world.application, ["Lease"], by=world.lender.user, now=world.at(3))
+    world.expire(32)
+    assert (world.notice.kind, world.day_of(world.notice.due_at)) == ("adverse_action", pytest.approx(62))
+    assert gather(world.notice)["missing"] == ["Lease"]
 
 
 def test_what_was_sent_sufficed_so_incomplete_is_no_reason():

@@ -132,6 +132,20 @@ class TestLeftToPeople:
         assert Score.objects.get().outcome == "refer"
         self.left(application)
 
+    @pytest.mark.parametrize("said", [SAYS_GOOD, SAYS_POOR])
+    @pytest.mark.parametrize("is_declined", [False, True])
+    def test_what_somebody_has_offered_other_terms_for(self, offer, said, is_declined):
+        application, lender = scored(offer, said), client_of(reviewer())
+        put(lender, application, "under_review")
+        other = f"/applications/{application.pk}/counteroffers"
+        until = (timezone.now() + timedelta(days=9)).isoformat().replace("+00:00", "Z")
+        terms = {"amount_cents": 500_000, "rate_percent": 9.9}
+        made = lender.send(other, {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until})
+        assert made.status_code == 201, made.content
+        if is_declined:
+            assert client_of(application.consumer).send(f"{other}/{made.json()['id']}/decline").status_code == 200
+        self.left(application, "under_review")
+
     def test_a_decline_without_a_reason(self):
         card = definition(base_points=-1000)
         for one in card["characteristics"]:

@@ -1,7 +1,8 @@
 """An approval names the loan: what is given, what is derived, what the offer does not lend, and who is bound to it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from hashlib import sha256
 
 import pytest
@@ -15,7 +16,8 @@ from credit.applications import acceptance
 from credit.applications.errors import NothingToAccept, TermsChanged
 from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
 from credit.offers.quotes import make_quote
-from credit.terms.loans import schedule_of, schedule_told
+from credit.terms.errors import TermsOutsideOffer
+from credit.terms.loans import Loan, compute, schedule_of, schedule_told
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.support import make_reviewer as reviewer
@@ -143,6 +145,26 @@ class TestRefused:
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
         assert [(one["field"], one["bound"]) for one in error["details"]] == [(f"metadata.terms.{member}", bound)]
         assert not LoanTerms.objects.exists()
+
+    @pytest.mark.parametrize("verb", ["approved", "counteroffer"])
+    def test_a_first_period_that_raises_the_annual_percentage_rate_above_the_offers_is(self, verb):
+        """From 31 January, two payments at 17.5 %, the first after ten days, cost 18.4 % by Appendix J."""
+        application = applied(listed(term_options_months=[2]))
+        loan = Loan(1_000_000, Decimal("17.5"), 2, first_payment_on=date(2026, 2, 10))
+        with pytest.raises(TermsOutsideOffer) as refusal:
+            compute(application, loan, kind=verb, now=datetime(2026, 1, 31, 12, tzinfo=UTC))
+        [detail] = refusal.value.details
+        assert (detail["field"], detail["bound"]) == ("metadata.terms.first_payment_on", 17.5)
+
+    @pytest.mark.parametrize("amount_cents", [1, 999, 1_000_000])
+    @pytest.mark.parametrize("days", [None, 20, 45, 90])
+    @pytest.mark.parametrize("months", [12, 600])
+    def test_the_highest_rate_is_lent_where_cents_alone_are_rounded(self, amount_cents, days, months):
+        now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+        application = applied(listed(term_options_months=[months], loan_amount_min_cents=1))
+        first = None if days is None else now.date() + timedelta(days)
+        loan = Loan(amount_cents, Decimal("17.5"), months, first_payment_on=first)
+        assert compute(application, loan, kind="approval", now=now).rate_percent == Decimal("17.5")
 
     @pytest.mark.usefixtures("reviewed")
     @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])

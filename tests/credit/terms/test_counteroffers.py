@@ -166,6 +166,28 @@ class TestTakenUp:
         assert acceptance_of(consumer, application)["acceptable"] is False
         assert_error(take_up(consumer, application, sha), 400, "E3011")
 
+    def test_nor_is_its_silence_a_rejection_of_data_that_nobody_looked_at(self, application, lender, consumer):
+        made = counter(lender, application, days=3).json()
+        same = {"updated_by": "me", "application_data": application.application_data, "notes": "Please."}
+        assert consumer.replace(f"/applications/{application.pk}", same).status_code == 200
+        assert lender.read(path(application)).json()[0]["status"] == "open"
+        change = {"updated_by": "me", "application_data": {**application.application_data, "income_cents": 9_000_000}}
+        assert consumer.replace(f"/applications/{application.pk}", change).status_code == 200
+        ended = lender.read(path(application)).json()[0]
+        assert (ended["id"], ended["status"]) == (made["id"], "superseded")
+        assert [one.status for one in application.notices.all()] == ["cancelled"]
+        assert expire(days=4) == 0
+        application.refresh_from_db()
+        assert application.status == "under_review"
+        assert counter(lender, application).status_code == 201
+
+    def test_one_that_version_1_0_left_open_ends_without_a_rejection(self, application, lender):
+        counter(lender, application, days=3)
+        Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 2})
+        assert expire(days=4) == 0
+        application.refresh_from_db()
+        assert (application.status, application.counteroffers.get().status) == ("under_review", "superseded")
+
 
 class TestEnded:
     def test_the_consumer_declines_it(self, application, lender, consumer, offer):
