@@ -82,7 +82,8 @@ class WebhookPage(DeveloperPage):
         return HttpResponseRedirect(f"{request.path_info}#deliveries")
 
     def redeliver(self, request: HttpRequest, endpoint_id: str) -> str:
-        own = endpoints.deliveries_of(credential_of(request)).filter(endpoint_id=endpoint_id)
+        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=found)
         sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("There is no such delivery."))
         endpoints.redeliver(sent, now=timezone.now())
         return "The event is sent again, under the same webhook-id."

@@ -11,14 +11,20 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.generic import ListView
+from oauth2_provider.exceptions import OAuthToolkitError
 from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
+from oauthlib.oauth2 import InvalidRequestError
 
+from config.core.ids import askable
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
 from identity.accounts import managed
 from identity.models import OAuthClient, TokenFamily
+
+CHALLENGE_MAX = 128  # RFC 7636, section 4.2
+NONCE_MAX = 255  # what the column of a grant holds; who asks for no ID token needs none
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
@@ -27,6 +33,15 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
     granted = forms.MultipleChoiceField(
         required=False, choices=list(SCOPES.items()), widget=forms.CheckboxSelectMultiple
     )
+    code_challenge = forms.CharField(required=False, max_length=CHALLENGE_MAX, widget=forms.HiddenInput())
+    nonce = forms.CharField(required=False, max_length=NONCE_MAX, widget=forms.HiddenInput())
+
+    def clean_client_id(self) -> str:
+        """Refuse a client that was deleted while the person looked at the page."""
+        client_id: str = self.cleaned_data["client_id"]
+        if not OAuthClient.objects.filter(client_id=client_id).exists():
+            raise forms.ValidationError("There is no such client.")
+        return client_id
 
     def clean(self) -> dict[str, Any]:
         """Narrow `scope` to what was granted; nothing granted is a refusal."""
@@ -46,6 +61,21 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
             asked.pop(unwanted, None)
         request.GET = asked  # type: ignore[assignment]
         response: HttpResponseBase = super().get(request, *args, **kwargs)
+        return response
+
+    def validate_authorization_request(self, request: HttpRequest) -> Any:
+        """Refuse besides, at the client's own address, a challenge that is too long to be kept."""
+        scopes, credentials = super().validate_authorization_request(request)
+        if len(credentials.get("code_challenge") or "") > CHALLENGE_MAX:
+            words = f"A code_challenge has at most {CHALLENGE_MAX} characters."
+            error = InvalidRequestError(description=words, state=credentials["state"])
+            raise OAuthToolkitError(error, redirect_uri=credentials["redirect_uri"])
+        return scopes, credentials
+
+    def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
+        """Say that the form is not the one that the page had, or that its client is gone."""
+        error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
+        response: HttpResponseBase = self.render_to_response({"error": error}, status=400)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -115,7 +145,7 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
             for account in managed.partners_of(user):
                 managed.end_access(account, now=timezone.now())
             return HttpResponseRedirect("/oauth/grants")
-        client = get_object_or_404(OAuthClient, client_id=request.POST.get("client_id", ""))
+        client = get_object_or_404(OAuthClient, client_id=askable(request.POST.get("client_id", "")))
         TokenFamily.objects.filter(user=user, client=client).revoke(now=timezone.now())
         disable_of_client(client.client_id, account_id=user.pk, now=timezone.now())
         forget_credentials()

@@ -8,7 +8,7 @@ from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import InvalidGrantError
 
 from config.api.credentials import ExpiredToken, InvalidToken
-from config.core.ids import first_or
+from config.core.ids import askable, first_or
 from identity.access import tokens
 from identity.digest import digest_of
 from identity.models import TokenFamily
@@ -20,6 +20,9 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     A code makes one family: its grant is deleted in the transaction that makes the family, and of parallel uses one
     finds the grant. A code that comes again ends the family that it made (RFC 6749, section 4.1.2).
     """
+
+    def validate_client_id(self, client_id: str, request: Any, *args: Any, **kwargs: Any) -> bool:
+        return bool(askable(client_id) and super().validate_client_id(client_id, request, *args, **kwargs))
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
         if super().validate_code(client_id, code, client, request, *args, **kwargs):

@@ -208,6 +208,10 @@ class TestWebhooks:
             press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
         assert (Endpoint.objects.get().status, Delivery.objects.count()) == (ENABLED, 1)
 
+    def test_what_is_no_id_is_not_found(self, browser):
+        for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
+            press(browser, "/webhooks/abc", do, 404, **self.FIELDS, delivery_id="x", grace_hours="1")
+
 
 class TestEvents:
     def test_they_are_shown_newest_first_by_object_and_by_request(self, browser, user):

@@ -142,6 +142,7 @@ def test_denying_tells_the_client_and_gives_nothing(browser, registered, setting
         ({"scope": "admin"}, "invalid_scope"), ({"scope": ""}, "invalid_scope"),
         ({"response_type": "token"}, "unauthorized_client"), ({"response_type": None}, "invalid_request"),
         ({"code_challenge": "p" * 50, "code_challenge_method": "S512"}, "invalid_request"),
+        ({"code_challenge": "p" * 129, "code_challenge_method": "S256"}, "invalid_request"),
     ],
 )  # fmt: skip
 def test_every_refusal_names_the_issuer_once(browser, registered, settings, changes, error):
@@ -176,7 +177,7 @@ def test_a_scope_that_the_client_may_not_ask_for_goes_back_as_invalid(browser, r
 
 @pytest.mark.parametrize(
     "changes",
-    [{"client_id": "nobody"}] + [{"redirect_uri": redirect} for redirect in (
+    [{"client_id": "nobody"}, {"client_id": "a\0"}] + [{"redirect_uri": redirect} for redirect in (
         "https://evil.example/callback", "https://app.example/callback/more", "https://app.example:444/callback",
         "https://app.example/callback?x=1", "https://app.example.evil.example/callback",
         "https://app.example@evil.example/callback", "http://app.example/callback", "javascript:alert(1)",
@@ -186,6 +187,14 @@ def test_a_client_or_an_address_that_is_not_registered_is_never_redirected_to(br
     page = ask(browser, registered[0], **changes)
     assert (page.status_code, "Location" in page.headers) == (400, False)
     assert b"Nothing was shared" in page.content
+
+
+def test_a_client_that_is_deleted_while_the_person_looks_at_the_page_gets_nothing(browser, registered):
+    page = ask(browser, registered[0])
+    registered[0].delete()
+    refused = answer(browser, page)
+    assert (refused.status_code, "Location" in refused.headers) == (400, False)
+    assert b"no longer known" in refused.content
 
 
 def test_a_native_app_may_use_any_port_of_the_loopback(browser, db):
@@ -250,6 +259,12 @@ def test_nobody_ends_what_another_allowed(user, registered):
     assert b"Budget app" not in page.content
     end(stranger, page, registered[0])
     assert b"Budget app" in browser_of(user).get("/oauth/grants").content
+
+
+def test_a_client_that_none_can_be_called_is_not_found(browser, registered):
+    page = browser.get("/oauth/grants")
+    fields = {"client_id": "a\0", "csrfmiddlewaretoken": str(page.context["csrf_token"])}
+    assert browser.post("/oauth/grants", fields).status_code == 404
 
 
 def test_logging_out_is_a_post(browser):
