@@ -1,4 +1,4 @@
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from credit.applications.views import ApplicationViewSet
 from credit.documents.views import DocumentViewSet
@@ -55,7 +55,7 @@ _of_a_version = [
     path("/compare", scoring.ScoreMonitoringViewSet.as_view({"post": "compare"})),
     path("/evaluate", scoring.ModelVersionViewSet.as_view({"post": "evaluate"})),
 ]
-_scoring = [
+_scoring: list[URLPattern | URLResolver] = [
     path("verifier", VerifierViewSet.as_view({"get": "verifier"})),
     path("definition-schema", scoring.ScoringCatalogueViewSet.as_view({"get": "definition_schema"})),
     path("facts", scoring.ScoringCatalogueViewSet.as_view({"get": "facts"})),

@@ -74,8 +74,10 @@ DOCUMENTED_METHODS = {
     "MultipleObjectMixin": "get_context_data get_queryset",
     # oauthlib's RequestValidator documents them.
     "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "
-    "invalidate_authorization_code is_pkce_required revoke_token save_bearer_token validate_code "
+    "invalidate_authorization_code is_pkce_required revoke_token save_bearer_token validate_client_id validate_code "
     "validate_refresh_token validate_scopes",
+    # The toolkit's page on its mixins lists what they have.
+    "OAuthLibMixin": "validate_authorization_request",
     "Paginator": "count",
     "RegisterLookupMixin": "get_lookup",
     "RunPython": "deconstruct describe",
