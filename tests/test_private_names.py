@@ -75,7 +75,7 @@ DOCUMENTED_METHODS = {
     # oauthlib's RequestValidator documents them.
     "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "
     "invalidate_authorization_code is_pkce_required revoke_token save_bearer_token validate_code "
-    "validate_refresh_token validate_scopes",
+    "validate_client_id validate_refresh_token validate_scopes",
     "Paginator": "count",
     "RegisterLookupMixin": "get_lookup",
     "RunPython": "deconstruct describe",
@@ -95,6 +95,7 @@ EXCEPTIONS = {
     "AdminSite.login": "leads on to the second factor; the documented `login_form` cannot send anybody elsewhere",
     "AuthorizationView.get": "takes parameters out by which a client would spare itself the question",
     "BaseAuthorizationView.redirect": "RFC 9207 wants `iss` in every redirect, and only this sees them all",
+    "OAuthLibMixin.validate_authorization_request": "a challenge that no column holds is refused to the client",
     "SignupForm.try_save": "an address that is known costs as much as one that is not",
     "ChangePasswordForm.clean_oldpassword": "the old password is guessed at within the limits of a log-in",
     "ActivateTOTPForm.clean_code": "the code that adds an app is spent",
