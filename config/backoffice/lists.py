@@ -6,6 +6,7 @@ from functools import cached_property, wraps
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -66,6 +67,9 @@ class PageList(ChangeList):
     """A list that reads only what it shows, and lets its admin complete a page in one go."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
+        asked = self.get_filters_params(self.filter_params).values()
+        if any("\0" in value for values in asked for value in values):
+            raise IncorrectLookupParameters  # PostgreSQL cannot be asked for it
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:

@@ -17,6 +17,7 @@ from config.backoffice.desks import VIEW, may, sides_of
 from config.backoffice.forms import SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.backoffice.models import DataAccess
+from config.core.ids import askable
 
 MASK = "•••"
 # What staff and systems write about a person, in whatever record it stands: masked without being named by its admin.
@@ -106,7 +107,7 @@ class PersonalData(_Admin):
         drawn = getattr(request, "drawn", {})
         if object_id in drawn:  # Django asks again for what the page has shown already
             return drawn[object_id]
-        record = super().get_object(request, object_id, from_field)
+        record = super().get_object(request, askable(object_id), from_field)
         if record is not None and getattr(request, "draws_record", False) and self.is_masked_for(request, record):
             self.mask_record(record)
         if getattr(request, "draws_record", False):

@@ -385,6 +385,7 @@ class Application(lifecycle.StatefulModel):
 
     @staticmethod
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
+        """Select an application's provider: who took its id later has no part in the application."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
     def pinned_offer(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from credit.applications.applicants import language_of
 from credit.applications.figures import reference_of
 from credit.applications.machine import EXPIRED, PENDING_DOCUMENTS
 from credit.applications.services import IDLE_DAYS
-from credit.models import LoanTerms, Provider
+from credit.models import LoanTerms
 from credit.notices.clocks import EU, missing_of
 from credit.notices.models import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
 from credit.notices.reports import report_of
@@ -68,7 +68,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     """Return what the notice is made from, as JSON keeps it, or what it has to wait for."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
-    provider = Provider.objects.filter(pk=str(application.provider_id)).first()
+    provider = application.provider_owner(str(application.provider_id), application.created_at).first()
     if provider is None or not provider.name or not provider.address:
         return Lacking(Notice.CREDITOR)
     persons = list(application.applicants or ())

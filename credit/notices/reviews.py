@@ -17,7 +17,7 @@ _ENDS = DECIDED | {WITHDRAWN, EXPIRED}
 
 def open_request(application: Any) -> ReviewRequest | None:
     """Return the request that waits; costs nothing where nothing was decided."""
-    if application.reviewed_at is None:
+    if application.reviewed_at is None and application.initial_status != REJECTED:
         return None
     found: ReviewRequest | None = application.review_requests.filter(answered_at__isnull=True).first()
     return found

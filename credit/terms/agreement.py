@@ -57,7 +57,7 @@ def agreement_of(application: Application) -> Agreement:
     if terms is None:
         raise NotFound("The approval that was taken up names no loan.")
     provider_id = str(application.provider_id)
-    provider = Provider.objects.filter(pk=provider_id).first()
+    provider = application.provider_owner(provider_id, application.created_at).first()
     decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
     return Agreement(
         application_id=str(application.pk),

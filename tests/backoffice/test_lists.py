@@ -39,3 +39,14 @@ def test_a_filter_offers_the_declared_values_and_keeps_one(superusers_client):
     for status in ("draft", "under_review", "expired"):
         assert f"?status__exact={status}" in page
     assert superusers_client.get(address, {"status__exact": "approved"}).status_code == 200
+
+
+@pytest.mark.parametrize("asked", ["application/?status=%00", "notice/?status__exact=a%00", "clock/?kind=%00"])
+def test_a_filter_that_no_database_can_be_asked_for_leads_back_to_the_list(superusers_client, asked):
+    assert superusers_client.get(f"/admin/credit/{asked}").headers["Location"].endswith("?e=1")
+
+
+@pytest.mark.parametrize("model", ["identity/apikey", "identity/signingkey", "credit/provider", "credit/application"])
+@pytest.mark.parametrize("page", ["change", "history"])
+def test_an_id_that_no_database_can_be_asked_for_names_nothing(superusers_client, model, page):
+    assert superusers_client.get(f"/admin/{model}/a%00/{page}/").status_code in {302, 404}

@@ -273,7 +273,7 @@ def test_what_was_just_decided_leads_on_to_the_next(reviewers_client):
 
 
 @pytest.mark.parametrize(
-    "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
+    "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
 )
 def test_filters_that_mean_nothing_do_no_harm(reviewers_client, filters):
     from urllib.parse import quote

@@ -60,6 +60,14 @@ def test_without_the_creditors_address_it_waits(world):
     assert "PUT /v1/providers" in world.notice.waiting_reason
 
 
+def test_who_took_the_providers_id_after_the_application_is_not_its_creditor(world):
+    world.offer.provider.created_at = world.at(1)
+    world.offer.provider.save()
+    world.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=world.other)
+    world.issue(6)
+    assert (world.notice.status, world.notice.waits_for) == ("due", "creditor")
+
+
 def test_one_that_cannot_be_made_stops_no_other(world, monkeypatch):
     broken = World(world.offer, person={**WHOLE, "address": {}})
     broken.submit(0)

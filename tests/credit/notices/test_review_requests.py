@@ -14,6 +14,7 @@ from credit.notices import services
 from credit.review.services import change_status
 from tests.api import assert_error, client_of
 from tests.credit.notices.world import BECAUSE, World, provider_offer
+from tests.factories import ApplicationFactory
 from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +72,16 @@ class TestAsked:
     def test_a_second_one_waits_for_the_first(self, world):
         ask(world)
         assert_error(ask(world), 400, "E3004")
+
+    def test_of_what_began_as_rejected_it_ends_with_the_application_too(self, user, settings):
+        settings.REVIEW_POLICY = "open"
+        began, me = ApplicationFactory(consumer=user, status="rejected", initial_status="rejected"), client_of(user)
+        assert me.send(f"/applications/{began.pk}/review-requests", SAID).status_code == 201
+        for to in ("under_review", "withdrawn"):
+            body = {"status": to, "updated_by": "me"}
+            assert me.replace(f"/applications/{began.pk}/status", body).status_code == 200
+        assert ReviewRequest.objects.get().outcome == "withdrawn"
+        assert not Clock.running(began.pk, Clock.KINDS).exists()
 
     def test_only_of_a_rejection(self, world):
         world.reopen(2.5)

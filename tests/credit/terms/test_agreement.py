@@ -4,6 +4,7 @@ import json
 from hashlib import sha256
 
 import pytest
+from django.utils import timezone
 
 from config.core.json_text import canonical_json
 from credit.applications.applicants import Applicants
@@ -54,6 +55,12 @@ def test_it_says_everything_and_hashes_it(agreed, offer):
     assert acceptance["schedule_sha256"] == shown["schedule_sha256"]
     assert shown["acceptance"]["accepted_by"] == str(agreed.consumer_id)
     assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
+
+
+def test_who_took_the_providers_id_after_the_application_is_not_its_lender(agreed, offer):
+    offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
+    offer.provider.save()
+    assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
 
 
 def test_the_page_says_the_same_figures(agreed):
