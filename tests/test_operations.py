@@ -339,8 +339,8 @@ STATEMENTS = {
     "crypto_payments_status": 0, "decisions_list": 7, "discovery_document": 1, "documents_add_file": 14,
     "documents_ask": 20,
     "documents_file": 4, "documents_files": 3, "documents_list": 3, "fees_quote": 0, "health_check": 0, "key_set_keys":
-    1, "kyc_create": 10, "kyc_status": 1, "managed_accounts_create": 15, "managed_accounts_disable": 14,
-    "managed_accounts_issue_token": 9, "managed_accounts_list": 1, "managed_accounts_retrieve": 1, "matchs_create": 8,
+    1, "kyc_create": 10, "kyc_status": 1, "managed_accounts_create": 15, "managed_accounts_disable": 15,
+    "managed_accounts_issue_token": 10, "managed_accounts_list": 1, "managed_accounts_retrieve": 1, "matchs_create": 8,
     "metadata_document": 0, "model_versions_create": 4, "model_versions_evaluate": 5, "model_versions_list": 2,
     "model_versions_publish": 10, "model_versions_retire": 7, "model_versions_retrieve": 2, "notices_list": 2,
     "oauth_clients_change": 5, "oauth_clients_create": 8, "oauth_clients_list": 1, "oauth_clients_remove": 13,
