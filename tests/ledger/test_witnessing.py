@@ -6,6 +6,7 @@ import time
 from datetime import timedelta
 from functools import cache
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -27,6 +28,11 @@ from tests.ledger.trees import tree_root
 from tests.ledger.witnesses import LOG, cosigner, make_witness, note_of, policy_of, serving
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+def waiting_by(sleep):
+    """The clock as the module sees it, which waits so: other threads of the process go on sleeping."""
+    return SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
 
 
 @pytest.fixture
@@ -123,7 +129,7 @@ def test_a_log_that_forgot_where_its_witnesses_are_is_told(asks, three):
 def test_without_a_policy_nothing_is_asked_or_promised(client, monkeypatch):
     anchored = client.anchor("hello").json()
     assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
-    monkeypatch.setattr(witnessing.time, "sleep", lambda _seconds: pytest.fail("it waits for nobody"))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("it waits for nobody")))
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
     with pytest.raises(ImproperlyConfigured, match="WITNESS_POLICY is missing"):
         call_command("ask_witnesses", once=True, stdout=StringIO())
@@ -255,7 +261,7 @@ def test_it_waits_until_the_quorum_is_there(committed, client, asks, three, monk
     anchored = client.anchor("first").json()
     asker = asks(three)
     waits, pause = threading.Event(), time.sleep
-    monkeypatch.setattr(witnessing.time, "sleep", lambda seconds: (waits.set(), pause(seconds)))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda seconds: (waits.set(), pause(seconds))))
 
     def later():
         waits.wait(60)
@@ -274,7 +280,7 @@ def test_waiting_holds_no_transaction(committed, client, asks, three, monkeypatc
     asks(three)
     seen = []
     monkeypatch.setattr(witnessing, "WAIT_SECONDS", 0.3)
-    monkeypatch.setattr(witnessing.time, "sleep", lambda _seconds: seen.append(connection.in_atomic_block))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: seen.append(connection.in_atomic_block)))
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
     assert set(seen) == {False}
 
@@ -284,7 +290,7 @@ def test_only_so_many_may_wait(client, asks, three, monkeypatch):
     asks(three)
     for _ in range(witnessing.WAITING_MAX):
         assert witnessing._waiting.acquire(blocking=False)
-    monkeypatch.setattr(witnessing.time, "sleep", lambda _seconds: pytest.fail("too many wait already"))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("too many wait already")))
     try:
         response = client.get(f"/proof/{anchored['hash']}?witnessed=1")
         assert_error(response, 503, "E7003")
