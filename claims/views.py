@@ -7,8 +7,8 @@ from django.utils import timezone
 from claims import serializers, services
 from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.models import Claim
-from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import transaction
 
+from config.core.digest import digest_of
 from config.core.groups import PARTNER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
@@ -14,7 +15,6 @@ from config.webhooks.events import record_event
 from identity.access.keys import DEFAULT_DAYS, create_api_key
 from identity.accounts.managed import make_account
 from identity.bank.services import link_item
-from identity.digest import digest_of
 from identity.kyc.machine import REQUIRES_INPUT
 from identity.kyc.models import record_verification_event
 from identity.kyc.services import apply_state, create_verification, request_verification

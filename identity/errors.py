@@ -1,6 +1,6 @@
 from datetime import datetime
 
-from config.api.credentials import AuthenticationRequired, InvalidToken
+from config.core.credentials import AuthenticationRequired, InvalidToken
 from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import InvalidTransition, RecordNotEditable

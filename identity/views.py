@@ -5,9 +5,9 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.middleware import client_address
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.core.json_text import render_json
 from identity import serializers
 from identity.access import signing_keys, tokens

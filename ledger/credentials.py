@@ -12,9 +12,9 @@ from typing import Any
 
 from django.conf import settings
 
-from config.api.credentials import AmbiguousCredentials, AuthenticationRequired, InvalidToken
 from config.api.permissions import InsufficientScope
 from config.api.tokens import verify_access_token
+from config.core.credentials import AmbiguousCredentials, AuthenticationRequired, InvalidToken
 from config.core.errors import UserMismatch
 from ledger import service_a
 

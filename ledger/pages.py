@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import get_template
 from django.urls import reverse
 
-from config.api.credentials import PUBLIC
 from config.api.docs import reading, reference_page
 from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, endpoint
+from config.core.credentials import PUBLIC
 from config.core.ids import parse_positive_int64
 from ledger import log, merkle, witnessing
 from ledger.access import LedgerViewSet

@@ -16,8 +16,8 @@ import orjson
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
 
-from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM
+from config.core.credentials import InvalidToken
 from config.core.errors import Unavailable
 from config.core.outgoing import Answer, NoAnswer, exchange
 

@@ -4,8 +4,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.api import heavy
-from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import actor_of

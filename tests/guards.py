@@ -33,7 +33,7 @@ GUARDS = (
         "if not credential.carries(access):", "if False:", "test_permissions.py",
     ),
     Guard(
-        "account-itself", "config/api/credentials.py",
+        "account-itself", "config/core/credentials.py",
         "FIRST_PARTY:\n            return self.is_first_party", "FIRST_PARTY:\n            return True",
         "test_permissions.py",
     ),

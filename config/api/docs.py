@@ -9,8 +9,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from config.api.credentials import PUBLIC, SAFE_METHODS
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC, SAFE_METHODS
 from config.core.errors import MethodNotAllowed
 from config.core.json_text import render_json
 

@@ -32,8 +32,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
-from config.api.prepared import PreparedSelect, execute, insert
 from config.core.errors import ApiError
+from config.core.prepared import PreparedSelect, execute, insert
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 TRANSACTION_TRIES = 3

@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework.permissions import BasePermission
 
-from config.api.credentials import FIRST_PARTY, LOG_IN, PUBLIC, AuthenticationRequired
+from config.core.credentials import FIRST_PARTY, LOG_IN, PUBLIC, AuthenticationRequired
 from config.core.errors import ApiError
 
 

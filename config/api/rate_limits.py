@@ -21,9 +21,9 @@ from django.core.cache import cache
 from django.db import connection
 from rest_framework.throttling import BaseThrottle
 
-from config.api.credentials import SAFE_METHODS
 from config.api.middleware import client_address
 from config.api.models import RateCounter
+from config.core.credentials import SAFE_METHODS
 from config.core.databases import UNAWAITED
 from config.core.errors import ApiError
 

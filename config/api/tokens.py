@@ -10,7 +10,7 @@ from typing import Any
 
 import jwt
 
-from config.api.credentials import ExpiredToken, InvalidToken
+from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.ids import parse_positive_int64, parse_uuid
 
 ALGORITHM = "ES256"

@@ -28,10 +28,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from config.api import idempotency, rate_limits
-from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC
 from config.api.declarations import Endpoint, Method
 from config.api.pagination import FittingPagination
 from config.api.renderers import OrjsonRenderer
+from config.core.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
 from config.core.json_text import render_json, rfc3339
 

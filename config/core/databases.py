@@ -55,8 +55,8 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     entry["ENGINE"] = "config.core.postgresql"
     options = dict(entry.get("OPTIONS", {}))
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
-    # Executions until the server prepares a statement of `config.api.prepared`; Django's own are never prepared. Behind
-    # a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
+    # Executions until the server prepares a statement of `config.core.prepared`; Django's own are never prepared.
+    # Behind a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
     options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     entry["OPTIONS"] = options

@@ -16,10 +16,10 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from config.api.credentials import PUBLIC
 from config.api.declarations import also_answers
 from config.api.serializers import ResponseSerializer, TextField
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
 
 logger = logging.getLogger("platform.health")
 

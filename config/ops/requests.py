@@ -3,8 +3,8 @@
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
 from config.ops.models import RequestLine
 from config.ops.request_log import lines_of
 from config.ops.serializers import RequestQuery, RequestsPageSerializer

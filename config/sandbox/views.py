@@ -5,8 +5,8 @@ from django.utils import timezone
 from rest_framework.response import Response
 
 from config.api import heavy, serializers
-from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
 from config.sandbox import clock
 from config.sandbox.records import reset
 

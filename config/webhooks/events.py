@@ -8,9 +8,9 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 
-from config.api.prepared import insert
 from config.core.context import request_id
 from config.core.json_text import render_json
+from config.core.prepared import insert
 from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 

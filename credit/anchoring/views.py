@@ -1,8 +1,8 @@
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.credentials import PUBLIC
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
 from credit.anchoring import record_keys
 from credit.anchoring.serializers import RecordKeysSerializer
 

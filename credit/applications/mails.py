@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from config.api.prepared import PreparedSelect
+from config.core.prepared import PreparedSelect
 from config.mail.outbox import queue_mail
 from credit.applications.applicants import language_of
 from credit.applications.machine import APPROVED, PENDING_DOCUMENTS, REJECTED

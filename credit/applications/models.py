@@ -12,13 +12,13 @@ from django.db.models.functions import Cast
 from django.utils.functional import cached_property
 
 from config.api.permissions import InsufficientScope
-from config.api.prepared import PreparedSelect, insert, update
 from config.core import lifecycle
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired
 from config.core.permissions import holds
+from config.core.prepared import PreparedSelect, insert, update
 from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record

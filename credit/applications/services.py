@@ -11,12 +11,12 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from config.api.pagination import Shown, fitting, number_that_fits, weight_of
-from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.backoffice.models import DataAccess
 from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.applications.applicants import Applicants, Person, changed_members
 from credit.applications.differences import differences
 from credit.applications.errors import ApplicationNotFound

@@ -6,10 +6,10 @@ from django.utils.http import content_disposition_header
 from rest_framework.decorators import parser_classes, renderer_classes
 from rest_framework.response import Response
 
-from config.api.credentials import FIRST_PARTY
 from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import NotFound
 from config.core.json_text import render_json
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of

@@ -16,8 +16,8 @@ from typing import Any
 
 from django.conf import settings
 
-from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.lifecycle import Actor
+from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.applications import machine as states
 from credit.documents.models import RequestedDocument
 from credit.notices import models

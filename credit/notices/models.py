@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.api.prepared import insert
 from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
@@ -23,6 +22,7 @@ from config.core.lifecycle import (
     StatusHistory,
     Transition,
 )
+from config.core.prepared import insert
 from config.webhooks.events import record_event
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"

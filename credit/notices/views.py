@@ -7,11 +7,11 @@ from django.utils import timezone
 from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
-from config.api.credentials import FIRST_PARTY
 from config.api.permissions import InsufficientScope
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.applications.errors import READ_ERRORS, ApplicationNotFound

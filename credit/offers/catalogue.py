@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from django.db.models import Case, CharField, Exists, Func, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Concat, StrIndex, Substr
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from credit.models import LastScore, ModelVersion, Offer
 from credit.scoring.card import DECLINE
 from credit.scoring.machine import PUBLISHED

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import BooleanField, Case, Value, When
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from credit.models import LastScore, Offer
 from credit.offers.catalogue import CatalogueFilter
 from credit.review.reasons import text_of

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from config.core.registration import declared
 from credit.scoring.card import SCORED_ON
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
 
-from config.api.credentials import FIRST_PARTY
-from config.api.prepared import PreparedSelect
+from config.core.credentials import FIRST_PARTY
+from config.core.prepared import PreparedSelect
 from credit.models import Application
 from credit.scoring.facts import SHAREABLE, Fact
 from identity.bank.models import BankAccount, BankItem, sum_if_known

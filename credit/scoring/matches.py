@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import covered_by
 from credit.scoring.machine import CHAMPION, PUBLISHED

@@ -5,9 +5,9 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from config.api import heavy
-from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY, PUBLIC
 from config.core.errors import NotFound
 from config.core.ids import first_or
 from config.core.json_text import render_json

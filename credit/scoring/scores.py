@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 from django.db import Error
 from django.db.models import QuerySet
 
-from config.api.prepared import PreparedSelect, insert
 from config.core.json_text import canonical_json
+from config.core.prepared import PreparedSelect, insert
 from credit.review.reasons import in_full
 from credit.scoring.card import SCORED_ON, Card
 from credit.scoring.changes import changes

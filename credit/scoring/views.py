@@ -8,11 +8,11 @@ from rest_framework.decorators import parser_classes, renderer_classes
 from rest_framework.response import Response
 
 from config.api import heavy
-from config.api.credentials import PUBLIC
 from config.api.parsers import StrictJSONParser
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.offers.errors import ProviderTaken
 from credit.requirements.cards import unasked_inputs

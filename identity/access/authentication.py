@@ -18,15 +18,15 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.api import credentials
 from config.api.idempotency import InvalidIdempotencyKey, read_key
+from config.core import credentials
 from config.core.databases import unawaited
+from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from identity.access import signatures
 from identity.access.keys import KEY_START, check_profile, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
-from identity.digest import digest_of
 from identity.errors import AccessEnded
 from identity.models import ApiKey, SigningKey, TokenFamily, User
 

@@ -18,12 +18,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.crypto import get_random_string
 
-from config.api.credentials import KEY_EXPIRY_NOTICE, InvalidToken
+from config.core.credentials import KEY_EXPIRY_NOTICE, InvalidToken
+from config.core.digest import digest_of
 from config.core.ids import askable
 from config.core.json_text import rfc3339
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
-from identity.digest import digest_of
 from identity.errors import NothingToCollect
 from identity.models import ApiKey, User
 

@@ -16,11 +16,11 @@ from django.db import transaction
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
-from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM, verify_access_token
+from config.core.credentials import InvalidToken
+from config.core.digest import digest_of
 from identity.access.scopes import SCOPES
 from identity.access.signing_keys import key_ring
-from identity.digest import digest_of
 from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
 ACCESS_SECONDS = 900

@@ -21,8 +21,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 
-from config.api.credentials import SignatureReplayed
 from config.api.log_in import SECOND_FACTOR
+from config.core.credentials import SignatureReplayed
 from config.core.encryption import UnreadableSecret
 from identity.access.signatures import use_once
 from identity.accounts import recovery

@@ -7,8 +7,8 @@ stands in the link alone; the table holds its SHA-256.
 import secrets
 from datetime import datetime, timedelta
 
+from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
-from identity.digest import digest_of
 from identity.models import OneTimeLink
 
 TOKEN_BYTES = 32

@@ -20,6 +20,7 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from config.clients.provider import ProviderUnavailable
+from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError
 from config.core.ids import uuid7
@@ -27,7 +28,6 @@ from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction
-from identity.digest import digest_of
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import Account, BankingUnavailable, LinkedItem, LoginRequired, TokenRefused, Transaction
 from identity.providers.choice import OpenBanking, open_banking

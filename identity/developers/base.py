@@ -13,9 +13,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.generic import View
 
-from config.api.credentials import SAFE_METHODS, Credential
 from config.api.log_in import gave_second_factor
 from config.api.rate_limits import consume
+from config.core.credentials import SAFE_METHODS, Credential
 from config.core.errors import ApiError, ValidationFailed
 from config.core.lifecycle import Actor, SecondFactorRequired
 from identity.access.second_factor import has_one

@@ -7,10 +7,10 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Max
 
+from config.core.digest import digest_of
 from config.core.ids import get_by_uuid, uuid7
 from config.core.leases import due
 from config.core.lifecycle import Actor
-from identity.digest import digest_of
 from identity.errors import ATTEMPTS_DAYS, ATTEMPTS_MAX, TooManyAttempts, VerificationNotFound
 from identity.kyc import machine
 from identity.kyc.models import KycVerification, record_verification_event

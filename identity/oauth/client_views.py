@@ -3,9 +3,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.credentials import LOG_IN
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import LOG_IN
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
 from identity.models import OAuthClient

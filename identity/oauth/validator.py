@@ -7,10 +7,10 @@ from oauth2_provider.models import Grant
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import InvalidGrantError
 
-from config.api.credentials import ExpiredToken, InvalidToken
+from config.core.credentials import ExpiredToken, InvalidToken
+from config.core.digest import digest_of
 from config.core.ids import askable, first_or
 from identity.access import tokens
-from identity.digest import digest_of
 from identity.models import TokenFamily
 
 

@@ -6,10 +6,10 @@ from django.http import HttpResponse
 from oauthlib import oauth2
 from rest_framework.response import Response
 
-from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
 from config.api.parsers import StrictJSONParser
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from config.core.json_text import render_json
 from identity.access.scopes import SCOPES

@@ -14,8 +14,8 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
-from config.api.credentials import InvalidSignature, TimestampOutOfRange
 from config.api.tokens import SIGNATURE_ONLY
+from config.core.credentials import InvalidSignature, TimestampOutOfRange
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300

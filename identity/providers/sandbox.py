@@ -15,9 +15,9 @@ from datetime import date, datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.credentials import InvalidSignature
+from config.core.credentials import InvalidSignature
+from config.core.digest import digest_of
 from config.core.ids import first_or
-from identity.digest import digest_of
 from identity.providers import base, sandbox_bank
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.models import SandboxItem, SandboxVerification

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
 
-from identity.digest import digest_of
+from config.core.digest import digest_of
 from identity.providers.base import Account, Transaction
 
 HISTORY_DAYS = 120  # today included

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from config.api.credentials import PUBLIC, SAFE_METHODS
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiViewSet
+from config.core.credentials import PUBLIC, SAFE_METHODS
 from config.core.errors import MalformedJSON
 from payments.errors import CardDataRefused
 

@@ -3,10 +3,10 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.credentials import FIRST_PARTY
 from config.api.idempotency import RequestInProgress
 from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.lifecycle import actor_of
 from payments import errors

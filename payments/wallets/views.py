@@ -4,9 +4,9 @@ from django.conf import settings
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
+from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from payments.cards.pan import CardFreeViewSet
 from payments.errors import CardDataRefused, WalletNotFound

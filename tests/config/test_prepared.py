@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.json_text import render_json
+from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.models import Application, ApplicationHistory
 from tests.factories import ApplicationFactory
 

@@ -9,8 +9,8 @@ from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
-from config.api.prepared import PreparedGet, PreparedSelect, execute, insert, update
 from config.core.databases import database_of
+from config.core.prepared import PreparedGet, PreparedSelect, execute, insert, update
 from credit.models import Application
 from identity.models import ApiKey, User
 from tests.factories import ApplicationFactory, UserFactory

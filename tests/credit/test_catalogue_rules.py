@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from credit.models import LastScore, Offer
 from credit.offers.catalogue import CatalogueFilter, catalogue_page
 from credit.offers.matching import match_offers

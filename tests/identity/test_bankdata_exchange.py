@@ -8,9 +8,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from config.core.digest import digest_of
 from identity.bank import services
 from identity.bank.models import BankItem, BankTransaction
-from identity.digest import digest_of
 from identity.providers import plaid as plaid_module
 from identity.providers.models import SandboxItem
 from staging.models import StagedItem

@@ -12,9 +12,9 @@ from django.test import Client
 from django.utils.module_loading import import_string
 
 from config import settings as project_settings
-from config.api.credentials import InvalidToken
 from config.api.models import RateCounter
 from config.api.rate_limits import RateLimited, consume, network_of
+from config.core.credentials import InvalidToken
 from config.core.errors import Unavailable
 from config.ops.pruning import prune
 from identity.access import hashers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from django.db.models import Case, Q, QuerySet, Value, When
 
-from config.api.credentials import Credential
+from config.core.credentials import Credential
 from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
 from credit.models import Offer

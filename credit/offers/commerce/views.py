@@ -9,10 +9,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.response import Response
 
-from config.api.credentials import PUBLIC
 from config.api.declarations import also_answers
 from config.api.openapi import EndpointSchema
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
 from config.core.json_text import render_json
 from credit.offers.commerce import catalog, refusals, serializers
 from credit.offers.commerce.agent import check_agent

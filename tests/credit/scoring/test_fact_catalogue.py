@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from config.api.credentials import FIRST_PARTY, Credential
+from config.core.credentials import FIRST_PARTY, Credential
 from credit.scoring import facts
 
 NOW = datetime(2026, 3, 28, 23, 59, tzinfo=UTC)

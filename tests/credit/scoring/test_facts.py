@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.api.credentials import FIRST_PARTY
+from config.core.credentials import FIRST_PARTY
 from credit.scoring import known_facts as facts
 from credit.scoring.facts import catalogue, gather
 from identity.models import BankAccount, BankItem, KycVerification

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from config.api.credentials import InvalidToken
+from config.core.credentials import InvalidToken
 from config.core.errors import Unavailable
 from identity.access import tokens
 from identity.models import User
