@@ -12,7 +12,7 @@ class PaymentsConfig(Declarations, AppConfig):
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
     account_not_closed = ("on_its_way.why_not_closed",)
-    tones = "cards.admin.TONES"
-    queues = ("cards.admin.QUEUE",)
-    person_lines = ("cards.admin.LINES",)
-    timeline_sources = ("cards.admin.payments_of",)
+    tones = "console.TONES"
+    queues = ("console.QUEUE",)
+    person_lines = ("console.LINES",)
+    timeline_sources = ("console.payments_of",)

@@ -16,10 +16,10 @@ from payments.cards import methods, serializers
 from payments.cards import services as card
 from payments.cards.fees import FeeQuote, quote_fee
 from payments.cards.models import Payment, PaymentMethod
-from payments.cards.pan import PaymentsViewSet
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
 from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
+from payments.screening import PaymentsViewSet
 
 _own = partial(endpoint, access=FIRST_PARTY)
 _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)

@@ -10,11 +10,11 @@ from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.lifecycle import actor_of
 from payments import errors
-from payments.cards.pan import PaymentsViewSet
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads
 from payments.crypto import serializers
 from payments.crypto.models import CryptoPayment
+from payments.screening import PaymentsViewSet
 
 _READING_ERRORS = (ValidationFailed, errors.CardDataRefused, ProviderUnavailable)
 

@@ -8,8 +8,8 @@ from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
-from payments.cards.pan import CardFreeViewSet
 from payments.errors import CardDataRefused, WalletNotFound
+from payments.screening import CardFreeViewSet
 from payments.wallets import serializers
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from payments.cards.models import Payment
-from payments.cards.pan import holds_card_number
+from payments.screening import holds_card_number
 from payments.wallets.models import Wallet
 from tests.api import assert_error
 from tests.payments.card_support import order
