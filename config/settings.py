@@ -199,7 +199,7 @@ if SERVICE == "platform":
 MIDDLEWARE = [
     "config.ops.access_log.RequestIdMiddleware",
     "config.core.deadline.DeadlineMiddleware",
-    *(["credit.offers.commerce.refusals.AgentRefusals"] if SERVICE == "platform" else []),
+    *(["credit.api.commerce.refusals.AgentRefusals"] if SERVICE == "platform" else []),
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -439,7 +439,7 @@ SPECTACULAR_SETTINGS = {
         "config.api.openapi.complete_document",
         "config.webhooks.openapi.add_webhooks",
         "identity.oauth.openapi.add_oauth",
-        "credit.scoring.openapi.add_scorecard",
+        "credit.api.scoring.openapi.add_scorecard",
     ],
 }
 

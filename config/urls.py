@@ -11,8 +11,8 @@ from config.ops.health import HealthViewSet
 from config.ops.requests import RequestViewSet
 from config.sandbox.views import SandboxAccountViewSet
 from config.webhooks.sandbox_views import SandboxEventViewSet
-from credit.anchoring.views import RecordKeyViewSet
-from credit.offers.commerce.views import DiscoveryViewSet
+from credit.api.anchoring.views import RecordKeyViewSet
+from credit.api.commerce.views import DiscoveryViewSet
 from identity.oauth.pages import ConsentPage, GrantsPage
 from identity.oauth.views import MetadataViewSet
 from identity.sandbox_views import SandboxIdentityViewSet
@@ -24,7 +24,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 v1: list[URLPattern | URLResolver] = [
-    path("", include("credit.urls")),  # first, because Django tries one after the other
+    path("", include("credit.api.urls")),  # first, because Django tries one after the other
     path("health", HealthViewSet.as_view({"get": "check"})),
     path("requests", RequestViewSet.as_view({"get": "list"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),

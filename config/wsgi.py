@@ -10,6 +10,6 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from config.api.chunked import ChunkedBodies
-from credit.documents.parsers import FORM_MAX_BYTES
+from credit.api.documents.parsers import FORM_MAX_BYTES
 
 application = ChunkedBodies(get_wsgi_application(), limit=settings.FILE_UPLOAD_MAX_BYTES + FORM_MAX_BYTES)

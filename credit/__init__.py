@@ -1,7 +1,7 @@
 """Credit: provider offers, applications to them, and what a marketplace reads (discovery document, catalogue).
 
 An application moves `draft → submitted → under_review → approved | rejected`, with `pending_documents`, `withdrawn` and
-`expired` beside that path; `applications.machine.MACHINE` is the whole table. Only `Application.transition_to` changes
+`expired` beside that path; `core.machine.MACHINE` is the whole table. Only `Application.transition_to` changes
 a status. An offer is active until it is deactivated, and counts its versions.
 
 An approval is taken up by its consumer (`accepted_at`), which is no status of its own.

@@ -7,7 +7,7 @@ from config.core.registration import Declarations
 class CreditConfig(Declarations, AppConfig):
     name = "credit"
 
-    event_types = "events.FAMILIES"
+    event_types = "core.events.FAMILIES"
     capabilities = {
         **dict.fromkeys(("applications", "catalog", "documents", "offers", "quotes", "scoring"), ""),
         "decision_proofs": "ANCHOR_DECISIONS",
@@ -17,24 +17,24 @@ class CreditConfig(Declarations, AppConfig):
     account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = ("documents.storage.forget_abandoned", "notices.services.forget_old")
-    readings = ("applications.metrics.READING", "notices.metrics.READING")
+    readings = ("scoring.metrics.READING", "notices.metrics.READING")
     backup_parts = "documents.storage.BACKUP_PARTS"
     sandbox = ("sandbox_records.RECORDS",)
-    tones = "review.queues.TONES"
+    tones = "console.queues.TONES"
     queues = (
-        "review.queues.REVIEW",
-        "review.queues.DOCUMENTS",
-        "review.queues.COUNTEROFFERS",
-        "review.queues.ANCHORS",
-        "notices.admin.TO_TELL",
-        "notices.admin.LOOK_AGAIN",
-        "review.admin.QUEUE",
+        "console.queues.REVIEW",
+        "console.queues.DOCUMENTS",
+        "console.queues.COUNTEROFFERS",
+        "console.queues.ANCHORS",
+        "console.notices.TO_TELL",
+        "console.notices.LOOK_AGAIN",
+        "console.proposals.QUEUE",
     )
-    desks = ("desk.seats_of",)
-    desk_rules = "desk.RULES"
-    desk_permissions = "desk.PERMISSIONS"
-    charts = "review.charts.CHARTS"
-    person_lines = ("applications.admin.LINES",)
+    desks = ("console.desk.seats_of",)
+    desk_rules = "console.desk.RULES"
+    desk_permissions = "console.desk.PERMISSIONS"
+    charts = "console.charts.CHARTS"
+    person_lines = ("console.applications.LINES",)
     facts = "scoring.known_facts.FACTS"
 
     def ready(self) -> None:

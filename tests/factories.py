@@ -9,7 +9,7 @@ from django.utils import timezone
 from claims.doi import publication_key
 from claims.models import Claim
 from config.core.json_text import canonical_json
-from credit.applications.figures import Figures
+from credit.core.figures import Figures
 from credit.models import Application, ModelVersion, Offer, Provider, ProviderMember, ScoringModel
 from identity.models import User
 from staging.models import StagedItem

@@ -38,11 +38,11 @@ GUARDS = (
         "test_permissions.py",
     ),
     Guard(
-        "foreign-application", "credit/applications/models.py",
+        "foreign-application", "credit/models/applications.py",
         "return Q(consumer_id=user_id) | (~Q", "return Q(pk__isnull=False) | (~Q", "credit/test_applications_get.py",
     ),
     Guard(
-        "transition-table", "credit/applications/machine.py",
+        "transition-table", "credit/core/machine.py",
         "REJECTED: {UNDER_REVIEW: Role.REVIEWER},", "REJECTED: {UNDER_REVIEW: Role.REVIEWER, APPROVED: Role.REVIEWER},",
         "credit/test_applications_status.py",
     ),
@@ -52,7 +52,7 @@ GUARDS = (
         "credit/test_applications_status.py",
     ),
     Guard(
-        "limited-credential-decides", "credit/applications/models.py",
+        "limited-credential-decides", "credit/models/applications.py",
         "if actor.limited and (role is Role.REVIEWER or not is_consumer):", "if False:",
         "credit/test_applications_scopes.py",
     ),
@@ -123,7 +123,7 @@ GUARDS = (
         "setattr(record, name, mask(getattr(record, name)))", "pass", "backoffice/test_masked_everywhere.py",
     ),
     Guard(
-        "second-factor-of-staff", "credit/applications/models.py",
+        "second-factor-of-staff", "credit/models/applications.py",
         "if actor.lacks_second_factor and (", "if False and (", "credit/test_pending_decision.py",
     ),
     Guard(

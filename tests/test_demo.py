@@ -12,7 +12,7 @@ from claims.models import Claim
 from config.core.registration import declared
 from config.ops import demo_ids
 from config.webhooks.models import Endpoint
-from credit.applications.machine import MACHINE
+from credit.core.machine import MACHINE
 from credit.models import Application, Counteroffer, Offer
 from credit.terms import counteroffers
 from identity.management.commands import seed_demo

@@ -16,7 +16,8 @@ from config.backoffice.queues import states_of
 from config.ops import demo_ids
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import FAIL, OK, verify
-from credit.applications.machine import APPROVED, DECIDED, MACHINE, REJECTED
+from credit.console.charts import decisions_per_day
+from credit.core.machine import APPROVED, DECIDED, MACHINE, REJECTED
 from credit.demo import book
 from credit.models import (
     Acceptance,
@@ -31,7 +32,6 @@ from credit.models import (
     Proposal,
     ReviewRequest,
 )
-from credit.review.charts import decisions_per_day
 from payments.cards.models import STATUSES, Payment
 from tests.api import ApiClient
 from tests.conftest import empty_database

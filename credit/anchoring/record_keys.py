@@ -24,7 +24,7 @@ from django.db.models.functions import Lead
 
 from config.core.json_text import canonical_json, rfc3339
 from config.core.seeds import SEED_BYTES, read_seed
-from credit.anchoring.models import DecisionAnchor, RecordKey
+from credit.models.anchoring import DecisionAnchor, RecordKey
 
 DOMAIN = "credit-platform/record/v1"
 PUBLISHED_AHEAD = timedelta(minutes=1)

@@ -5,9 +5,9 @@ from typing import Any
 from config.core.context import request_id
 from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import StatusHistory
-from credit.applications.machine import APPROVED, DECIDED, REJECTED
-from credit.review.reasons import reasons_of
-from credit.terms.models import NOT_RECORDED
+from credit.core.machine import APPROVED, DECIDED, REJECTED
+from credit.core.reasons import reasons_of
+from credit.models.terms import NOT_RECORDED
 
 _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
 

@@ -8,9 +8,9 @@ from django.contrib.auth import get_user_model
 
 from config.core.prepared import PreparedSelect
 from config.mail.outbox import queue_mail
-from credit.applications.applicants import language_of
-from credit.applications.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
-from credit.notices.models import EMAIL, Consent
+from credit.core.applicants import language_of
+from credit.core.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
+from credit.models.notices import EMAIL, Consent
 
 # The events after which the person has something to do or to read.
 _CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})

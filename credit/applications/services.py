@@ -17,16 +17,16 @@ from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.prepared import PreparedGet, PreparedSelect, insert
-from credit.applications.applicants import Applicants, Person, changed_members
-from credit.applications.differences import differences
-from credit.applications.errors import ApplicationNotFound
-from credit.applications.figures import Figures
-from credit.applications.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
-from credit.applications.models import check_staff_log_in, record_application_event
-from credit.applications.serializers import ApplicationSerializer
+from credit.api.applications.serializers import ApplicationSerializer
+from credit.core.applicants import Applicants, Person, changed_members
+from credit.core.differences import differences
+from credit.core.errors.applications import ApplicationNotFound
+from credit.core.errors.offers import OfferUnavailable
+from credit.core.figures import Figures
+from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
 from credit.models import Application, ApplicationRevision, Offer, Provider
+from credit.models.applications import check_staff_log_in, record_application_event
 from credit.notices import clocks
-from credit.offers.errors import OfferUnavailable
 from credit.requirements.services import put_on_checklist
 
 # How long an application may sit idle in a status before it expires.

@@ -22,10 +22,9 @@ from config.backoffice.models import Assignment, Note, ReplyTemplate, named
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
-from credit.applications import acceptance
-from credit.applications.applicants import Applicants
-from credit.applications.figures import Figures
-from credit.applications.machine import (
+from credit.core.applicants import Applicants
+from credit.core.figures import Figures
+from credit.core.machine import (
     APPROVED,
     DRAFT,
     EXPIRED,
@@ -35,16 +34,16 @@ from credit.applications.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.applications.models import record_application_event
+from credit.core.reasons import in_words
+from credit.core.version_machine import CHAMPION
 from credit.documents import requests, services, storage
 from credit.models import Application, Offer, Proposal, RequestedDocument
+from credit.models.applications import record_application_event
+from credit.models.notices import DUE, POST, READY
 from credit.notices import services as notices
-from credit.notices.models import DUE, POST, READY
 from credit.offers.services import create_offer
-from credit.review.reasons import in_words
-from credit.scoring.machine import CHAMPION
 from credit.scoring.versions import add_version, create_model, publish
-from credit.terms import counteroffers
+from credit.terms import acceptance, counteroffers
 from credit.terms.loans import loan_of
 from credit.terms.pricing import automatic_terms, proposed_terms
 

@@ -11,8 +11,7 @@ from config.core.lifecycle import Actor
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
 from credit.anchoring import record_keys
-from credit.applications.acceptance import accept
-from credit.applications.machine import (
+from credit.core.machine import (
     APPROVED,
     EXPIRED,
     PENDING_DOCUMENTS,
@@ -21,13 +20,14 @@ from credit.applications.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
+from credit.core.version_machine import CHALLENGER, CHAMPION
 from credit.demo import book
-from credit.documents.models import DocumentFile, RequestedDocument
 from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models.documents import DocumentFile, RequestedDocument
 from credit.offers.services import create_offer
-from credit.scoring.machine import CHALLENGER, CHAMPION
 from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import counteroffers
+from credit.terms.acceptance import accept
 
 _NOTHING = dict.fromkeys(Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}

@@ -8,11 +8,11 @@ from django.db import transaction
 
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import Actor
-from credit.applications.machine import PENDING_DOCUMENTS
-from credit.applications.models import record_application_event
 from credit.applications.services import load_for
-from credit.documents.models import DOCUMENTS_MAX
+from credit.core.machine import PENDING_DOCUMENTS
 from credit.models import Application, RequestedDocument
+from credit.models.applications import record_application_event
+from credit.models.documents import DOCUMENTS_MAX
 
 REASON_MAX_LENGTH = 1_000
 

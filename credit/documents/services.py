@@ -9,15 +9,15 @@ from django.db.models import QuerySet
 from config.core.errors import NotFound, Unavailable, UnsupportedMediaType
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, RecordNotEditable
-from credit.applications.errors import ApplicationNotFound
-from credit.applications.machine import FROZEN
-from credit.applications.models import record_application_event
 from credit.applications.services import load_for
-from credit.documents.errors import DocumentClosed, InfectedFile
-from credit.documents.models import DocumentFile, StoredFile
+from credit.core.errors.applications import ApplicationNotFound
+from credit.core.errors.documents import DocumentClosed, InfectedFile
+from credit.core.machine import FROZEN
 from credit.documents.scanning import find_infection
 from credit.documents.storage import keep
 from credit.models import Application, RequestedDocument
+from credit.models.applications import record_application_event
+from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
 

@@ -33,7 +33,7 @@ from django.db.models.functions import Coalesce
 
 from config.core.errors import NotFound, Unavailable
 from config.ops.backup import Part
-from credit.documents.models import DocumentFile, StoredFile
+from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
 

@@ -23,24 +23,23 @@ from config.api.rate_limits import consume
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
-from credit.applications import acceptance
-from credit.applications import machine as states
-from credit.applications.applicants import LANGUAGES, language_of
-from credit.applications.figures import reference_of
-from credit.documents.models import RequestedDocument
-from credit.documents.parsers import take_one_file
+from credit.api.documents.parsers import take_one_file
+from credit.api.terms.views import agreement_page
+from credit.core import machine as states
+from credit.core.applicants import LANGUAGES, language_of
+from credit.core.figures import reference_of
+from credit.core.loan_words import in_words, rows_of
 from credit.documents.services import add_file, documents_of, receive_file
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider, ReviewRequest
+from credit.models.documents import RequestedDocument
+from credit.models.notices import CANCELLED
 from credit.my.words import BY_STATUS, lacks, said, standing_of, told
 from credit.notices import services as notices
-from credit.notices.models import CANCELLED
 from credit.notices.reviews import STATEMENT_MAX, open_request
 from credit.requirements.services import of_application
 from credit.review.services import change_status
-from credit.terms import counteroffers
+from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import agreement_of
-from credit.terms.views import agreement_page
-from credit.terms.words import in_words, rows_of
 
 # What the person's own button moves an application to, and what it says.
 _SENDS = {

@@ -9,13 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from config.api.rate_limits import RateLimited
 from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
-from credit.applications import machine as states
-from credit.applications.errors import InvalidApplicationTransition, NothingToAccept, TermsChanged
-from credit.documents.errors import DocumentClosed, InfectedFile
+from credit.core import machine as states
+from credit.core.due import REQUIRED, Due
+from credit.core.errors.applications import InvalidApplicationTransition, NothingToAccept, TermsChanged
+from credit.core.errors.documents import DocumentClosed, InfectedFile
+from credit.core.errors.requirements import RequirementsDue
+from credit.core.reasons import in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
-from credit.requirements.due import REQUIRED, Due
-from credit.requirements.errors import RequirementsDue
-from credit.review.reasons import in_words, reasons_of, text_of
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from django.conf import settings
 
 from config.core.lifecycle import Actor
 from config.core.prepared import PreparedGet, PreparedSelect, insert
-from credit.applications import machine as states
-from credit.documents.models import RequestedDocument
-from credit.notices import models
-from credit.notices.models import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
-from credit.requirements.due import Asked
+from credit.core import machine as states
+from credit.core.due import Asked
+from credit.models import notices as models
+from credit.models.documents import RequestedDocument
+from credit.models.notices import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
 
 EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.

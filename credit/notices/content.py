@@ -15,16 +15,16 @@ from django.utils import formats, translation
 from django.utils.translation import gettext
 
 from config.core.json_text import rfc3339
-from credit.applications.applicants import language_of
-from credit.applications.figures import reference_of
-from credit.applications.machine import EXPIRED, PENDING_DOCUMENTS
 from credit.applications.services import IDLE_DAYS
+from credit.core.applicants import language_of
+from credit.core.consumer_reports import report_of
+from credit.core.figures import reference_of
+from credit.core.loan_words import FIGURES, rows_of
+from credit.core.machine import EXPIRED, PENDING_DOCUMENTS
+from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.models import LoanTerms
+from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
 from credit.notices.clocks import EU, missing_of
-from credit.notices.models import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
-from credit.notices.reports import report_of
-from credit.review.reasons import REASONS, reasons_of, text_of
-from credit.terms.words import FIGURES, rows_of
 
 INCOMPLETE_REASON = "application_incomplete"
 

@@ -3,7 +3,7 @@ from datetime import datetime
 
 from config.ops.readings import Reading, read_queue
 from credit.models import Clock, Notice
-from credit.notices.models import UNDELIVERED
+from credit.models.notices import UNDELIVERED
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:

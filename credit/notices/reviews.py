@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor, RecordNotEditable, ReviewerRequired
-from credit.applications.machine import DECIDED, EXPIRED, JUDGEMENTS, REJECTED, WITHDRAWN
-from credit.notices.models import Clock, ReviewRequest
+from credit.core.machine import DECIDED, EXPIRED, JUDGEMENTS, REJECTED, WITHDRAWN
+from credit.models.notices import Clock, ReviewRequest
 
 STATEMENT_MAX = 4_000
 _ENDS = DECIDED | {WITHDRAWN, EXPIRED}

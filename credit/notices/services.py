@@ -27,11 +27,9 @@ from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.mails import write_to_person
-from credit.applications.models import record_application_event
 from credit.applications.services import load_for, lock_own
-from credit.notices import reviews
-from credit.notices.content import Lacking, gather, render
-from credit.notices.models import (
+from credit.models.applications import record_application_event
+from credit.models.notices import (
     DELIVERED,
     DUE,
     EMAIL,
@@ -46,6 +44,8 @@ from credit.notices.models import (
     Notice,
     ReviewRequest,
 )
+from credit.notices import reviews
+from credit.notices.content import Lacking, gather, render
 from credit.offers import providers
 
 BATCH = 100

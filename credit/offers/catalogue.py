@@ -12,9 +12,9 @@ from django.db.models import Case, CharField, Exists, Func, OuterRef, Q, QuerySe
 from django.db.models.functions import Cast, Concat, StrIndex, Substr
 
 from config.core.credentials import Credential
+from credit.core.card import DECLINE
+from credit.core.version_machine import PUBLISHED
 from credit.models import LastScore, ModelVersion, Offer
-from credit.scoring.card import DECLINE
-from credit.scoring.machine import PUBLISHED
 
 HIDDEN_MAX = 1_000
 _HEX = "0123456789abcdef"

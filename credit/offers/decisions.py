@@ -13,11 +13,11 @@ from config.backoffice.exports import ROWS_MAX, csv_lines, file_answer, json_lin
 from config.backoffice.models import DataAccess
 from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
-from credit.applications.machine import APPROVED, DECIDED
-from credit.applications.models import PROPOSALS
+from credit.core.machine import APPROVED, DECIDED
+from credit.core.reasons import reasons_of
 from credit.models import ApplicationHistory, Score
+from credit.models.applications import PROPOSALS
 from credit.offers.providers import load_read, sent_to
-from credit.review.reasons import reasons_of
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
 _LARGE = tuple(f"application__{name}" for name in ("application_data", "applicants", "offer_snapshot", "notes"))

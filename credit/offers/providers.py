@@ -17,9 +17,9 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event
-from credit.applications.models import check_staff_log_in
+from credit.core.errors.offers import ProviderNotFound, ProviderTaken
 from credit.models import Application, Provider, ProviderInvitation, ProviderMember
-from credit.offers.errors import ProviderNotFound, ProviderTaken
+from credit.models.applications import check_staff_log_in
 from identity.access.second_factor import require_second_factor
 
 ADD_PERMISSION = "credit.add_provider"

@@ -7,8 +7,8 @@ from django.db.models import F
 from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from config.webhooks.events import record_event
+from credit.core.errors.offers import OfferNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
-from credit.offers.errors import OfferNotFound, ProviderTaken
 from credit.offers.providers import claim_provider, role_of
 
 ACTIVE_MAX = 1_000  # of a provider: its list is one array

@@ -1,7 +1,7 @@
 """What a scorecard reads from an application, held against what its offers ask for."""
 
+from credit.core.facts import APPLICATION_DATA
 from credit.models import ModelVersion, Offer
-from credit.scoring.facts import APPLICATION_DATA
 
 _OFFERS_NAMED = 5
 

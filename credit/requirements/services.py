@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from credit.applications.machine import DRAFT, SUBMITTED
-from credit.documents.models import RequestedDocument
+from credit.core.due import Asked, DocumentAsked, Requirements
+from credit.core.errors.requirements import RequirementsDue
+from credit.core.machine import DRAFT, SUBMITTED
 from credit.models import Application, Offer
-from credit.requirements.due import Asked, DocumentAsked, Requirements
-from credit.requirements.errors import RequirementsDue
+from credit.models.documents import RequestedDocument
 
 
 def of_offer(offer: Offer) -> Requirements:

@@ -21,13 +21,13 @@ from config.backoffice.models import Assignment
 from config.core.databases import is_away
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
-from credit.applications.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.core.card import APPROVE, DECLINE
+from credit.core.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.core.reasons import in_words, reasons_of
+from credit.core.version_machine import PUBLISHED
 from credit.models import Application, ApplicationRevision, Proposal
-from credit.review.reasons import in_words, reasons_of
+from credit.models.scoring import Score
 from credit.review.services import decide
-from credit.scoring.card import APPROVE, DECLINE
-from credit.scoring.machine import PUBLISHED
-from credit.scoring.models import Score
 from credit.terms.pricing import automatic_terms
 
 BATCH_MAX = 100

@@ -13,13 +13,13 @@ from django.db import IntegrityError, transaction
 
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
-from credit.applications.errors import ApplicationNotFound, InvalidApplicationTransition
-from credit.applications.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
 from credit.applications.services import load_visible
+from credit.core.errors.applications import ApplicationNotFound, InvalidApplicationTransition
+from credit.core.errors.review import AlreadyProposed
+from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
+from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, LoanTerms, Proposal
-from credit.review.errors import AlreadyProposed
-from credit.review.models import as_members
-from credit.review.reasons import in_words, reasons_of
+from credit.models.review import as_members
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of
 

@@ -5,8 +5,8 @@ from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from credit.scoring.card import APPROVE
-from credit.scoring.models import ModelVersion
+from credit.core.card import APPROVE
+from credit.models.scoring import ModelVersion
 
 CUTOFF, ALL, BEST = "cutoff", "all", "best"
 METHODS = (CUTOFF, ALL, BEST)

@@ -7,7 +7,7 @@ may move more than one bin at once.
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from credit.scoring.card import APPROVE, DECLINE, REFER, Card
+from credit.core.card import APPROVE, DECLINE, REFER, Card
 from credit.scoring.evaluator import Evaluation
 
 CHANGES_MAX = 5

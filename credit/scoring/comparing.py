@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from credit.models.scoring import ModelVersion
 from credit.scoring.evaluator import evaluate
-from credit.scoring.models import ModelVersion
 from credit.scoring.monitoring import Window, scores_of
 from credit.scoring.scores import facts_of
 

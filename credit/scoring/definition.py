@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from config.core.json_text import escaped
-from credit.applications.errors import refusal_of
-from credit.offers.apr import PLACES, RATE_MAX_PERCENT
-from credit.review.reasons import OTHER, REASONS
-from credit.scoring import facts
-from credit.scoring.card import APPROVE, Input, input_of
+from credit.core import facts
+from credit.core.apr import PLACES, RATE_MAX_PERCENT
+from credit.core.card import APPROVE, Input, input_of
+from credit.core.errors.applications import refusal_of
+from credit.core.reasons import OTHER, REASONS
 from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from credit.review.reasons import key_of
-from credit.scoring.card import APPROVE, REFER, Card, Facts, Knockout
+from credit.core.card import APPROVE, REFER, Card, Facts, Knockout
+from credit.core.reasons import key_of
 
 REASONS_MAX = 4
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from credit.scoring.card import APPROVE
-from credit.scoring.models import Score, ScoringModel
+from credit.core.card import APPROVE
+from credit.models.scoring import Score, ScoringModel
 
 _Z95 = 1.959963984540054
 # The share of the best group's rate below which the four-fifths rule of thumb asks for a closer look.

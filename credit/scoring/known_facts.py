@@ -9,8 +9,8 @@ from django.contrib.auth import get_user_model
 
 from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
+from credit.core.facts import SHAREABLE, Fact
 from credit.models import Application
-from credit.scoring.facts import SHAREABLE, Fact
 from identity.bank.models import BankAccount, BankItem, sum_if_known
 from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification

@@ -7,10 +7,10 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from config.core.credentials import Credential
+from credit.core.facts import covered_by
+from credit.core.version_machine import CHAMPION, PUBLISHED
+from credit.models.scoring import LastScore, ModelVersion
 from credit.scoring.evaluator import evaluate
-from credit.scoring.facts import covered_by
-from credit.scoring.machine import CHAMPION, PUBLISHED
-from credit.scoring.models import LastScore, ModelVersion
 from credit.scoring.scores import facts_for, last_score, remember
 
 Scores = dict[tuple[int, str], LastScore]  # by model and its provider

@@ -16,8 +16,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from credit.scoring.card import APPROVE, DECLINE, REFER, Characteristic
-from credit.scoring.models import ModelVersion, Score
+from credit.core.card import APPROVE, DECLINE, REFER, Characteristic
+from credit.models.scoring import ModelVersion, Score
 from credit.scoring.overrides import count_overrides
 
 SCORES_MAX = 20_000

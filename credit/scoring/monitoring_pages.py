@@ -7,11 +7,11 @@ from typing import Any
 from django.core.cache import cache
 
 from config.backoffice.html import NOTHING
-from credit.review.charts import Plot, Series, draw_plot
-from credit.scoring import words
-from credit.scoring.card import APPROVE, DECLINE, REFER
-from credit.scoring.machine import CHAMPION, PUBLISHED
-from credit.scoring.models import ModelVersion
+from credit.console import score_words as words
+from credit.console.charts import Plot, Series, draw_plot
+from credit.core.card import APPROVE, DECLINE, REFER
+from credit.core.version_machine import CHAMPION, PUBLISHED
+from credit.models.scoring import ModelVersion
 from credit.scoring.monitoring import over_time
 
 WINDOWS = 6  # of thirty days each

@@ -14,8 +14,9 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROU
 from typing import Any
 
 from config.core.errors import ValidationFailed
-from credit.review.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason
-from credit.scoring import definition, facts
+from credit.core import facts
+from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason
+from credit.scoring import definition
 
 ROUNDINGS = {
     "half-even": ROUND_HALF_EVEN, "half-up": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceiling": ROUND_CEILING,

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
-from credit.applications.machine import APPROVED, DECIDED, REJECTED
+from credit.core.card import APPROVE, DECLINE
+from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.models import ApplicationHistory, Score
-from credit.scoring.card import APPROVE, DECLINE
 
 _AS_PROPOSED = Q(outcome=APPROVE, decision=APPROVED) | Q(outcome=DECLINE, decision=REJECTED)
 _OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision=APPROVED)

@@ -14,7 +14,7 @@ from itertools import chain, count
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from credit.review.reasons import key_of
+from credit.core.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 EXTENDER, EXTENSION = "creditplatform", "definition"

@@ -12,13 +12,13 @@ from django.db.models import QuerySet
 
 from config.core.json_text import canonical_json
 from config.core.prepared import PreparedSelect, insert
-from credit.review.reasons import in_full
-from credit.scoring.card import SCORED_ON, Card
+from credit.core.card import SCORED_ON, Card
+from credit.core.facts import MayRead, gather, shared
+from credit.core.reasons import in_full
+from credit.core.version_machine import CHAMPION, PUBLISHED
+from credit.models.scoring import LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
-from credit.scoring.facts import MayRead, gather, shared
-from credit.scoring.machine import CHAMPION, PUBLISHED
-from credit.scoring.models import LastScore, ModelVersion, Score, ScoreFacts
 
 logger = logging.getLogger("platform.scoring")
 

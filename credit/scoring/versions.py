@@ -8,12 +8,12 @@ from django.db.models import Max, QuerySet
 from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired
-from credit.offers.models import ProviderMember
+from credit.core.errors.scoring import ScoringModelNotFound
+from credit.core.version_machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
+from credit.models.offers import ProviderMember
+from credit.models.scoring import ModelVersion, ScoringModel
 from credit.offers.providers import claim_provider, role_of
 from credit.scoring import definition as definitions
-from credit.scoring.errors import ScoringModelNotFound
-from credit.scoring.machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
-from credit.scoring.models import ModelVersion, ScoringModel
 
 
 def create_model(*, provider_id: str, name: str, description: str, by: Any, now: datetime) -> ScoringModel:

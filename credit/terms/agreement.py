@@ -7,12 +7,12 @@ from typing import Any
 from django.utils.translation import gettext
 
 from config.core.errors import NotFound
-from credit.applications.figures import money
-from credit.applications.machine import APPROVED
+from credit.core.figures import money
+from credit.core.loan_words import COST, LOAN, rows_of
+from credit.core.machine import APPROVED
+from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
-from credit.offers.quotes import Instalment
 from credit.terms.loans import schedule_of
-from credit.terms.words import COST, LOAN, rows_of
 
 
 @dataclass(frozen=True)

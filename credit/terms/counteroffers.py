@@ -13,16 +13,16 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
-from credit.applications.errors import NothingToAccept
-from credit.applications.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
-from credit.applications.models import record_application_event
 from credit.applications.services import load_visible, lock_own
+from credit.core.consumer_reports import report_of
+from credit.core.errors.applications import NothingToAccept
+from credit.core.errors.review import ReasonsRequired
+from credit.core.errors.terms import CounterofferOpen
+from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
+from credit.core.reasons import OTHER, REASONS, in_words, reasons_of
 from credit.models import Application, Counteroffer, LoanTerms
+from credit.models.applications import record_application_event
 from credit.notices import clocks
-from credit.notices.reports import report_of
-from credit.review.errors import ReasonsRequired
-from credit.review.reasons import OTHER, REASONS, in_words, reasons_of
-from credit.terms.errors import CounterofferOpen
 from credit.terms.loans import Loan, compute, loan_of
 
 OPEN_MAX_DAYS = 90

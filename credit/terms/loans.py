@@ -11,12 +11,12 @@ from django.conf import settings
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json, day_of
-from credit.applications.figures import Bound, Figures, outside
-from credit.offers.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
-from credit.offers.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
-from credit.scoring.card import number_of
-from credit.terms.errors import TermsOutsideOffer, TermsRequired
-from credit.terms.models import LoanTerms, named, number
+from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
+from credit.core.card import number_of
+from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
+from credit.core.figures import Bound, Figures, outside
+from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
+from credit.models.terms import LoanTerms, named, number
 
 METHOD = "us_appendix_j"
 _MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")

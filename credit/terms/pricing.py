@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from credit.applications.figures import Figures
+from credit.core.card import APPROVE, Price
+from credit.core.figures import Figures
 from credit.models import Application
-from credit.scoring.card import APPROVE, Price
+from credit.models.terms import number
 from credit.terms.loans import lowest_rate
-from credit.terms.models import number
 
 
 def price_of(application: Application) -> Price | None:

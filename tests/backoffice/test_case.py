@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.models import Assignment, Note, ReplyTemplate, SavedView
-from credit.applications.figures import Figures, money
+from credit.core.figures import Figures, money
 from credit.models import Application, RequestedDocument
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of

@@ -5,8 +5,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from credit.applications.applicants import Applicants
 from credit.applications.services import change_application
+from credit.core.applicants import Applicants
 from credit.models import Application
 from tests.credit.applicants import LEAST, PERSON, SECRETS
 from tests.credit.requirements.schemas import TERMS

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from credit.models import ApplicationRevision
+from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.models import Score
 from credit.scoring.scores import erase_facts, keep
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import make, move_of, page_of

@@ -12,8 +12,8 @@ from django.utils import timezone
 from config.backoffice.models import DataAccess
 from config.backoffice.personal import PersonalData
 from config.core.lifecycle import Actor
-from credit.applications.applicants import Applicants
 from credit.applications.services import change_application
+from credit.core.applicants import Applicants
 from credit.models import (
     Application,
     ApplicationHistory,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 
+from credit.console.notices import days_left
 from credit.models import ReviewRequest
 from credit.notices import services
-from credit.notices.admin import days_left
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.credit.notices.world import World

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from config.backoffice.models import DataAccess
 from credit.models import DecisionAnchor
-from credit.scoring.models import ModelVersion, Score
+from credit.models.scoring import ModelVersion, Score
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.backoffice.test_applications import make

@@ -18,7 +18,7 @@ from config.core.seeds import read_seed
 from config.docs.views import _demo
 from config.ops.checks import check_installation, check_production, require_at_start
 from config.ops.models import Installation
-from credit.offers.commerce.profile import switched_on
+from credit.api.commerce.discovery import switched_on
 from identity.access import keys
 from identity.access.tokens import InvalidToken
 from identity.kyc.services import _next_possible_at

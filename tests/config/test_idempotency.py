@@ -189,7 +189,7 @@ class TestNotKept:
             raise fault("the event could not be written")
 
         with monkeypatch.context() as patch:
-            patch.setattr("credit.applications.models.record_event", fail)
+            patch.setattr("credit.models.applications.record_event", fail)
             response = api.send(PATH, body, key=KEY)
         assert_error(response, status, code)
         if status == 503:

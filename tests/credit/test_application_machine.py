@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from config.core.lifecycle import Actor, Role
 from config.webhooks.models import Event
-from credit.applications.machine import DECIDED, FROZEN
 from credit.applications.services import create_application
+from credit.core.machine import DECIDED, FROZEN
 from credit.models import Application, ApplicationHistory, ApplicationRevision
 from tests.api import client_of
 from tests.credit.support import STATUSES, TABLE, requestable

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import Group
 
 from config.core.lifecycle import Actor
-from credit.applications.errors import ApplicationNotFound
 from credit.applications.services import load_visible
+from credit.core.errors.applications import ApplicationNotFound
 from credit.models import Provider, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import make_reviewer

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from config.webhooks.models import Event
-from credit.applications.machine import FROZEN, MACHINE
+from credit.core.machine import FROZEN, MACHINE
 from credit.models import Application, ApplicationHistory, ApplicationRevision
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import make_reviewer

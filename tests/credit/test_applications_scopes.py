@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from config.core.lifecycle import Role
-from credit.applications.machine import INITIAL_STATUSES, MACHINE
+from credit.core.machine import INITIAL_STATUSES, MACHINE
 from credit.models import Application
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import STATUSES, TABLE, app_of, key_of, make_reviewer

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from config.core.lifecycle import Actor, ReviewerRequired, Role
 from config.webhooks.models import Event
-from credit.applications.errors import InvalidApplicationTransition
-from credit.applications.machine import MACHINE
+from credit.core.errors.applications import InvalidApplicationTransition
+from credit.core.machine import MACHINE
 from credit.models import Application, ApplicationHistory, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import BECAUSE, EVERY_MOVE, STATUSES, TABLE, make_reviewer, requestable

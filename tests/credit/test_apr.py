@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from credit.offers.apr import (
+from credit.core.apr import (
     RateOutOfRange,
     count_back,
     due_day,

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.core.credentials import Credential
 from credit.models import LastScore, Offer
 from credit.offers.catalogue import CatalogueFilter, catalogue_page
-from credit.offers.matching import match_offers
+from credit.scoring.matching import match_offers
 from tests.credit.commerce.support import ask
 from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory
 

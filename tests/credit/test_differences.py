@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.core.json_text import canonical_json
-from credit.applications.differences import CHANGES_MAX, differences
+from credit.core.differences import CHANGES_MAX, differences
 from credit.models import ApplicationRevision
 from tests.factories import ApplicationFactory, UserFactory
 

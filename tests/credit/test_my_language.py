@@ -8,7 +8,7 @@ from django.core import mail
 from django.utils import timezone
 
 from config.mail.delivery import deliver_some
-from credit.applications.applicants import Applicants
+from credit.core.applicants import Applicants
 from identity.accounts.addresses import confirm
 from tests.credit.applicants import PERSON
 from tests.credit.document_support import asked

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from config.mail.models import OutgoingMail
-from credit.applications.applicants import Applicants
+from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
 from credit.models import Application, Consent, Counteroffer, DocumentFile
 from credit.notices.services import consent_text, digest_of

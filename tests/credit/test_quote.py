@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 from django.utils import timezone
 
-from credit.offers.apr import in_month, month_of
+from credit.core.apr import in_month, month_of
 from tests.api import assert_error
 from tests.factories import OfferFactory
 

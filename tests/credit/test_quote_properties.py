@@ -15,8 +15,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from credit.offers.apr import RateOutOfRange, eu_annex_iii, in_month, month_of, us_appendix_j
-from credit.offers.quotes import AMOUNT_MAX_CENTS, amortise, monthly_payment_cents
+from credit.core.apr import RateOutOfRange, eu_annex_iii, in_month, month_of, us_appendix_j
+from credit.core.quotes import AMOUNT_MAX_CENTS, amortise, monthly_payment_cents
 from tests.properties import examples
 
 LOANS = int(os.environ.get("QUOTE_LOANS", "100"))

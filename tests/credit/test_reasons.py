@@ -2,8 +2,8 @@
 
 import pytest
 
+from credit.core.reasons import REASONS
 from credit.models import ApplicationHistory
-from credit.review.reasons import REASONS
 from tests.api import assert_error, client_of
 from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory

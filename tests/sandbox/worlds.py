@@ -14,10 +14,10 @@ from config.sandbox import clock
 from config.webhooks import endpoints
 from config.webhooks.models import Delivery, Endpoint, Event
 from config.webhooks.publishing import publish_account
-from credit.applications.acceptance import accept
 from credit.applications.services import create_application
 from credit.models import Application
 from credit.scoring.known_facts import account_age_days, applications_lately, is_verified, verified_days_ago
+from credit.terms.acceptance import accept
 from identity.access import keys, tokens
 from identity.kyc.models import KycVerification
 from identity.kyc.services import apply_state, create_verification, request_verification

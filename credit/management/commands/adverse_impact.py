@@ -7,8 +7,8 @@ from django.core.management.base import CommandError
 
 from config.core.ids import first_or, parse_uuid
 from config.ops.commands import JsonCommand
+from credit.models.scoring import ScoringModel
 from credit.scoring.fairness import FOUR_FIFTHS, adverse_impact
-from credit.scoring.models import ScoringModel
 
 NOTICE = "This is monitoring of outcomes. It is not a finding of law, and says nothing about why rates differ."
 

@@ -9,11 +9,11 @@ from config.api.parsers import parse_json
 from config.core.errors import ApiError
 from config.core.ids import first_or
 from config.ops.commands import JsonCommand
-from credit.review.reasons import OTHER, REASONS, Reason
+from credit.api.scoring.views import DEFINITION_MEMBERS_MAX
+from credit.core.reasons import OTHER, REASONS, Reason
+from credit.models.scoring import ScoringModel
 from credit.scoring import optbinning
-from credit.scoring.models import ScoringModel
 from credit.scoring.versions import add_version
-from credit.scoring.views import DEFINITION_MEMBERS_MAX
 from identity.access.accounts import find_user
 
 _OUTCOMES = ("approve", "refer")

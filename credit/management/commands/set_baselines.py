@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from config.core.ids import first_or
 from config.ops.commands import JsonCommand
+from credit.models.scoring import ModelVersion
 from credit.scoring.baselines import METHODS, NoScores, with_baselines
-from credit.scoring.models import ModelVersion
 from credit.scoring.versions import add_version
 from identity.models import User
 

@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
-from credit.applications.machine import MACHINE
+from credit.core.machine import MACHINE
 from credit.models import Application, ApplicationHistory, Offer
 from tests.bench.references.work import quote_of
 

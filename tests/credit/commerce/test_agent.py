@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from credit.offers.commerce.agent import check_agent
-from credit.offers.commerce.refusals import InvalidProfileUrl, VersionUnsupported
+from credit.api.commerce.agent import check_agent
+from credit.api.commerce.refusals import InvalidProfileUrl, VersionUnsupported
 from tests.api import ApiClient
 from tests.credit.commerce.support import AGENT, VERSION, assert_agent_refused, assert_refused
 from tests.factories import OfferFactory

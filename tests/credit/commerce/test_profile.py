@@ -2,7 +2,7 @@
 
 import pytest
 
-from credit.offers.commerce.profile import switched_on
+from credit.api.commerce.discovery import switched_on
 from identity.access import signing_keys
 from identity.models import SigningKey
 from tests.credit.commerce import judge

@@ -9,9 +9,9 @@ import pytest
 from django.utils import translation
 
 import credit
-from credit.applications.applicant_schema import PATHS, title_of_member
+from credit.core.applicant_schema import PATHS, title_of_member
+from credit.core.reasons import REASONS
 from credit.notices.services import consent_text
-from credit.review.reasons import REASONS
 from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import WHOLE, World
 
@@ -162,7 +162,8 @@ TRANSLATED = [
     ROOT / "templates" / "credit" / "agreement.html",
 ]
 MODULES = [
-    ROOT / one for one in ("notices/content.py", "my/pages.py", "my/words.py", "terms/words.py", "terms/agreement.py")
+    ROOT / one
+    for one in ("notices/content.py", "my/pages.py", "my/words.py", "core/loan_words.py", "terms/agreement.py")
 ]
 BLOCK = r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 

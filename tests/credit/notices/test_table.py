@@ -7,11 +7,11 @@ its kind, its last day, its blocks. None: nothing is owed.
 import pytest
 
 from config.core.errors import ApiError
+from credit.core.reasons import text_of
 from credit.documents.requests import request_documents
 from credit.models import Clock
 from credit.notices.content import Lacking, gather
 from credit.review.automatic import decide_scored
-from credit.review.reasons import text_of
 from tests.credit.notices.world import BECAUSE, World
 from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer, verify
 

@@ -6,15 +6,15 @@ from django.db import transaction
 
 from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
-from credit.applications.acceptance import accept, describe
-from credit.applications.applicants import Applicants
 from credit.applications.services import expire_idle
-from credit.documents.models import RequestedDocument
+from credit.core.applicants import Applicants
 from credit.documents.requests import request_documents
 from credit.models import Application, Notice
+from credit.models.documents import RequestedDocument
 from credit.notices import services
 from credit.review.services import change_status
 from credit.terms import counteroffers
+from credit.terms.acceptance import accept, describe
 from tests.credit.applicants import PERSON
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import SAID, listed

@@ -8,9 +8,9 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator, FormatChecker
 
 from config.core.errors import ValidationFailed
-from credit.applications.applicant_schema import REQUIRABLE
+from credit.core import profile
+from credit.core.applicant_schema import REQUIRABLE
 from credit.models import Application, Offer, RequestedDocument
-from credit.requirements import profile
 from tests.api import assert_error, client_of
 from tests.credit.applicants import BAD as BAD_PERSONS
 from tests.credit.applicants import GOOD, LEAST, PERSON, changed

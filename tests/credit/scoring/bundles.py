@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from config.core.json_text import canonical_json
 from credit.anchoring.record_keys import message_of
-from credit.scoring.card import Card
+from credit.core.card import Card
 from credit.scoring.evaluator import evaluate
 from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer

@@ -6,8 +6,8 @@ from hashlib import sha256
 from django.utils import timezone
 
 from config.core.json_text import canonical_json
+from credit.models.scoring import ModelVersion, Score, ScoringModel
 from credit.scoring.evaluator import evaluate
-from credit.scoring.models import ModelVersion, Score, ScoringModel
 from credit.scoring.scores import keep
 from tests.credit.scoring.cards import DEFINITION
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory

@@ -1,6 +1,6 @@
 """Random scorecards that may be kept, and random facts for them that hit every threshold."""
 
-from credit.review.reasons import REASONS
+from credit.core.reasons import REASONS
 
 REASON_CODES = sorted(REASONS)[:6]
 PATHS = [f"application_data.{name}" for name in ("income", "debt", "rent", "since", "housing", "works")]

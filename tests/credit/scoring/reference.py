@@ -4,7 +4,7 @@ from datetime import date
 from fractions import Fraction
 from itertools import combinations
 
-from credit.review.reasons import key_of
+from credit.core.reasons import key_of
 
 RANKS = ["decline", "refer", "approve"]
 

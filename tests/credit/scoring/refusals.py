@@ -3,7 +3,7 @@
 import pytest
 
 from config.core.errors import ValidationFailed
-from credit.scoring import facts
+from credit.core import facts
 from credit.scoring.definition import check
 from tests.credit.scoring.cards import definition
 

@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from credit.anchoring import record_keys
-from credit.applications.metrics import measure
 from credit.models import ApplicationHistory, DecisionAnchor, Proposal, Score
+from credit.scoring.metrics import measure
 from credit.scoring.overrides import Overrides, count_overrides
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from credit.models import Score
-from credit.scoring.models import LastScore
+from credit.models.scoring import LastScore
 from tests.api import ApiClient, client_of
 from tests.credit.scoring.submitting import bank_account
 from tests.factories import UserFactory

@@ -12,9 +12,9 @@ from config.backoffice.models import Assignment
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
 from credit.anchoring import records
-from credit.applications import models
-from credit.applications.errors import InvalidApplicationTransition
+from credit.core.errors.applications import InvalidApplicationTransition
 from credit.models import Application, ApplicationHistory, DecisionAnchor, Proposal, Score
+from credit.models import applications as models
 from credit.review import automatic as deciding
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of

@@ -4,7 +4,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from config.core.errors import ValidationFailed
-from credit.review.reasons import REASONS
+from credit.core.reasons import REASONS
 from credit.scoring import definition as definitions
 from credit.scoring.definition import check
 from tests.credit.scoring.cards import definition

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json
+from credit.core.card import Card
 from credit.scoring import pmml
-from credit.scoring.card import Card
 from credit.scoring.changes import changes
 from credit.scoring.definition import check
 from credit.scoring.evaluator import evaluate

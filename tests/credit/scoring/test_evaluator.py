@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
-from credit.review.reasons import key_of
+from credit.core.card import Card, Characteristic
+from credit.core.reasons import key_of
 from credit.scoring import evaluator
-from credit.scoring.card import Card, Characteristic
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from tests.credit.scoring import pairs, reference

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from config.core.credentials import FIRST_PARTY, Credential
-from credit.scoring import facts
+from credit.core import facts
 
 NOW = datetime(2026, 3, 28, 23, 59, tzinfo=UTC)
 DATA = {

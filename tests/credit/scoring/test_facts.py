@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from config.core.credentials import FIRST_PARTY
+from credit.core.facts import catalogue, gather
 from credit.scoring import known_facts as facts
-from credit.scoring.facts import catalogue, gather
 from identity.models import BankAccount, BankItem, KycVerification
 from tests.factories import ApplicationFactory
 

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.core.json_text import canonical_json
+from credit.models.scoring import ModelVersion, ScoringModel
 from credit.scoring import pmml
 from credit.scoring.evaluator import evaluate
-from credit.scoring.models import ModelVersion, ScoringModel
 from tests.credit.scoring.cards import definition
 from tests.factories import ProviderFactory, UserFactory
 

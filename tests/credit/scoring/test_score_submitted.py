@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
+from credit.core import facts
 from credit.models import Score, ScoreFacts
-from credit.scoring import facts
 from tests.api import assert_error
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify

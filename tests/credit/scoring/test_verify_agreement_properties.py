@@ -11,8 +11,8 @@ from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json
 from credit.anchoring import verify_decision
 from credit.anchoring.verify_decision import OK, parse, verify
+from credit.core.card import Card
 from credit.scoring import evaluator
-from credit.scoring.card import Card
 from credit.scoring.definition import check
 from tests.credit.scoring import random_cards
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle

@@ -10,9 +10,9 @@ from django.utils import timezone
 from config.core.json_text import canonical_json
 from config.core.lifecycle import ReviewerRequired
 from config.webhooks.models import Event
+from credit.core.errors.scoring import InvalidVersionTransition
 from credit.models import DecisionAnchor, ModelVersion
 from credit.scoring import versions
-from credit.scoring.errors import InvalidVersionTransition
 from credit.scoring.scores import live_versions
 from tests.credit.scoring.cards import DEFINITION
 from tests.credit.scoring.making import actor, join, make_model, make_version

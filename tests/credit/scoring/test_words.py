@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from credit.scoring import words
-from credit.scoring.card import Card
+from credit.console import score_words as words
+from credit.core.card import Card
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from tests.credit.scoring.cards import POOR, definition

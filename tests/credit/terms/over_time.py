@@ -14,11 +14,11 @@ from django.db import transaction
 
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
-from credit.applications.acceptance import accept, describe
 from credit.applications.services import change_application, expire_idle
 from credit.models import Application, Counteroffer
 from credit.review.services import change_status
 from credit.terms import counteroffers
+from credit.terms.acceptance import accept, describe
 
 BECAUSE = {"reasons": ["no_credit_file"]}
 

@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from config.core.json_text import canonical_json
-from credit.applications.applicants import Applicants
-from credit.applications.figures import money
+from credit.core.applicants import Applicants
+from credit.core.figures import money
 from credit.models import Provider
 from tests.api import assert_error, client_of
 from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed, take_up

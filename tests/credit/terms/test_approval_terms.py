@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
-from credit.applications import acceptance
-from credit.applications.errors import NothingToAccept, TermsChanged
+from credit.core.errors.applications import NothingToAccept, TermsChanged
+from credit.core.errors.terms import TermsOutsideOffer
+from credit.core.quotes import make_quote
 from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
-from credit.offers.quotes import make_quote
-from credit.terms.errors import TermsOutsideOffer
+from credit.terms import acceptance
 from credit.terms.loans import Loan, compute, schedule_of, schedule_told
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
-from credit.applications.acceptance import accept
 from credit.models import Acceptance, Application, ApplicationHistory, Counteroffer
 from credit.review.services import change_status
 from credit.terms import counteroffers
+from credit.terms.acceptance import accept
 from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
 from tests.races import at_once

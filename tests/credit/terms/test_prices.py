@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from config.core.errors import ValidationFailed
 from credit.anchoring.verify_decision import OK, verify
+from credit.console.score_words import differences
+from credit.core.card import Card
 from credit.models import Application, DecisionAnchor, LoanTerms
 from credit.review.automatic import decide_scored
-from credit.scoring.card import Card
 from credit.scoring.definition import check
-from credit.scoring.words import differences
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.test_applications import move_of

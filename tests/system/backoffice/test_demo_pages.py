@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 from django.utils.html import escape
 
-from credit.applications.figures import money
+from credit.core.figures import money
 from credit.models import Application
 from tests.backoffice.conftest import backoffice_client
 from tests.test_examples import demo_settings, seeded

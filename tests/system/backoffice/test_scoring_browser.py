@@ -7,10 +7,10 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from credit.applications.machine import APPROVED, REJECTED
+from credit.core.machine import APPROVED, REJECTED
 from credit.models import Application, ApplicationHistory
+from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.models import Score
 from credit.scoring.scores import erase_facts, keep
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make, page_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from credit.applications.applicant_schema import PATHS, REQUIRABLE, schema_of
-from credit.requirements import profile
+from credit.core import profile
+from credit.core.applicant_schema import PATHS, REQUIRABLE, schema_of
 from tests.credit.requirements.filer import value_for
 from tests.credit.requirements.schemas import TERMS, random_schema
 from tests.system.clients.test_generated_clients import STRICT, TOOLS, run

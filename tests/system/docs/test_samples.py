@@ -8,8 +8,8 @@ import subprocess
 import pytest
 import requests
 
-from credit.documents.models import DocumentFile, RequestedDocument
 from credit.models import Application
+from credit.models.documents import DocumentFile, RequestedDocument
 from tests.docs.test_samples import LANGUAGES, SERVICES, documents, sources  # noqa: F401  a fixture
 from tests.identity.oauth_support import make_client
 from tests.system.clients.test_generated_clients import STRICT

@@ -8,9 +8,9 @@ import random
 
 import pytest
 
-from credit.review.reasons import key_of
+from credit.core.card import Card
+from credit.core.reasons import key_of
 from credit.scoring import definition, pmml
-from credit.scoring.card import Card
 from credit.scoring.evaluator import REASONS_MAX, evaluate
 from tests.credit.scoring import pairs
 from tests.system.credit.scoring.jpmml import WHY_NOT, Engine

@@ -1,0 +1,1 @@
+"""Serializers of inclusion proofs, and the view of the record keys."""

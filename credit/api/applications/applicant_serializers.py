@@ -1,0 +1,192 @@
+import re
+from datetime import UTC, date, datetime
+from typing import Any
+
+from django.core.validators import EmailValidator
+from drf_spectacular.utils import extend_schema_field
+
+from config.api import serializers
+from config.core.json_text import escaped
+from credit.core.applicants import APPLICANTS_MAX
+from credit.core.countries import COUNTRIES
+from credit.core.errors.applications import refusal_of
+
+NAME_MAX_LENGTH = 200
+LINE_MAX_LENGTH = 200
+POSTAL_CODE_MAX_LENGTH = 20
+EMAIL_MAX_LENGTH = 254
+AGE_MAX_YEARS = 130
+PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
+# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before there was a form.
+LANGUAGE = (
+    r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
+    r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"
+)
+LANGUAGE_MAX_LENGTH = 35
+_NAME_SHOWN = 60
+
+
+class WordsField(serializers.PrintableIdField):
+    default_error_messages = {"blank_line": "Must not be blank."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not text.strip():
+            self.fail("blank_line")
+        return text
+
+
+class PatternField(serializers.TextField):
+    """A text of a fixed form; `wanted` says in words what is wanted."""
+
+    default_error_messages = {"form": "Must be {wanted}."}
+
+    def __init__(self, pattern: str, *, wanted: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.pattern, self.wanted = re.compile(pattern, re.ASCII), wanted
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        # REST framework checks the length afterwards; matching a long text would take long.
+        if len(text) > (self.max_length or 0) or not self.pattern.fullmatch(text) or text.endswith("\n"):
+            self.fail("form", wanted=self.wanted)
+        return text
+
+
+class EmailField(serializers.PrintableIdField):
+    default_error_messages = {"email": "Must be an e-mail address."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        try:
+            EmailValidator()(text[: EMAIL_MAX_LENGTH + 1])
+        except Exception:  # noqa: BLE001  Django's own names what it was given
+            self.fail("email")
+        return text
+
+
+class CountryField(serializers.OneOfField):
+    default_error_messages = {"invalid_choice": "Must be a code of ISO 3166-1 such as US."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(COUNTRIES, **options)
+
+
+class Whole(serializers.RequestSerializer):
+    """An object that takes no other members than its own: what is misspelt would be lost."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = next((name for name in data if name not in self.fields), None)
+            if unknown is not None:
+                message = f"Is no member; known are {', '.join(self.fields)}."
+                raise serializers.ValidationError({unknown[:_NAME_SHOWN]: [message]})
+        return super().to_internal_value(data)
+
+
+class ApplicantAddressRequestSerializer(Whole):
+    """Where a person lives."""
+
+    line1 = WordsField(max_length=LINE_MAX_LENGTH, help_text="Street and number.")
+    line2 = WordsField(
+        max_length=LINE_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="What else finds the door; null for nothing.",
+    )
+    city = WordsField(max_length=LINE_MAX_LENGTH, help_text="City or town.")
+    region = WordsField(
+        max_length=LINE_MAX_LENGTH, allow_null=True, default=None, help_text="A state or a province; null for none."
+    )
+    postal_code = WordsField(max_length=POSTAL_CODE_MAX_LENGTH, help_text="As the country writes it.")
+    country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`.")
+
+
+class ApplicantRequestSerializer(Whole):
+    """A person who applies."""
+
+    legal_name = WordsField(max_length=NAME_MAX_LENGTH, help_text="The name as an official document has it.")
+    email = EmailField(
+        max_length=EMAIL_MAX_LENGTH, allow_null=True, default=None, help_text="An e-mail address; null for none."
+    )
+    phone = PatternField(
+        PHONE,
+        wanted="a number in E.164 such as +15035550199",
+        max_length=16,
+        allow_null=True,
+        default=None,
+        help_text="A number in E.164, such as `+15035550199`; null for none.",
+    )
+    date_of_birth = serializers.DayField(
+        allow_null=True, default=None, help_text="In the past, and at most 130 years ago; null where it is not told."
+    )
+    address = ApplicantAddressRequestSerializer(help_text="Where the person lives.")
+    language = PatternField(
+        LANGUAGE,
+        wanted="a language tag (BCP 47) such as en or es-US",
+        max_length=LANGUAGE_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="A language tag (BCP 47), such as `en` or `es-US`; null where it is not told.",
+    )
+
+    def validate_date_of_birth(self, value: str | None) -> str | None:
+        if value is not None:
+            born, today = date.fromisoformat(value), datetime.now(UTC).date()
+            years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+            if born >= today or years > AGE_MAX_YEARS:
+                raise serializers.ValidationError(f"Must be in the past, at most {AGE_MAX_YEARS} years ago.")
+        return value
+
+
+def _told(asked: type[serializers.RequestSerializer]) -> dict[str, Any]:
+    """Return the fields of an answer with what such a body has asked for."""
+    return {
+        name: serializers.TextField(allow_null=field.allow_null, help_text=field.help_text)
+        for name, field in asked().fields.items()
+    }
+
+
+class ApplicantAddressSerializer(serializers.JsonPartSerializer):
+    """Where a person lives."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return _told(ApplicantAddressRequestSerializer)
+
+
+class ApplicantSerializer(serializers.JsonPartSerializer):
+    """A person who applies."""
+
+    def get_fields(self) -> dict[str, Any]:
+        told = _told(ApplicantRequestSerializer)
+        return {**told, "address": ApplicantAddressSerializer(help_text=told["address"].help_text)}
+
+
+@extend_schema_field(ApplicantRequestSerializer(many=True))
+class ApplicantsRequestField(serializers.FreeField):
+    """One or two persons; what is wrong with one is named by a JSON pointer."""
+
+    def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
+        """Return the persons with all of their members; raises ValidationFailed, which repeats none of what is said."""
+        if not isinstance(data, list) or not 1 <= len(data) <= APPLICANTS_MAX:
+            raise refusal_of([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
+        persons, refusals = [], []
+        for number, given in enumerate(data):
+            try:
+                person = ApplicantRequestSerializer.shared().run_validation(given)
+                persons.append({**person, "address": dict(person["address"])})
+            except serializers.ValidationError as error:
+                refusals += _pointers(error.detail, f"/applicants/{number}")
+        if refusals:
+            raise refusal_of(refusals)
+        return persons
+
+
+def _pointers(detail: Any, prefix: str) -> list[tuple[str, str]]:
+    if not isinstance(detail, dict):
+        return [(prefix, str(message)) for message in detail]
+    found = []
+    for name, inner in detail.items():
+        is_whole = name == "non_field_errors"
+        found += _pointers(inner, prefix if is_whole else f"{prefix}/{escaped(name)}")
+    return found

@@ -1,0 +1,287 @@
+from typing import Any, TypedDict
+
+from config.api import serializers
+from config.core.encryption import opened, seal
+from config.core.errors import PayloadTooLarge
+from config.core.json_text import canonical_json
+from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
+from credit.api.documents.serializers import RequestedDocumentSerializer
+from credit.api.offers.serializers import InstalmentSerializer
+from credit.core.facts import SHAREABLE
+from credit.core.machine import DECIDED, DRAFT, MACHINE
+from credit.models.applications import Application
+
+
+class ShareField(serializers.ListField):
+    """What of SHAREABLE is shared, each once, in the order of the alphabet."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.OneOfField(SHAREABLE), max_length=len(SHAREABLE), **options)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        given = super().to_internal_value(data)
+        if len(given) > len(SHAREABLE):
+            self.fail("max_length", max_length=len(SHAREABLE))
+        return sorted(set(given))
+
+
+APPLICATION_DATA_MAX_BYTES = 262_144
+
+
+class ApplicationDataField(serializers.FreeField):
+    """What the person says: any JSON, of APPLICATION_DATA_MAX_BYTES in its canonical spelling at most."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the data as it is; raises PayloadTooLarge."""
+        if len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
+            raise PayloadTooLarge(f"application_data may have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
+        return super().to_internal_value(data)
+
+
+class ApplicationRequestSerializer(serializers.RequestSerializer):
+    """CreateApplication."""
+
+    consumer_id = serializers.IdField(help_text="Who applies: your own user_id, as text.")
+    offer_id = serializers.Int64Field(help_text="The offer that is applied for.")
+    provider_id = serializers.Int64Field()
+    application_data = ApplicationDataField(allow_null=True, default=None)
+    applicants = ApplicantsRequestField(
+        allow_null=True, default=None, help_text="Who applies: one or two persons, who may be others than the account."
+    )
+    share = ShareField(
+        default=list,
+        help_text="What the lender may know of you besides, and a score take into account: `bank`, `identity`. "
+        "An app needs the scope that covers it.",
+    )
+    initial_status = serializers.StatusField(
+        MACHINE.statuses,
+        allow_null=True,
+        default=DRAFT,
+        help_text="`draft`, or `submitted` to send it at once. Null is `draft`.",
+    )
+
+
+class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
+    """UpdateApplication: replaces the members that are present."""
+
+    updated_by = serializers.IdField()
+    application_data = ApplicationDataField(allow_null=True, required=False)
+    applicants = ApplicantsRequestField(
+        allow_null=True, required=False, help_text="Who applies, all of them; null takes them away."
+    )
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null empties it.")
+    share = ShareField(
+        required=False, help_text="What the lender may know of you besides; it changes while it is a draft."
+    )
+
+
+class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
+    """UpdateApplicationStatus."""
+
+    status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
+    updated_by = serializers.IdField()
+    reason = serializers.TextField(
+        allow_null=True, default=None, help_text="Why, for people to read; null where there is nothing to say."
+    )
+    metadata = serializers.FreeField(
+        allow_null=True,
+        default=None,
+        help_text="Kept with the move. A rejection names its principal reasons here, as `reasons`; an approval the "
+        "loan, as `terms`.",
+    )
+
+
+class ApplicationStatusBody(TypedDict):
+    status: str
+    updated_by: str
+    reason: str | None
+    metadata: Any
+
+
+class ApplicationFilter(serializers.FilterSet):
+    provider_id = serializers.QueryFilter(
+        serializers.QueryInt64Field(required=False, help_text="Only those to this provider.")
+    )
+    offer_id = serializers.QueryFilter(
+        serializers.QueryInt64Field(required=False, help_text="Only those for this offer.")
+    )
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+
+
+class ApplicationQuery(serializers.PageQuery):
+    filterset_class = ApplicationFilter
+
+    consumer_id = serializers.IdField(required=False)
+
+
+class ApplicationSerializer(serializers.ModelResponseSerializer):
+    """An application."""
+
+    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="Who applies; null where it was not said.")
+    share = ShareField(help_text="What the lender may know of the applicant besides: `bank`, `identity`.")
+
+    class Meta:
+        model = Application
+        fields = [
+            "id", "consumer_id", "offer_id", "provider_id", "status", "created_at", "updated_at", "application_data",
+            "applicants", "share", "notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "id": {"help_text": "The application's id."},
+            "offer_id": {"help_text": "The offer that is applied for."},
+            "provider_id": {"help_text": "The provider that it goes to."},
+            "status": {"help_text": "Where it stands; `transitions` says what can follow."},
+            "accepted_at": {"help_text": "When the consumer took the approval up."},
+        }
+
+    @classmethod
+    def kept_as(cls, thing: Any, body: bytes) -> bytes | None:
+        """Encrypt an answer that says who applies, as the application itself does."""
+        persons = thing["applicants"] if isinstance(thing, dict) else thing.applicants
+        return None if persons is None else seal(body)
+
+    @classmethod
+    def opened(cls, kept: bytes) -> bytes:
+        return opened(kept)
+
+
+class InboxFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+    offer_id = serializers.QueryFilter(
+        serializers.QueryInt64Field(required=False, help_text="Only those for this offer.")
+    )
+    submitted_from = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="The earliest submission."), "submitted_at", "gte"
+    )
+    submitted_to = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="The latest submission."), "submitted_at", "lte"
+    )
+
+
+class InboxQuery(serializers.PageQuery):
+    filterset_class = InboxFilter
+
+
+class DecisionsQuery(serializers.QuerySerializer):
+    """When the decisions were made."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """`from` is a word of Python's."""
+        earliest = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
+        latest = serializers.QueryTimeField(required=False, help_text="The latest decision.")
+        return {**super().get_fields(), "from": earliest, "to": latest}
+
+
+class InboxApplicationSerializer(ApplicationSerializer):
+    """An application as the provider sees it to which it was sent."""
+
+    class Meta(ApplicationSerializer.Meta):
+        fields = [*ApplicationSerializer.Meta.fields, "accepted_at"]
+
+
+class InboxSerializer(serializers.PageSerializer):
+    """A page of what was submitted to a provider."""
+
+    applications = InboxApplicationSerializer(many=True, help_text="Those submitted to the provider.")
+
+
+class AcceptanceRequestSerializer(serializers.RequestSerializer):
+    """The terms that are accepted."""
+
+    terms_sha256 = serializers.IdField(help_text="Of the terms that were read: `terms_sha256` of the answer to GET.")
+
+
+class AcceptanceBody(TypedDict):
+    terms_sha256: str
+
+
+class AcceptanceSerializer(serializers.ResponseSerializer):
+    """What there is to accept, and whether that was done."""
+
+    acceptable = serializers.FlagField(help_text="Whether it can be taken up now.")
+    terms = serializers.FreeField(
+        allow_null=True,
+        help_text="The loan that was approved, or counteroffered, as it is when it starts today; where the approval "
+        "names none, the offer's terms as pinned at the submission, null for one not listed.",
+    )
+    as_of = serializers.DayField(
+        allow_null=True, help_text="The day on which the loan starts; null where none is named."
+    )
+    schedule = InstalmentSerializer(
+        many=True, allow_null=True, help_text="Every payment; null where no loan is named, and of a line of credit."
+    )
+    terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the approval can be taken up.")
+    accepted_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken up (UTC); null before.")
+
+
+class PendingDecisionSerializer(serializers.ResponseSerializer):
+    """A decision that one reviewer has proposed and a second one has to confirm."""
+
+    to = serializers.StatusField(sorted(DECIDED), help_text="The status that was proposed.")
+    proposed_by = serializers.TextField(
+        help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
+    )
+    proposed_at = serializers.DateTimeField(help_text="When it was proposed (UTC).")
+    data_sha256 = serializers.TextField(help_text="Of the canonical JSON of the data that it is bound to.")
+    terms = serializers.FreeField(allow_null=True, help_text="The loan that it is bound to; null where it names none.")
+
+
+class ReviewedApplicationSerializer(ApplicationSerializer):
+    """An application as its reviewers see it."""
+
+    pending_decision = PendingDecisionSerializer(
+        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+    )
+
+    class Meta(ApplicationSerializer.Meta):
+        fields = [*ApplicationSerializer.Meta.fields, "pending_decision"]
+
+
+class HistoryEntrySerializer(serializers.ResponseSerializer):
+    """One status entered."""
+
+    status = serializers.StatusField(MACHINE.statuses, help_text="The status that was entered.")
+    changed_by = serializers.TextField(help_text="Who moved it, as `updated_by` said.")
+    changed_at = serializers.DateTimeField(help_text="When it was entered (UTC).")
+    reason = serializers.TextField(allow_null=True)
+
+
+class HistoryPageSerializer(serializers.ResponseSerializer):
+    """Every status entered, in order."""
+
+    application_id = serializers.TextField()
+    history = HistoryEntrySerializer(many=True, help_text="The earliest first.")
+
+
+class TransitionSerializer(serializers.ResponseSerializer):
+    """A move, whether the caller may make it now, and if not, why."""
+
+    to = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
+    by = serializers.TextField(help_text="owner, reviewer, either or system")
+    allowed = serializers.FlagField(help_text="Whether the caller may make the move now.")
+    code = serializers.TextField(allow_null=True, help_text="The error that the move would meet.")
+    why = serializers.TextField(
+        allow_null=True, help_text="What stands against it, for people; null where nothing does."
+    )
+
+
+class TransitionDetailsSerializer(serializers.ResponseSerializer):
+    """What the next move waits for."""
+
+    documents = RequestedDocumentSerializer(many=True, help_text="What was asked for, and what of it is there.")
+
+
+class TransitionsPageSerializer(serializers.ResponseSerializer):
+    """The moves out of the current status."""
+
+    application_id = serializers.TextField()
+    status = serializers.StatusField(MACHINE.statuses, help_text="Where it stands now.")
+    review_policy = serializers.TextField(
+        help_text="`open`, `reviewed` or `four_eyes`: who decides here, the caller, one reviewer or two."
+    )
+    transitions = TransitionSerializer(many=True, help_text="Every move out of this status.")
+    details = TransitionDetailsSerializer(required=False, help_text="Only when documents have been asked for.")
+    pending_decision = PendingDecisionSerializer(
+        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+    )

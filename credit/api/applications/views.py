@@ -1,0 +1,240 @@
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+from rest_framework.response import Response
+
+from config.api.pagination import fitting, truncated_header
+from config.api.permissions import InsufficientScope
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
+from config.core.credentials import FIRST_PARTY
+from config.core.errors import NotFound, UserMismatch
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.anchoring import services as anchoring
+from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSerializer, DecisionSerializer
+from credit.api.applications import serializers
+from credit.api.documents.serializers import RequestedDocumentSerializer
+from credit.applications import services as applications
+from credit.core.errors import applications as errors
+from credit.core.errors.offers import OfferUnavailable
+from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors.review import ReasonsRequired
+from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
+from credit.core.facts import SHAREABLE
+from credit.core.machine import MACHINE
+from credit.documents.services import documents_of
+from credit.models import Application, Proposal
+from credit.requirements import services as requirements
+from credit.review import services as review
+from credit.terms import acceptance
+from credit.terms.acceptance import Acceptable
+
+_reads = partial(endpoint, access="applications:read")
+HISTORY_MAX = 1_000  # moves that an answer shows
+
+_writes_application = partial(endpoint, access="applications:write", idempotent=True)
+
+
+def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> Response:
+    if pending is None:
+        return Response(answer)
+    values = (
+        pending.to,
+        pending.proposed_as or pending.proposed_by_id,
+        pending.proposed_at,
+        application.data_sha256,
+        pending.terms,
+    )
+    return Response({**answer, "pending_decision": serializers.PendingDecisionSerializer.represent_values(values)})
+
+
+def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
+    """Raise InsufficientScope where an app would share what it may not see itself."""
+    for area in body.get("share", ()):
+        if not request.auth.carries(SHAREABLE[area]):
+            raise InsufficientScope.lacking(SHAREABLE[area])
+
+
+def _load(request: ApiRequest, application_id: str) -> Application:
+    return applications.load_for(application_id, actor_of(request))
+
+
+class ApplicationViewSet(ApiViewSet):
+    """Applications for credit: from the draft to the decision, what is taken up, their documents, history and proof."""
+
+    tag = "applications"
+
+    @_reads(
+        query=serializers.ApplicationQuery, answer=serializers.ApplicationSerializer(many=True), errors=(UserMismatch,)
+    )
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> Response:
+        """List the caller's own applications, newest first."""
+        if "consumer_id" in query:
+            require_self(request, query.pop("consumer_id"), member="consumer_id")
+        shown = applications.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
+        return Response(shown.rows, headers=truncated_header(is_cut=shown.is_cut))
+
+    @_writes_application(
+        body=serializers.ApplicationRequestSerializer,
+        answer=serializers.ApplicationSerializer,
+        status=201,
+        errors=(UserMismatch, OfferUnavailable, RequirementsDue),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
+        """Apply to an offer.
+
+        An offer id that is not listed here is taken for another marketplace's and accepted, unless the operator
+        requires listed offers. What the platform knows of the applicant's bank accounts and identity goes to the
+        lender, and into a score, as far as `share` says.
+        """
+        require_self(request, body.pop("consumer_id"), member="consumer_id")
+        _require_share(request, body)
+        return applications.create_application(
+            consumer_id=request.user.pk, limited=request.auth.scopes is not None, now=timezone.now(), **body
+        )
+
+    @_reads(answer=serializers.ReviewedApplicationSerializer, errors=errors.READ_ERRORS)
+    def retrieve(self, request: ApiRequest, application_id: str) -> Response:
+        """Return an application; to its reviewers with the decision that waits for a second one."""
+        shown = applications.show_application(application_id, request.user)
+        if shown is not None:
+            return Response(shown)
+        application = _load(request, application_id)
+        pending = review.pending_decision(application)
+        return _with_pending(serializers.ApplicationSerializer.represent(application), application, pending)
+
+    @_writes_application(
+        body=serializers.ApplicationChangeRequestSerializer,
+        answer=serializers.ApplicationSerializer,
+        errors=(errors.ApplicationNotFound, RecordNotEditable),
+    )
+    def update(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
+        """Replace the application's data, who applies, its notes, or (while it is a draft) what is shared."""
+        _require_share(request, body)
+        return applications.change_application(
+            application_id, actor=actor_of(request), updated_by=body.pop("updated_by"), changes=body, now=timezone.now()
+        )
+
+    @_reads(answer=serializers.HistoryPageSerializer, errors=errors.READ_ERRORS)
+    def history(self, request: ApiRequest, application_id: str) -> Response:
+        """Return every status that the application entered, in order: the first thousand."""
+        application = _load(request, application_id)
+        moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
+        entries, is_cut = fitting(map(serializers.HistoryEntrySerializer.represent, moves[:HISTORY_MAX]))
+        is_cut = is_cut or len(moves) > HISTORY_MAX
+        answer = {"application_id": str(application.pk), "history": entries}
+        return Response(answer, headers=truncated_header(is_cut=is_cut))
+
+    @_writes_application(
+        body=serializers.ApplicationStatusRequestSerializer,
+        answer=serializers.ReviewedApplicationSerializer,
+        errors=(
+            errors.ApplicationNotFound,
+            errors.InvalidApplicationTransition,
+            ReasonsRequired,
+            RequirementsDue,
+            ReviewerRequired,
+            SecondFactorRequired,
+            TermsOutsideOffer,
+            TermsRequired,
+        ),
+    )
+    def move(self, request: ApiRequest, application_id: str, body: serializers.ApplicationStatusBody) -> Response:
+        """Move the application to another status.
+
+        Where reviewers decide, a rejection names its principal reasons as `metadata.reasons`: one to four codes, the
+        most important first, or `{"code": "other", "text": "…"}`. Where two reviewers decide together, the first one's
+        request leaves the status as it is and answers with `pending_decision`; the same request of a second one, on
+        unchanged data, decides.
+
+        An approval names the loan as `metadata.terms` {amount_cents, rate_percent, term_months, fee_cents,
+        first_payment_on}. What is left out comes from `application_data` (amount, term) and from the offer as it was
+        at the submission (its lowest rate), and all of it has to be among what that offer lends. An offer without
+        `term_options_months` is a line of credit: the amount is its limit. Under `open`, and to an offer that is not
+        listed, an approval may do without.
+        """
+        application, pending = review.change_status(
+            application_id,
+            body["status"],
+            actor=actor_of(request),
+            changed_by=body["updated_by"],
+            reason=body["reason"],
+            metadata=body["metadata"],
+            now=timezone.now(),
+        )
+        return _with_pending(serializers.ApplicationSerializer.represent(application), application, pending)
+
+    @endpoint(
+        access=FIRST_PARTY,
+        idempotent=True,
+        errors=(errors.ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired),
+    )
+    def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
+        """Take back the decision that one has proposed, or decline another reviewer's."""
+        review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
+
+    @_reads(answer=serializers.TransitionsPageSerializer, errors=errors.READ_ERRORS)
+    def transitions(self, request: ApiRequest, application_id: str) -> Response:
+        """Return the moves out of the current status: which the caller may make now, and why not the others."""
+        application = _load(request, application_id)
+        actor, moves = actor_of(request), []
+        is_consumer = application.consumer_id == request.user.pk
+        pending = None if is_consumer else review.pending_decision(application)
+        for to, role in MACHINE.moves_from(application.status).items():
+            refusal = application.check_transition(to, actor) or review.check_against(pending, application, to)
+            refusal = refusal or requirements.refusal_of(application, to)
+            code, why = (refusal.code, str(refusal)) if refusal else (None, None)
+            moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
+        answer: dict[str, Any] = {
+            "application_id": str(application.pk),
+            "status": application.status,
+            "review_policy": settings.REVIEW_POLICY,
+            "transitions": moves,
+        }
+        if documents := [RequestedDocumentSerializer.represent(row) for row in documents_of(application)]:
+            answer["details"] = {"documents": documents}
+        return _with_pending(answer, application, pending)
+
+    @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
+    def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
+        """Return what an approval offers, until when it can be taken up, and whether it was.
+
+        Where it names a loan, `terms` are what that costs when it starts today.
+        """
+        return acceptance.describe(_load(request, application_id), now=timezone.now())
+
+    @_writes_application(
+        body=serializers.AcceptanceRequestSerializer,
+        answer=serializers.AcceptanceSerializer,
+        errors=(errors.ApplicationNotFound, errors.NothingToAccept, errors.TermsChanged),
+    )
+    def accept(self, request: ApiRequest, application_id: str, body: serializers.AcceptanceBody) -> Acceptable:
+        """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
+
+        Again is no error. What was taken up neither expires nor can be withdrawn. A loan starts on the day on which it
+        is taken up: where that changes a figure, because its first payment has a day of its own, the answer is 400 with
+        the new terms, to be taken up by their own `terms_sha256`.
+        """
+        now = timezone.now()
+        accepted = acceptance.accept(
+            application_id, terms_sha256=body["terms_sha256"], actor=actor_of(request), now=now
+        )
+        return acceptance.describe(accepted, now=now)
+
+    @_reads(answer=DecisionProofSerializer, errors=(*errors.READ_ERRORS, NotFound))
+    def proof(self, request: ApiRequest, application_id: str) -> Response:
+        """Return the newest decision's record with the ledger's proof of it, and every earlier one.
+
+        `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
+        ledger yet is `pending`. A record that tells a score asks for `score:read` besides.
+        """
+        application = _load(request, application_id)
+        decided = anchoring.decisions_about(application)
+        if not request.auth.carries("score:read") and any(one.tells_score for one in decided):
+            raise InsufficientScope.lacking("score:read")
+        decisions, is_cut = fitting(map(DecisionSerializer.represent, decided))
+        accepted = [AnchorSerializer.represent(anchor) for anchor in application.anchors.exclude(acceptance=None)]
+        newest = DecisionSerializer.represent(decided[-1])
+        answer = {"application_id": str(application.pk), **newest, "decisions": decisions, "acceptances": accepted}
+        return Response(answer, headers=truncated_header(is_cut=is_cut))

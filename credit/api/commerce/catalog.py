@@ -1,0 +1,178 @@
+"""Finding offers: by words, categories and amounts, page by page, and by id."""
+
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from django.db.models import Case, Q, QuerySet, Value, When
+
+from config.core.credentials import Credential
+from config.core.errors import ValidationFailed
+from config.core.ids import parse_positive_int64
+from credit.api.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
+from credit.api.commerce.refusals import RequestTooLarge
+from credit.core.search_words import as_column, words_of
+from credit.models import Offer
+from credit.offers.catalogue import CatalogueFilter
+
+PAGE_MAX = 50
+IDS_MAX = 100
+WORDS_MAX = 20
+_POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
+
+
+class Position(NamedTuple):
+    """Where an offer stands in what was found: how many of the words it has, then its id; the highest comes first."""
+
+    rank: int
+    offer_id: int
+
+    @classmethod
+    def read(cls, cursor: str) -> Self:
+        """Return the place after which a page begins; raises ValidationFailed for a cursor that is not ours."""
+        try:
+            found = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
+        except ValueError:
+            found = None
+        if found is None:
+            raise ValidationFailed.of_member("pagination.cursor", "Must be a cursor of an earlier answer.")
+        return cls(int(found[1]), int(found[2]))
+
+    def cursor(self) -> str:
+        return urlsafe_b64encode(f"{self.rank}.{self.offer_id}".encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller asks for; empty members ask for nothing."""
+
+    visitor: CatalogueFilter
+    words: tuple[str, ...] = ()
+    no_word_fits: bool = False
+    categories: tuple[str, ...] = ()
+    low_cents: int | None = None
+    high_cents: int | None = None
+    ignored_currency: str = ""
+
+    @classmethod
+    def of(cls, body: dict[str, Any], *, credential: Credential) -> Self:
+        """Read a validated request.
+
+        A price of another currency is left aside, as the protocol lets us: nothing here converts.
+        """
+        context, filters, query = body.get("context", {}), body.get("filters", {}), body.get("query", "")
+        price, currency = filters.get("price", {}), context.get("currency", "") or CURRENCY
+        is_foreign = bool(price) and currency.upper() != CURRENCY
+        words = tuple(words_of(query)[:WORDS_MAX])
+        return cls(
+            visitor=CatalogueFilter.of(credential, state=context.get("state")),
+            words=words,
+            no_word_fits=bool(query.strip()) and not words,
+            categories=tuple(filters.get("categories", ())),
+            low_cents=None if is_foreign else price.get("min"),
+            high_cents=None if is_foreign else price.get("max"),
+            ignored_currency=currency if is_foreign else "",
+        )
+
+    def offers(self) -> QuerySet[Offer]:
+        """Select what the caller sees and asks for, whatever the words: of these kinds, some amount between the two."""
+        condition = Q(product_type__in=self.categories) if self.categories else Q()
+        if self.low_cents is not None:
+            condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
+        if self.high_cents is not None:
+            condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
+        return self.visitor.shown().filter(condition)
+
+    def found(self) -> QuerySet[Any]:
+        """Select offers that have any of the words, with `rank`: how many of them."""
+        if self.no_word_fits:
+            return Offer.objects.none().annotate(rank=Value(0))
+        if not self.words:
+            return self.offers().annotate(rank=Value(0))
+        has = [When(search_words__contains=as_column([word]), then=Value(1)) for word in self.words]
+        rank = sum((Case(one, default=Value(0)) for one in has[1:]), start=Case(has[0], default=Value(0)))
+        ranked: QuerySet[Any] = self.offers().annotate(rank=rank)
+        return ranked.filter(rank__gt=0)
+
+
+def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
+    """Find offers: those that have most of the words first, then the newest; two statements, whatever is found.
+
+    Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
+    ValidationFailed for a bad cursor.
+    """
+    found = asked.found()
+    following = found.order_by("-rank", "-id") if asked.words else found
+    if cursor is not None:
+        after = Position.read(cursor)
+        following = following.filter(Q(rank__lt=after.rank) | Q(rank=after.rank, id__lt=after.offer_id))
+    total, best = found.count(), list(following[: limit + 1])
+    page = best[:limit]
+    products = [describe(offer, terms_of(offer)) for offer in page]
+    return products, total, (Position(page[-1].rank, page[-1].pk).cursor() if len(best) > limit else None)
+
+
+def _spelled(text: str) -> tuple[int, str | None]:
+    """Return the offer that an id spells (`12`), 0 for none, and the term where it is a variant's (`12-36`)."""
+    number, dash, term = text.partition("-")
+    return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
+
+
+def _found(asked: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
+    """Return what ids spell, of offers that the caller may see and has not filtered out; one statement."""
+    spelled = {text: _spelled(text) for text in ids}
+    rows = asked.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
+    shown = {offer.pk: offer for offer in rows}
+    return {
+        text: (shown[pk], term)
+        for text, (pk, term) in spelled.items()
+        if pk in shown and term in {None, *terms_of(shown[pk])}
+    }
+
+
+def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Find products and variants by id, each product once, its first term standing for the product itself.
+
+    Return the products, and the ids that led nowhere with their places in the request. Raises RequestTooLarge for more
+    ids than IDS_MAX.
+    """
+    if len(ids) > IDS_MAX:
+        raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
+    found = _found(asked, ids)
+    inputs: dict[Offer, dict[str, list[dict[str, str]]]] = {}
+    for text, (offer, term) in found.items():
+        match = "featured" if term is None else "exact"
+        inputs.setdefault(offer, {}).setdefault(term or terms_of(offer)[0], []).append({"id": text, "match": match})
+    missing = {text: ids.index(text) for text in ids if text not in found}
+    return [describe(offer, by_term, by_term) for offer, by_term in inputs.items()], missing
+
+
+def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return one product with the terms that were selected; None when there is none with this id.
+
+    A variant's id decides for itself. A selection that no term fits is dropped, which leaves every term.
+    """
+    found = _found(asked, [text])
+    if not found:
+        return None
+    offer, term = found[text]
+    terms = terms_of(offer)
+    chosen = terms[:1] if term is None else [term]
+    if term is None and selected:
+        chosen = [one for one in terms if _fits(one, selected)]
+    product = describe(offer, chosen or terms)
+    for option in product.get("options", ()):
+        option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]
+    return {**product, "selected": selected_options(chosen[0]) if chosen else []}
+
+
+def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
+    """Say whether a term is what was selected: by its id where one is given, else by its label."""
+    own = selected_options(term)
+    return len(own) == len(selected) and all(
+        wish["name"] == own[0]["name"]
+        and (wish["id"] == term if wish.get("id") is not None else wish["label"] == term_label(term))
+        for wish in selected
+    )

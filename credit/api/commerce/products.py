@@ -1,0 +1,118 @@
+"""An offer in the protocol's words: a product, whose variants are its terms.
+
+# Note [A price that is no cost]
+The protocol knows one figure of a product, its price, and an agent will compare prices and take the lowest. The price
+of a loan here is the amount financed: `metadata.price_means` says so, and so does the first sentence of every
+description, for those who read nothing else.
+"""
+
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any
+
+from credit.core.figures import either, money
+from credit.core.quotes import AMOUNT_MAX_CENTS
+from credit.models import Offer
+
+CURRENCY = "USD"
+PRICE_MEANS = "amount_financed"
+TERM = "Term"
+ANY_TERM = "any"
+# What a JSON number keeps exactly everywhere, and the protocol's largest amount.
+AMOUNT_MAX = 2**53 - 1
+_PRICE_IN_WORDS = "The price is the amount financed (what is borrowed), not what the loan costs"
+
+
+def terms_of(offer: Offer) -> list[str]:
+    """Return the ids of an offer's terms, in the provider's order: months, or ANY_TERM where the offer names none."""
+    return [str(months) for months in dict.fromkeys(offer.term_options_months or ())] or [ANY_TERM]
+
+
+def price_bounds(offer: Offer) -> tuple[int, int]:
+    """Return the smallest and the largest amount financed, in cents.
+
+    An offer that names no smallest amount lends from a cent on (a price of 0 would say that it is free), one that names
+    no largest as much as is ever quoted.
+    """
+    low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents
+    if high is None:
+        high = max(low, AMOUNT_MAX_CENTS)
+    return min(low, high, AMOUNT_MAX), min(high, AMOUNT_MAX)
+
+
+def describe(offer: Offer, terms: Collection[str], inputs: dict[str, list[dict[str, str]]] | None = None) -> Any:
+    """Return the product with the variants of `terms`; `inputs` are what a lookup asked for, by term."""
+    low, high = price_bounds(offer)
+    product = {
+        "id": str(offer.pk),
+        "title": offer.name,
+        "description": {"plain": " ".join(filter(None, (_in_words(offer, terms_of(offer)), offer.description)))},
+        "categories": [{"value": offer.product_type, "taxonomy": "merchant"}],
+        "price_range": {"min": _price(low), "max": _price(high)},
+        "variants": [_variant(offer, term, inputs) for term in terms],
+        "metadata": {
+            **_figures(offer),
+            "term_options_months": offer.term_options_months,
+            "product_type": offer.product_type,
+            "provider_id": offer.provider_id,
+            "offer_version": offer.version,
+        },
+    }
+    options = [{"id": term, "label": term_label(term)} for term in terms_of(offer) if term != ANY_TERM]
+    return {**product, "options": [{"name": TERM, "values": options}]} if options else product
+
+
+def selected_options(term: str) -> list[dict[str, str]]:
+    return [] if term == ANY_TERM else [{"name": TERM, "id": term, "label": term_label(term)}]
+
+
+def term_label(term: str) -> str:
+    return "Any term" if term == ANY_TERM else "1 month" if term == "1" else f"{term} months"
+
+
+def _variant(offer: Offer, term: str, inputs: dict[str, list[dict[str, str]]] | None) -> dict[str, Any]:
+    variant = {
+        "id": f"{offer.pk}-{term}",
+        "title": f"{offer.name}, {term_label(term).lower()}",
+        "description": {"plain": _in_words(offer, [term])},
+        "price": _price(price_bounds(offer)[0]),
+        "availability": {"available": True},
+        "options": selected_options(term),
+        "metadata": {**_figures(offer), "term_months": None if term == ANY_TERM else int(term)},
+    }
+    return variant if inputs is None else {**variant, "inputs": inputs[term]}
+
+
+def _figures(offer: Offer) -> dict[str, Any]:
+    return {
+        "price_means": PRICE_MEANS,
+        "amount_min_cents": offer.loan_amount_min_cents,
+        "amount_max_cents": offer.loan_amount_max_cents,
+        "apr_min_percent": offer.apr_min_percent,
+        "apr_max_percent": offer.apr_max_percent,
+    }
+
+
+def _price(cents: int) -> dict[str, Any]:
+    return {"amount": cents, "currency": CURRENCY}
+
+
+def _in_words(offer: Offer, terms: list[str]) -> str:
+    low, high = price_bounds(offer)
+    amounts = f"from {money(low)}" + ("" if offer.loan_amount_max_cents is None else f" to {money(high)}")
+    length = "Any term" if terms == [ANY_TERM] else f"Repaid over {either([*terms[:-1], term_label(terms[-1])])}"
+    return f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}."
+
+
+def _rates(offer: Offer) -> str:
+    low, high = offer.apr_min_percent, offer.apr_max_percent
+    if low is None and high is None:
+        return "No annual percentage rate (APR) is named"
+    if low == high:
+        return f"The annual percentage rate (APR) is {_percent(low)}"
+    bounds = ("" if low is None else f" from {_percent(low)}") + ("" if high is None else f" up to {_percent(high)}")
+    return f"The annual percentage rate (APR) is{bounds}"
+
+
+def _percent(rate: float | None) -> str:
+    return f"{Decimal(str(rate)).normalize():f} %"

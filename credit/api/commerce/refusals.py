@@ -1,0 +1,111 @@
+"""Refusals that both sides can read: the error of everywhere, and the protocol's `messages`; to an agent these alone.
+
+The protocol leaves open what a refusal's body holds, but for a version that is not served; there `code` is the
+protocol's word. Who asks for another version may know an older form of the protocol, in which that was in `messages`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from config.api.errors import as_api_error
+from config.core.errors import PROBLEM, ApiError, ValidationFailed
+from credit.api.commerce.discovery import VERSION
+
+CATALOG_PATH = "/v1/ucp/catalog"
+_ERROR_TYPES = {"application/json", PROBLEM}
+_UCP = {"version": VERSION, "status": "error"}
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_INDEX = re.compile(r"\.([0-9]+)(?=\.|$)", re.ASCII)
+_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|\[)[A-Za-z0-9_\]]+)*", re.ASCII)
+
+
+class VersionUnsupported(ApiError):
+    """A version of the protocol that is not served. It has no E number: `code` belongs to the protocol here."""
+
+    status, error = 422, "version_unsupported"
+
+    def __init__(self, asked_for: str) -> None:
+        named = f"version {asked_for}" if _DATE.fullmatch(asked_for) else "the version asked for"
+        super().__init__(f"Protocol {named} is not supported: {VERSION} is.")
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "code": self.error, "content": str(self)}
+
+
+class InvalidProfileUrl(ValidationFailed):
+    word = "invalid_profile_url"
+
+
+class RequestTooLarge(ValidationFailed):
+    word = "request_too_large"
+
+
+def message(kind: str, code: str, content: str, *, path: str, **more: str) -> dict[str, str]:
+    told = {"type": kind, "code": code, "content": content, **more}
+    return {**told, "path": path} if path else told
+
+
+def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG001
+    """Answer for an exception of the protocol's views (REST framework's exception handler)."""
+    refusal = as_api_error(error)
+    response = refusal.response()
+    response.content = orjson.dumps({**refusal.body(), "ucp": _UCP, "messages": _messages(refusal)})
+    response.headers["Content-Length"] = str(len(response.content))
+    return response
+
+
+class AgentRefusals:
+    """Middleware: whoever sends `UCP-Agent` is refused in the protocol's own body, wherever the refusal is made.
+
+    The protocol allows no other members there. Of a version that is not served it wants `code` and `content` besides.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
+        is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
+        if is_agent and response.status_code >= 400 and response.headers.get("Content-Type") in _ERROR_TYPES:
+            _write_for_agent(cast("HttpResponse", response))
+        return response
+
+
+def _write_for_agent(response: HttpResponse) -> None:
+    """Write an error in the protocol's form; it may be a problem of RFC 9457 already."""
+    body = orjson.loads(response.content)
+    content = str(body.get("message") or body["detail"])
+    told: dict[str, Any] = {
+        "ucp": _UCP,
+        "messages": body.get("messages") or [_message_of(body["error"], content, response.status_code)],
+    }
+    if body["code"] == VersionUnsupported.error:
+        told |= {"code": body["code"], "content": body["content"]}
+    response.content = orjson.dumps(told)
+    response.headers["Content-Type"] = "application/json"
+    response.headers["Content-Length"] = str(len(response.content))
+
+
+def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict[str, str]:
+    # Nothing that the caller can change helps against these.
+    severity = "unrecoverable" if status in {422, 500} else "recoverable"
+    return message("error", code, content, path=path, severity=severity)
+
+
+def _messages(refusal: ApiError) -> list[dict[str, str]]:
+    code = getattr(refusal, "word", refusal.error)
+    told = refusal.details if isinstance(refusal.details, list) else []
+    return [_message_of(code, str(one["message"]), refusal.status, path=_path(str(one["field"]))) for one in told] or [
+        _message_of(code, str(refusal), refusal.status)
+    ]
+
+
+def _path(field: str) -> str:
+    """Return the JSONPath of a member of the request, empty for a name that a path does not spell plainly."""
+    spelled = _INDEX.sub(r"[\1]", field)
+    return f"$.{spelled}" if _STEP.fullmatch(spelled) else ""

@@ -1,0 +1,138 @@
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.http import parse_etags
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework.response import Response
+
+from config.api.declarations import also_answers
+from config.api.openapi import EndpointSchema
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
+from config.core.json_text import render_json
+from credit.api.commerce import catalog, refusals, serializers
+from credit.api.commerce.agent import check_agent
+from credit.api.commerce.discovery import LOOKUP, SEARCH, discovery_document, envelope
+from credit.api.commerce.products import CURRENCY
+
+DISCOVERY_MAX_AGE_SECONDS = 300
+_ERROR = {"$ref": "#/components/schemas/Error"}
+
+
+class CommerceSchema(EndpointSchema):
+    def get_override_parameters(self) -> list[Any]:
+        text = 'Who calls, as the protocol has it: profile="https://…". The address is never asked for.'
+        agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
+        return [*super().get_override_parameters(), agent]
+
+    def get_response_serializers(self) -> Any:
+        """Say what an agent is refused with: it gets no other members."""
+        to_agents = self.resolve_serializer(serializers.AgentRefusalSerializer(), "response").ref
+        responses = super().get_response_serializers()
+        text = "A version of the protocol that is not served."
+        responses[422, "application/json"] = OpenApiResponse(serializers.ProtocolRefusalSerializer, description=text)
+        for (_, media_type), response in responses.items():
+            if response.response == _ERROR and media_type == "application/json":
+                response.response = {"anyOf": [_ERROR, to_agents]}
+        return responses
+
+
+# What the operations of the protocol declare alike.
+_operation = partial(endpoint, access="offers:read", limit="read", query=serializers.VersionQuery)
+
+
+class CommerceViewSet(ApiViewSet):
+    """The REST binding of `dev.ucp.shopping.catalog`."""
+
+    tag = "ucp"
+    schema = CommerceSchema()
+
+    def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        """Check the version before the body, which another version may have in another form."""
+        super().initial(request, *args, **kwargs)
+        if request.method.lower() in self.action_map:  # else REST framework answers 405 next
+            check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
+
+    def get_exception_handler(self) -> Any:
+        return refusals.render_refusal
+
+    @_operation(body=serializers.CatalogSearchRequestSerializer, answer=serializers.CatalogSearchSerializer)
+    def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Search the offers, as products of the Universal Commerce Protocol.
+
+        A product is an offer, a variant one of its terms, and its price the amount financed: what is borrowed, not
+        what it costs. Offers that have most of the words of `query` come first, then the newest.
+        """
+        asked = catalog.Asked.of(body, credential=request.auth)
+        page = body.get("pagination", {})
+        limit = min(page.get("limit", 10), catalog.PAGE_MAX)
+        products, total, cursor = catalog.search(asked, limit=limit, cursor=page.get("cursor"))
+        pagination: dict[str, Any] = {"has_next_page": cursor is not None, "total_count": total}
+        if cursor is not None:
+            pagination["cursor"] = cursor
+        answer = {"ucp": envelope(SEARCH), "products": products, "pagination": pagination}
+        return _with_messages(answer, _notes(asked))
+
+    @_operation(body=serializers.CatalogLookupRequestSerializer, answer=serializers.CatalogLookupSerializer)
+    def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Return products and variants by their ids.
+
+        Of an id that is unknown, not on offer to the caller or filtered out there is a message.
+        """
+        asked = catalog.Asked.of(body, credential=request.auth)
+        products, missing = catalog.lookup(asked, body["ids"])
+        unknown = [
+            refusals.message("info", "not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
+            for text, place in missing.items()
+        ]
+        return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
+
+    @_operation(body=serializers.CatalogProductRequestSerializer, answer=serializers.CatalogProductSerializer)
+    def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Return one product, with the terms that fit what was selected.
+
+        An unknown id is no refusal: it is answered with `ucp.status` `error` and a message.
+        """
+        asked = catalog.Asked.of(body, credential=request.auth)
+        found = catalog.get_product(asked, body["id"], body.get("selected", []))
+        if found is None:
+            text = f'No product has the id "{body["id"]}".'
+            missing = refusals.message("error", "not_found", text, path="$.id", severity="unrecoverable")
+            return _with_messages({"ucp": envelope(LOOKUP, status="error")}, [*_notes(asked), missing])
+        return _with_messages({"ucp": envelope(LOOKUP), "product": found}, _notes(asked))
+
+
+def _notes(asked: catalog.Asked) -> list[dict[str, str]]:
+    """Return what the caller should know about how the request was read."""
+    if not asked.ignored_currency:
+        return []
+    text = f"The price filter was left aside: amounts are in {CURRENCY}, and none are converted."
+    return [refusals.message("info", "price_filter_ignored", text, path="$.filters.price")]
+
+
+def _with_messages(answer: dict[str, Any], messages: list[dict[str, str]]) -> Response:
+    return Response({**answer, "messages": messages} if messages else answer)
+
+
+class DiscoveryViewSet(ApiViewSet):
+    tag = "ucp"
+
+    @also_answers(304, None, "Not modified.")
+    @endpoint(access=PUBLIC, answer=serializers.DiscoverySerializer)
+    def document(self, request: ApiRequest) -> HttpResponse:
+        """Describe this provider: where it is, what it can do, which protocol versions it speaks.
+
+        The document is also a business profile of the Universal Commerce Protocol. `capabilities` names what is
+        switched on here.
+        """
+        content = render_json(discovery_document(timezone.now()))
+        etag = f'"{sha256(content).hexdigest()[:32]}"'
+        headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
+        known = {tag.removeprefix("W/") for tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))}
+        if known & {etag, "*"}:
+            return HttpResponse(status=304, headers=headers)
+        return HttpResponse(content, content_type="application/json", headers=headers)

@@ -1,0 +1,1 @@
+"""Views, parsers and serializers of requested documents and their files."""

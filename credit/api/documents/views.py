@@ -1,0 +1,137 @@
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from rest_framework.decorators import parser_classes, renderer_classes
+from rest_framework.response import Response
+
+from config.api.idempotency import Outcome, ReservableKey, run_once
+from config.api.renderers import renderer_for
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
+from config.core.errors import NotFound
+from config.core.json_text import render_json
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.api.documents import serializers
+from credit.api.documents.parsers import FileParser
+from credit.applications.services import load_for, note_reading
+from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound, InvalidApplicationTransition
+from credit.core.errors.documents import DocumentClosed, InfectedFile
+from credit.documents.pictures import may_be_shown
+from credit.documents.requests import ask_for_documents
+from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
+from credit.documents.storage import read
+from credit.models import Application
+from credit.models.documents import CONTENT_TYPES, DocumentFile
+
+_BYTES = "application/octet-stream"
+# Whatever is in the file, a browser that shows it runs none of it, and asks nobody for anything.
+FILE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-store",
+}
+
+
+def accessed(file: DocumentFile) -> dict[str, str]:
+    return {"file": str(file.pk), "sha256": file.sha256}
+
+
+def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
+    """Return a file's content, to save or, when it is an image of a sensible size, to look at.
+
+    Raises what `storage.read` raises.
+    """
+    content = read(file)
+    as_attachment = as_attachment or not may_be_shown(content)
+    disposition = content_disposition_header(as_attachment, file.download_name) or "inline"
+    headers = {**FILE_HEADERS, "Content-Disposition": disposition}
+    return HttpResponse(content, content_type=file.content_type, headers=headers)
+
+
+def _checklist(application: Application, status: int = 200) -> Response:
+    documents = [serializers.RequestedDocumentSerializer.represent(document) for document in documents_of(application)]
+    return Response({"documents": documents, "total": len(documents)}, status)
+
+
+class DocumentViewSet(ApiViewSet):
+    tag = "applications"
+
+    @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> Response:
+        """List the documents that reviewers asked for, each with the files that were handed in."""
+        return _checklist(load_for(application_id, actor_of(request)))
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.DocumentRequestRequestSerializer,
+        answer=serializers.DocumentsPageSerializer,
+        status=201,
+        idempotent=True,
+        errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
+    )
+    def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
+        """Ask the consumer for documents, as a reviewer.
+
+        The application moves to `pending_documents`. One that is there already stays, and its checklist grows; a
+        document that is on it is asked for again.
+        """
+        asked = ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body)
+        return _checklist(asked, status=201)
+
+    @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
+    def files(self, request: ApiRequest, application_id: str, document_id: str) -> Response:
+        """List the files that were handed in for a document, oldest first."""
+        document = load_document(application_id, document_id, actor_of(request))
+        found = [serializers.DocumentFileSerializer.represent(file) for file in document.kept_files]
+        return Response({"files": found, "total": len(found)})
+
+    @parser_classes([FileParser])
+    @endpoint(
+        access="applications:write",
+        body=serializers.DocumentFileRequestSerializer,
+        answer=serializers.DocumentFileSerializer,
+        status=201,
+        idempotent=True,
+        limit="upload",
+        errors=(ApplicationNotFound, NotFound, RecordNotEditable, DocumentClosed, InfectedFile),
+    )
+    def add_file(
+        self,
+        request: ApiRequest,
+        application_id: str,
+        document_id: str,
+        body: dict[str, Any],
+        key: ReservableKey | None,
+    ) -> Outcome:
+        """Hand in a file for a document, as the consumer: a PDF, JPEG or PNG of at most 10 MiB.
+
+        What it is, is told by its content. A document takes ten files each time that it is asked for, until it is
+        accepted or the application is decided. A file never changes, and is not taken back.
+        """
+        stored = None if key is None else key.stored()
+        if stored is not None:
+            return stored
+        actor = actor_of(request)
+        received = receive_file(application_id, document_id, body["file"], actor=actor, now=timezone.now())
+
+        def work() -> Outcome:
+            file = add_file(application_id, document_id, received, actor=actor, now=timezone.now())
+            return Outcome(201, render_json(serializers.DocumentFileSerializer.represent(file)))
+
+        return run_once(key, work)
+
+    @renderer_classes([renderer_for(one) for one in (*CONTENT_TYPES, _BYTES)])
+    @endpoint(access="applications:read", errors=(*READ_ERRORS, NotFound))
+    def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
+        """Return a file's content, to be saved; as bytes of no type for who accepts nothing else.
+
+        Whoever reads another person's is entered in the access log of personal data.
+        """
+        file = load_file(application_id, document_id, file_id, actor_of(request))
+        response = answer_with(file, as_attachment=True)
+        if request.accepted_media_type == _BYTES:
+            response.headers["Content-Type"] = _BYTES
+        note_reading(file.document.application, request.user, **accessed(file))
+        return response

@@ -1,0 +1,1 @@
+"""Views and serializers of notices, deliveries and reconsiderations."""

@@ -1,0 +1,170 @@
+"""Bodies, queries and answers about notices, deliveries, consent and requests to look again."""
+
+from datetime import datetime
+from typing import TypedDict
+
+from config.api import serializers
+from credit.api.anchoring.serializers import AnchorSerializer
+from credit.api.terms.serializers import MomentField
+from credit.core.applicants import LANGUAGES
+from credit.models import Delivery, Notice, ReviewRequest
+from credit.models.notices import MACHINE
+from credit.notices.reviews import STATEMENT_MAX
+from credit.notices.services import RECORDED
+
+
+class NoticeRowSerializer(serializers.ModelResponseSerializer):
+    """What a person is owed, or was told, without what it says."""
+
+    kind = serializers.TextField(help_text="`adverse_action`, `approval`, `counteroffer` or `incomplete`.")
+    waits_for = serializers.TextField(
+        source="waiting_reason",
+        allow_null=True,
+        help_text="Why it is not made yet, in words; null where nothing lacks.",
+    )
+    sha256 = serializers.TextField(help_text="The SHA-256 of the HTML's bytes, in hex; empty until it is made.")
+
+    class Meta:
+        model = Notice
+        fields = [
+            "id", "application_id", "kind", "profile", "language", "status", "waits_for", "due_at", "made_at",
+            "delivered_at", "sha256",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "id": {"help_text": "The notice's id."},
+            "profile": {"help_text": "Whose rules it follows: `us` or `eu`."},
+            "language": {"help_text": "In which it is written; known once it is made."},
+            "due_at": {"help_text": "By when the person has to be told (UTC)."},
+            "made_at": {"help_text": "Since when it says what it says (UTC); null before."},
+            "delivered_at": {"help_text": "When it reached the person (UTC); null before."},
+        }
+
+
+class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
+    """How a notice reached the person."""
+
+    evidence = serializers.FreeField(
+        help_text="What shows it: a reference, a mail's id, the credential that opened it."
+    )
+
+    class Meta:
+        model = Delivery
+        fields = ["id", "notice_id", "channel", "at", "evidence", "recorded_at"]
+        extra_kwargs = {
+            "id": {"help_text": "The delivery's id."},
+            "notice_id": {"help_text": "What was delivered."},
+            "channel": {"help_text": "`portal`, `email`, `post` or `provider`."},
+            "at": {"help_text": "When it reached the person (UTC)."},
+            "recorded_at": {"help_text": "When it was said so (UTC)."},
+        }
+
+
+class NoticeSerializer(NoticeRowSerializer):
+    """A notice: what it was made from, the page that is the record, how it was delivered, and the ledger's proof."""
+
+    content = serializers.FreeField(
+        source="made_from", allow_null=True, help_text="Null until it is made, and once it is forgotten."
+    )
+    html = serializers.TextField(allow_null=True, help_text="The record, word for word.")
+    deliveries = NoticeDeliverySerializer(many=True, source="deliveries_made", help_text="The first one delivered it.")
+    proof = AnchorSerializer(allow_null=True, source="proof_kept", help_text="Null until it is made and recorded.")
+
+    class Meta(NoticeRowSerializer.Meta):
+        fields = [*NoticeRowSerializer.Meta.fields, "content", "html", "deliveries", "proof"]
+
+
+class NoticesPageSerializer(serializers.PageSerializer):
+    """A page of notices."""
+
+    notices = NoticeRowSerializer(many=True, help_text="Of an application the newest first, of a provider by `due_at`.")
+
+
+class NoticeFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+
+
+class ProviderNoticeFilter(NoticeFilter):
+    due_before = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="Due before this moment."), "due_at", "lt"
+    )
+
+
+class NoticeQuery(serializers.PageQuery):
+    filterset_class = NoticeFilter
+
+
+class ProviderNoticeQuery(serializers.PageQuery):
+    filterset_class = ProviderNoticeFilter
+
+
+class NoticeDeliveryRequestSerializer(serializers.RequestSerializer):
+    """How a notice was handed over."""
+
+    channel = serializers.OneOfField(RECORDED, help_text="`portal` and `email` the platform sees itself.")
+    at = MomentField(help_text="When: after the notice was made, and not in the future.")
+    reference = serializers.IdField(help_text="By which the proof is found, such as the number of a registered letter.")
+
+
+class DeliveryBody(TypedDict):
+    channel: str
+    at: datetime
+    reference: str
+
+
+class ReviewRequestRequestSerializer(serializers.RequestSerializer):
+    """What the person wants to be looked at again."""
+
+    statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
+
+
+class StatementBody(TypedDict):
+    statement: str
+
+
+class ReviewRequestSerializer(serializers.ModelResponseSerializer):
+    """A wish that a person looks again, and the decision that answers it."""
+
+    status = serializers.OneOfField(("open", "answered"))
+    statement = serializers.TextField(allow_null=True, help_text="Null once it need no longer be kept.")
+    outcome = serializers.TextField(help_text="The status that was decided; empty while it is open.")
+
+    class Meta:
+        model = ReviewRequest
+        fields = ["id", "application_id", "status", "statement", "requested_at", "due_at", "answered_at", "outcome"]
+        extra_kwargs = {
+            "id": {"help_text": "The request's id."},
+            "requested_at": {"help_text": "When it was asked for (UTC)."},
+            "due_at": {"help_text": "By when it has to be answered (UTC)."},
+            "answered_at": {"help_text": "When it was decided again (UTC); null while it is open."},
+        }
+
+
+class ReviewRequestsPageSerializer(serializers.PageSerializer):
+    """A page of an application's requests."""
+
+    review_requests = ReviewRequestSerializer(many=True, help_text="The newest first.")
+
+
+class LanguageQuery(serializers.QuerySerializer):
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which the text is shown.")
+
+
+class ConsentRequestSerializer(serializers.RequestSerializer):
+    """That the person agrees."""
+
+    text_sha256 = serializers.IdField(help_text="Of the text that was read, as the answer to GET gives it.")
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
+
+
+class ConsentBody(TypedDict):
+    text_sha256: str
+    language: str
+
+
+class ConsentSerializer(serializers.ResponseSerializer):
+    """Whether the person takes notices electronically, and the text that they agree to."""
+
+    is_given = serializers.FlagField(help_text="Whether they do.")
+    at = serializers.DateTimeField(allow_null=True, help_text="Since when, or since when no longer; null for never.")
+    text = serializers.TextField(help_text="What consent means, as it is now.")
+    text_sha256 = serializers.TextField(help_text="The SHA-256 of its bytes in UTF-8, in hex.")

@@ -1,0 +1,149 @@
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.decorators import renderer_classes
+from rest_framework.response import Response
+
+from config.api.permissions import InsufficientScope
+from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
+from config.core.errors import NotAcceptable, NotFound
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.api.notices import serializers
+from credit.applications.services import load_for
+from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound
+from credit.core.errors.offers import ProviderNotFound
+from credit.models import Consent, Delivery, Notice, ReviewRequest
+from credit.models.notices import NoticeSettled
+from credit.notices import services
+from credit.notices.printing import pdf_of
+from credit.offers import providers
+
+HTML, PDF = "text/html", "application/pdf"
+
+_reads = partial(endpoint, access="applications:read")
+_writes = partial(endpoint, access="applications:write", idempotent=True)
+
+
+class NoticeViewSet(ApiViewSet):
+    """What a person is told about an application."""
+
+    tag = "applications"
+
+    @_reads(query=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
+        """List what the person is owed about an application, or was told, the newest first."""
+        return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
+
+    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @_reads(answer=serializers.NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
+    def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
+        """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
+
+        Its SHA-256 is `sha256`, and is anchored in the ledger. The first time that the person opens it by a log-in of
+        their own delivers it (`portal`). One that tells a credit score asks for `score:read` besides. PDF is there
+        where the operator has installed weasyprint.
+        """
+        actor, wanted = actor_of(request), request.accepted_renderer.media_type
+        notice = services.load_notice(application_id, notice_id, actor)
+        if notice.tells_score and not request.auth.carries("score:read"):
+            raise InsufficientScope.lacking("score:read")
+        if wanted in {HTML, PDF} and notice.html is None:
+            raise NotFound("The notice is not made yet, or no longer kept.")
+        printed = pdf_of(notice.html or "") if wanted == PDF else None
+        services.note_opening(notice, actor=actor, now=timezone.now())
+        if wanted in {HTML, PDF}:
+            return HttpResponse(printed or notice.html, content_type=PDF if printed else f"{HTML}; charset=utf-8")
+        return notice
+
+    @_writes(
+        body=serializers.NoticeDeliveryRequestSerializer,
+        answer=serializers.NoticeDeliverySerializer,
+        status=201,
+        errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
+    )
+    def deliver(
+        self, request: ApiRequest, application_id: str, notice_id: str, body: serializers.DeliveryBody
+    ) -> Delivery:
+        """Say that a notice was handed over by post, or by the provider's own means. For who may decide."""
+        return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
+
+
+class ProviderNoticeViewSet(ApiViewSet):
+    tag = "providers"
+
+    @_reads(
+        query=serializers.ProviderNoticeQuery,
+        answer=serializers.NoticesPageSerializer,
+        errors=(ProviderNotFound, SecondFactorRequired),
+    )
+    def list(self, request: ApiRequest, provider_id: str) -> Response:
+        """List what is owed, or was told, about what was sent to a provider that the caller acts for, by `due_at`."""
+        rows = services.notices_of_provider(provider_id, actor_of(request))
+        found = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
+        asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
+        providers.note_inbox(request.user, asked, rows=len(found))
+        return self.get_paginated_response(found)
+
+
+class ReviewRequestViewSet(ApiViewSet):
+    """Asking for a person to look again."""
+
+    tag = "applications"
+
+    @_reads(query=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
+        """List when the person asked for another look, and what was decided then, the newest first."""
+        return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
+
+    @_writes(
+        body=serializers.ReviewRequestRequestSerializer,
+        answer=serializers.ReviewRequestSerializer,
+        status=201,
+        errors=(ApplicationNotFound, RecordNotEditable),
+    )
+    def create(self, request: ApiRequest, application_id: str, body: serializers.StatementBody) -> ReviewRequest:
+        """Ask for a person to look at a rejection again. The consumer's to do; one is open at a time.
+
+        A reviewer reopens the application, and whoever then decides had no part in a decision before. The next decision
+        answers it, within 30 days.
+        """
+        return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
+
+
+class ConsentViewSet(ApiViewSet):
+    """Whether notices come electronically (15 USC 7001(c))."""
+
+    tag = "applications"
+
+    def agreed(self, language: str) -> Response:
+        newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
+        is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
+        values = (is_given, at, text, services.digest_of(text))
+        return Response(serializers.ConsentSerializer.represent_values(values))
+
+    @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
+    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Return the text of the consent, and whether the caller has given it."""
+        return self.agreed(query["language"])
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.ConsentRequestSerializer,
+        answer=serializers.ConsentSerializer,
+        idempotent=True,
+    )
+    def give(self, request: ApiRequest, body: serializers.ConsentBody) -> Response:
+        """Agree to receive notices electronically. The text is kept with its hash."""
+        services.give_consent(**body, actor=actor_of(request), now=timezone.now())
+        return self.agreed(body["language"])
+
+    @endpoint(access=FIRST_PARTY, idempotent=True)
+    def withdraw(self, request: ApiRequest) -> None:
+        """Take the consent back: from then on notices come otherwise. Again is no error."""
+        services.withdraw_consent(actor=actor_of(request), now=timezone.now())

@@ -1,0 +1,370 @@
+import re
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from config.api import serializers
+from credit.api.requirements.serializers import ApplicationSchemaField
+from credit.api.scoring.serializers import SaidFactsField
+from credit.core.applicant_schema import REQUIRABLE
+from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
+from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
+from credit.core.us_states import US_STATES
+from credit.models.offers import Offer, ProviderMember
+
+TERMS_MAX = 60
+DESCRIPTION_MAX_LENGTH = 2_000
+REQUIRED_DOCUMENTS_MAX = 20
+OFFERS_MAX = 20  # each may have a model of its own, and large ones take milliseconds
+_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
+
+
+class OfferRequestSerializer(serializers.RequestSerializer):
+    """An offer, for creating and for replacing."""
+
+    provider_id = serializers.PrintableIdField(help_text="The provider whose offer it is: printable characters.")
+    name = serializers.IdField(help_text="What people call the offer.")
+    product_type = serializers.IdField()
+    description = serializers.TextField(
+        max_length=DESCRIPTION_MAX_LENGTH, allow_null=True, default=None, help_text="For people to read; null is empty."
+    )
+    apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
+    apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
+    loan_amount_min_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
+    loan_amount_max_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
+    term_options_months = serializers.ListField(
+        child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
+        max_length=TERMS_MAX,
+        allow_null=True,
+        default=None,
+    )
+    nationwide = serializers.FlagField(allow_null=True, default=None)
+    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
+    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
+    customer_segment = serializers.IdField(allow_null=True, default=None)
+    blockscore_model_id = serializers.Int64Field(allow_null=True, default=None)
+    ab_test_variant = serializers.IdField(allow_null=True, default=None)
+    ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
+    application_schema = ApplicationSchemaField(
+        allow_null=True, default=None, help_text="What `application_data` has; null for any data."
+    )
+    required_documents = serializers.ListField(
+        child=serializers.PrintableIdField(),
+        max_length=REQUIRED_DOCUMENTS_MAX,
+        allow_null=True,
+        default=None,
+        help_text="Documents that an application needs before it is submitted.",
+    )
+    applicant_requires = serializers.ListField(
+        child=serializers.OneOfField(REQUIRABLE),
+        max_length=len(REQUIRABLE),
+        allow_null=True,
+        default=None,
+        help_text="What each of `applicants` needs; any of them makes `applicants` needed.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
+            if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
+                raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
+        for name in ("included_states", "excluded_states"):
+            if unknown := sorted(set(attrs[name] or ()) - US_STATES):
+                raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
+        if both := sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ())):
+            raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
+        for name in ("required_documents", "applicant_requires"):
+            _check_names(attrs[name] or (), name)
+        return attrs
+
+
+def _check_names(names: Sequence[str], member: str) -> None:
+    """Raise ValidationError, naming the place, for a name that is blank or given twice."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name in seen or not name.strip():
+            raise serializers.ValidationError({f"{member}/{number}": ["Must not be blank, nor there twice."]})
+        seen.add(name)
+
+
+class OfferSerializer(serializers.ModelResponseSerializer):
+    """A provider offer, with its terms."""
+
+    id = serializers.TextField(help_text="The offer's id, as text.")
+    term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
+    included_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    required_documents = serializers.ListField(
+        child=serializers.TextField(), allow_null=True, help_text="Documents that an application needs; null for none."
+    )
+    applicant_requires = serializers.ListField(
+        child=serializers.TextField(), allow_null=True, help_text="What each of `applicants` needs; null for nothing."
+    )
+
+    class Meta:
+        model = Offer
+        fields = [
+            "id", "provider_id", "name", "description", "product_type", "is_active", "version", "created_at",
+            "updated_at", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents", "loan_amount_max_cents",
+            "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
+            "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
+            "applicant_requires",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "is_active": {"help_text": "Whether it is made: false once it was deactivated."},
+            "version": {"help_text": "Counts from 1; every change of the offer makes the next."},
+            "created_at": {"allow_null": True, "help_text": "When it was made (UTC); null where that is not known."},
+            "updated_at": {
+                "allow_null": True,
+                "help_text": "When it was last changed (UTC); null where that is not known.",
+            },
+            "application_schema": {"help_text": "JSON Schema of `application_data`; null for any data."},
+            "apr_min_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},
+            "apr_max_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},
+        }
+
+
+class OfferQuery(serializers.QuerySerializer):
+    """Which provider's offers."""
+
+    provider_id = serializers.PrintableIdField(help_text="Whose offers.")
+    include_inactive = serializers.QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
+
+
+class QueryDecimalField(serializers.NumberField):
+    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
+
+    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        if not _FRACTION.fullmatch(data):
+            self.fail("invalid")
+        return Decimal(data)
+
+
+class QuoteQuery(serializers.QuerySerializer):
+    """The loan to quote."""
+
+    amount_cents = serializers.QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in cents.")
+    term_months = serializers.QueryInt64Field(
+        min_value=1, max_value=TERM_MAX_MONTHS, help_text="How many monthly payments there are."
+    )
+    apr_percent = QueryDecimalField(
+        min_value=0,
+        max_value=RATE_MAX_PERCENT,
+        default=None,
+        help_text="The note rate, at most six digits after the point. Default: the offer's lowest.",
+    )
+    fee_cents = serializers.QueryInt64Field(
+        min_value=0, default=0, help_text="The prepaid finance charge: less than the amount."
+    )
+    first_payment_on = serializers.DayField(
+        default=None, help_text="After today (UTC), at most twelve months. Default: a month from today."
+    )
+    method = serializers.OneOfField(
+        METHODS, default="us_appendix_j", help_text="How `apr_percent` of the answer is computed."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["fee_cents"] >= attrs["amount_cents"]:
+            raise serializers.ValidationError({"fee_cents": ["Must be less than amount_cents."]})
+        if attrs["first_payment_on"] is not None:
+            attrs["first_payment_on"] = date.fromisoformat(attrs["first_payment_on"])
+        return attrs
+
+
+class InstalmentSerializer(serializers.ResponseSerializer):
+    """One payment of a schedule."""
+
+    number = serializers.Int32Field(help_text="Which payment it is, from 1.")
+    due_on = serializers.DateField(help_text="The day on which it is due.")
+    payment_cents = serializers.Int64Field(help_text="What is paid, in cents.")
+    interest_cents = serializers.Int64Field(help_text="How much of it is interest, in cents.")
+    principal_cents = serializers.Int64Field(
+        help_text="Below zero when a long first period earns more than its payment."
+    )
+    balance_cents = serializers.Int64Field(help_text="What is owed after the payment.")
+
+
+class QuoteSerializer(serializers.ResponseSerializer):
+    """What a loan costs."""
+
+    payment_cents = serializers.Int64Field(help_text="Of every payment but the last.")
+    final_payment_cents = serializers.Int64Field(help_text="The last payment, in cents.")
+    total_of_payments_cents = serializers.Int64Field(help_text="All payments together, in cents.")
+    finance_charge_cents = serializers.Int64Field(help_text="All interest, and the prepaid fee.")
+    amount_financed_cents = serializers.Int64Field(help_text="The amount less the prepaid fee.")
+    apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
+    method = serializers.OneOfField(METHODS, help_text="How `apr_percent` was computed.")
+    schedule = InstalmentSerializer(many=True, help_text="Every payment, the first first.")
+
+
+class CatalogueQuery(serializers.PageQuery):
+    """Filters of the catalogue."""
+
+    product_type = serializers.IdField(required=False, help_text="Only this kind of credit, such as `personal_loan`.")
+    state = serializers.OneOfField(
+        sorted(US_STATES), required=False, help_text="A US state or territory: two capital letters."
+    )
+    amount_cents = serializers.QueryInt64Field(
+        min_value=0, required=False, help_text="Only offers that lend this much, in cents."
+    )
+    segment = serializers.IdField(
+        required=False,
+        help_text="Only what is for this segment of customers, or for everybody. For offers whose model has scored the "
+        "caller and names segments, the score alone decides.",
+    )
+    explain = serializers.QueryFlagField(
+        default=False, help_text="Also say which offers were left out (the newest 1,000), and by which rule."
+    )
+
+
+class CatalogueItemSerializer(OfferSerializer):
+    """An offer as a marketplace shows it to this caller."""
+
+    offer_id = serializers.Int64Field(source="pk", help_text="The offer's id, as a number.")
+    variant = serializers.TextField(
+        source="ab_test_variant",
+        allow_null=True,
+        help_text="The test in which the caller sees it; null outside of any.",
+    )
+
+    class Meta(OfferSerializer.Meta):
+        fields = [*OfferSerializer.Meta.fields, "offer_id", "variant"]
+
+
+class HiddenSerializer(serializers.JsonPartSerializer):
+    """An offer that was left out, and why."""
+
+    offer_id = serializers.Int64Field()
+    rule = serializers.TextField(help_text="What kept it out, such as `state`, `amount` or `score`.")
+
+
+class CatalogueSerializer(serializers.PageSerializer):
+    """A page of the catalogue."""
+
+    items = CatalogueItemSerializer(many=True, help_text="The newest offer first.")
+    hidden = HiddenSerializer(many=True, required=False, help_text="Only with `explain=true`.")
+
+
+class MatchQuery(serializers.PageQuery):
+    """Which of the active offers."""
+
+    limit = serializers.PageField(min_value=1, max_value=OFFERS_MAX, default=OFFERS_MAX)
+
+
+class MatchRequestSerializer(serializers.RequestSerializer):
+    """What a person looks for, and what they would say in an application."""
+
+    state = serializers.OneOfField(
+        sorted(US_STATES), allow_null=True, default=None, help_text="A US state or territory: two capital letters."
+    )
+    amount_cents = serializers.Int64Field(
+        min_value=0, allow_null=True, default=None, help_text="The loan that is looked for, in cents; null for any."
+    )
+    facts = SaidFactsField(
+        default=dict,
+        help_text="Flat, below `application_data`: `application_data.monthly_income_cents`. All others are what the "
+        "platform knows.",
+    )
+
+
+class MatchedOfferSerializer(OfferSerializer):
+    """An offer, and whether it fits."""
+
+    matched = serializers.FlagField(help_text="Whether it fits.")
+    why_not = serializers.ListField(
+        child=serializers.TextField(), help_text="Why it does not fit, for a person to read."
+    )
+
+    class Meta(OfferSerializer.Meta):
+        fields = [*OfferSerializer.Meta.fields, "matched", "why_not"]
+
+
+class MatchSerializer(serializers.PageSerializer):
+    """A page of offers."""
+
+    offers = MatchedOfferSerializer(many=True, help_text="Those that fit and those that do not.")
+
+
+class ProviderSerializer(serializers.ResponseSerializer):
+    """A provider that the caller acts for, or is invited to act for."""
+
+    provider_id = serializers.TextField(source="id", help_text="The provider's id.")
+    name = serializers.TextField(help_text="Empty where the id was taken by its first use.")
+    owner_id = serializers.TextField(help_text="The user_id of the account that the id belongs to.")
+    created_at = serializers.DateTimeField(help_text="Since when it does (UTC).")
+    membership = serializers.TextField(
+        help_text="`member`, or `invited`: an invitation gives no rights before `POST …/members/me` accepts it."
+    )
+
+
+class ProviderRequestSerializer(serializers.RequestSerializer):
+    """A lender to be."""
+
+    name = serializers.IdField(help_text="What people call it.")
+    address = serializers.TextField(max_length=500, default="", help_text="Where people write to; notices name it.")
+
+
+class NewProviderSerializer(serializers.ResponseSerializer):
+    """A provider that was made."""
+
+    id = serializers.TextField(help_text="Its number, drawn by the server; offers name it as `provider_id`.")
+    name = serializers.TextField()
+    address = serializers.TextField(help_text="Where people write to; empty where it was not given.")
+    owner_id = serializers.TextField(help_text="The user_id of the account that it belongs to.")
+    created_at = serializers.DateTimeField(help_text="When it was made (UTC).")
+
+
+class ProvidersPageSerializer(serializers.PageSerializer):
+    """A page of providers."""
+
+    providers = ProviderSerializer(many=True, help_text="Those that the caller acts for, or is invited to.")
+
+
+class MemberRequestSerializer(serializers.RequestSerializer):
+    """Who is to act for a provider."""
+
+    username = serializers.IdField(help_text="The name that the new member logs in with.")
+    role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="As what.")
+
+
+class RoleRequestSerializer(serializers.RequestSerializer):
+    """As what a member is to act."""
+
+    role = serializers.OneOfField(ProviderMember.ROLES, help_text="As what.")
+
+
+class InvitationSentSerializer(serializers.ResponseSerializer):
+    """That a name was invited. The answer is the same whether anybody bears it or not."""
+
+    username = serializers.TextField(help_text="The name, as it was sent.")
+    invited = serializers.FlagField(help_text="Always true.")
+
+
+class InvitationSerializer(serializers.ResponseSerializer):
+    """A name that was invited and has not accepted yet, whether anybody bears it or not."""
+
+    id = serializers.UUIDField(help_text="With it the invitation is taken back.")
+    username = serializers.TextField()
+    role = serializers.TextField(help_text="What they are to be: `owner`, `reviewer` or `reader`.")
+    invited_at = serializers.DateTimeField(help_text="When (UTC).")
+    expires_at = serializers.DateTimeField(help_text="Until when it can be accepted (UTC).")
+
+
+class MemberSerializer(serializers.ResponseSerializer):
+    """An account that acts for a provider."""
+
+    user_id = serializers.TextField(help_text="The account's user_id.")
+    username = serializers.TextField(source="user.username")
+    role = serializers.TextField(help_text="`owner`, `reviewer` or `reader`: each may do what the ones after it may.")
+    is_owner = serializers.FlagField(help_text="Whether it is the account that the provider belongs to.")
+
+
+class MembersPageSerializer(serializers.PageSerializer):
+    """A page of a provider's members."""
+
+    members = MemberSerializer(many=True, help_text="Who acts for the provider.")
+    invitations = InvitationSerializer(
+        many=True, help_text="At most 50, on every page; shown to the provider's owners alone."
+    )

@@ -1,0 +1,255 @@
+from functools import partial
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import FileResponse
+from django.utils import timezone
+from rest_framework.decorators import renderer_classes
+from rest_framework.response import Response
+
+from config.api import heavy
+from config.api.permissions import InsufficientScope
+from config.api.renderers import renderer_for
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY
+from config.core.errors import NotAcceptable, NotFound, ValidationFailed
+from config.core.lifecycle import SecondFactorRequired, actor_of
+from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
+from credit.api.offers import serializers
+from credit.core import quotes
+from credit.core.errors.offers import OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
+from credit.models import Offer, Provider, ProviderMember
+from credit.offers import catalogue, decisions, providers
+from credit.offers import services as offers
+from credit.scoring import matching
+
+# What methods that change something declare alike.
+_reads_offers = partial(endpoint, access="offers:read")
+_writes_offers = partial(endpoint, access="offers:write", idempotent=True)
+_decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
+
+
+class OfferViewSet(ApiViewSet):
+    """What lenders offer: terms that count their versions, and what a loan of them costs."""
+
+    tag = "provider-offers"
+
+    @_reads_offers(query=serializers.OfferQuery, answer=serializers.OfferSerializer(many=True))
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
+        """List a provider's active offers, newest first."""
+        found = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
+        if not query["include_inactive"]:
+            return found.filter(is_active=True)
+        return found.filter(Q(is_active=True) | Q(owner=request.user))
+
+    @_writes_offers(
+        body=serializers.OfferRequestSerializer, answer=serializers.OfferSerializer, status=201, errors=(ProviderTaken,)
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
+        """Make an offer.
+
+        The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
+        """
+        return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
+
+    @_reads_offers(answer=serializers.OfferSerializer, errors=(OfferNotFound,))
+    def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
+        """Return an offer, active or not."""
+        return offers.load_offer(offer_id)
+
+    @_reads_offers(
+        query=serializers.QuoteQuery, answer=serializers.QuoteSerializer, errors=(OfferNotFound, OfferUnavailable)
+    )
+    def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
+        """Compute what a loan of this offer costs: its payments, month by month, and its annual percentage rate.
+
+        The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes
+        the rest. What the offer does not lend is refused.
+        """
+        return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
+
+    @_writes_offers(
+        body=serializers.OfferRequestSerializer,
+        answer=serializers.OfferSerializer,
+        errors=(OfferNotFound, ProviderTaken),
+    )
+    def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
+        """Replace an offer's terms, which makes its next version."""
+        number = offers.read_offer_id(offer_id)
+        return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
+
+    @_writes_offers(errors=(OfferNotFound,))
+    def deactivate(self, request: ApiRequest, offer_id: str) -> None:
+        """Deactivate an offer; it stays readable by id."""
+        offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
+
+
+class MatchViewSet(ApiViewSet):
+    tag = "provider-offers"
+
+    @heavy.operation()
+    @_reads_offers(
+        body=serializers.MatchRequestSerializer, query=serializers.MatchQuery, answer=serializers.MatchSerializer
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:
+        """Say which offers fit the caller, and why the others do not. No application is made, nothing is decided.
+
+        The champions of the offers' scoring models compute what they would make of the caller's facts. A credential
+        that is limited to scopes lets them look at what its scopes cover, and the rest is missing. For the account's
+        own log-in the last score by each model is kept: the catalogue leaves out what it declines.
+        """
+        page = matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
+        shown = [
+            {**serializers.OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
+            for offer, why_not in page["offers"]
+        ]
+        return Response({**page, "offers": shown})
+
+
+class ProviderViewSet(ApiViewSet):
+    """What the people behind a provider see and do."""
+
+    tag = "providers"
+
+    @_reads_offers(query=PageQuery, answer=serializers.ProvidersPageSerializer)
+    def list(self, request: ApiRequest) -> QuerySet[Provider]:
+        """List the providers that the caller acts for, or is invited to act for."""
+        return providers.list_providers(request.user, now=timezone.now())
+
+    @_decides_who_acts(
+        body=serializers.ProviderRequestSerializer,
+        answer=serializers.NewProviderSerializer,
+        status=201,
+        errors=(InsufficientScope, SecondFactorRequired),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Provider:
+        """Make a provider under a number that the server draws.
+
+        For accounts in the group `Lender`, into which staff put them. First-party, with the second factor where the
+        account has one.
+        """
+        return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
+
+    @_decides_who_acts(
+        body=serializers.ProviderRequestSerializer,
+        answer=serializers.NewProviderSerializer,
+        errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
+    )
+    def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
+        """Say what people call a provider, and where they write to: notices name both. The owner's to do."""
+        return providers.change_provider(provider_id, **body, by=actor_of(request))
+
+    @_reads_offers(query=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound,))
+    def members(self, request: ApiRequest, provider_id: str) -> Response:
+        """List who acts for a provider, and to its owners whom they have invited."""
+        provider = providers.load_provider(provider_id, request.user)
+        page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
+        is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
+        invitations = providers.invitations_of(provider, now=timezone.now()) if is_owner else ()
+        page.data["invitations"] = [serializers.InvitationSerializer.represent(one) for one in invitations]
+        return page
+
+    @_decides_who_acts(
+        body=serializers.MemberRequestSerializer,
+        answer=serializers.InvitationSentSerializer,
+        status=202,
+        errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
+    )
+    def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Response:
+        """Invite an account to act for a provider.
+
+        A `reader` reads what is sent to it, a `reviewer` decides as well, an `owner` besides makes offers and says who
+        acts for it. The owner's to do, first-party, with the second factor where the account has one. The answer is the
+        same whether anybody bears the name or not. The invitation gives no rights until it is accepted, for which there
+        are seven days; the owner is told by the event `provider.member_invited`.
+        """
+        invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
+        return Response({"username": invited.username, "invited": True}, status=202)
+
+    @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
+    def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
+        """Accept an invitation to act for a provider; again is no error. First-party, as an invitation."""
+        return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
+
+    @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, SecondFactorRequired))
+    def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
+        """Take an invitation back. The owner's to do, as an invitation."""
+        providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
+
+    @_decides_who_acts(
+        body=serializers.RoleRequestSerializer,
+        answer=serializers.MemberSerializer,
+        errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired),
+    )
+    def change_member(
+        self, request: ApiRequest, provider_id: str, user_id: str, body: dict[str, Any]
+    ) -> ProviderMember:
+        """Give a member another role, which counts at once. The owner's to do, as an invitation."""
+        return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
+
+    @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired))
+    def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
+        """Let an account no longer act for a provider. The owner's to do, as an invitation."""
+        providers.remove_member(provider_id, user_id, by=actor_of(request))
+
+    @endpoint(
+        access="applications:read",
+        query=InboxQuery,
+        answer=InboxSerializer,
+        errors=(ProviderNotFound, SecondFactorRequired),
+    )
+    def inbox(self, request: ApiRequest, provider_id: str) -> Response:
+        """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
+        found = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
+        rows = self.paginate_queryset(found) or []
+        asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
+        providers.note_inbox(request.user, asked, rows=len(rows))
+        return self.get_paginated_response(rows)
+
+
+class DecisionViewSet(ApiViewSet):
+    tag = "providers"
+
+    @renderer_classes([renderer_for(media_type) for media_type in decisions.KINDS])
+    @heavy.operation()
+    @endpoint(
+        access="applications:read",
+        query=DecisionsQuery,
+        errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
+    )
+    def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
+        """Take away every decision about what was sent to a provider, by when it was made, as a file.
+
+        With `Accept: text/csv` (also without any) CSV that no spreadsheet executes, with `application/jsonl` or
+        `application/x-ndjson` JSON Lines. `Repr-Digest` has the SHA-256 of the file. A line is one decision: `id` of
+        the application, `submitted`, `decided`, `outcome`, `terms` of the approval, codes of the `reasons`, whether it
+        was `automated`, the `score`, whether it is an `override` of what the score proposed, and the `days` from
+        submission to decision. A credential that is limited to scopes needs `score:read` besides. At most 100,000
+        lines: name a shorter time where there are more.
+        """
+        if not request.auth.carries("score:read"):
+            raise InsufficientScope.lacking("score:read")
+        media_type = request.accepted_renderer.media_type
+        if media_type not in decisions.KINDS:  # errors alone are JSON
+            if "*/*" not in request.META.get("HTTP_ACCEPT", "*/*"):
+                raise NotAcceptable
+            media_type = decisions.DEFAULT
+        return decisions.take_away(provider_id, actor_of(request), media_type=media_type, **query)
+
+
+class CatalogueViewSet(ApiViewSet):
+    """What a marketplace or an agent reads: the discovery document and the catalogue of offers."""
+
+    tag = "ucp"
+
+    @_reads_offers(query=serializers.CatalogueQuery, answer=serializers.CatalogueSerializer)
+    def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
+        """List active offers as this caller sees them.
+
+        Of an offer under test a person always sees, or always does not see, the same variant. Scores count for a
+        credential that may see them (`score:read`).
+        """
+        limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
+        asked = catalogue.CatalogueFilter.of(request.auth, **query)
+        return catalogue.catalogue_page(asked, limit=limit, offset=offset, explain=explain)

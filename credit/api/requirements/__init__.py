@@ -1,0 +1,1 @@
+"""The views of what an offer requires, and of what is due of an application."""

@@ -1,0 +1,84 @@
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+
+from config.api import serializers
+from credit.core import profile
+
+
+def _of(kind: str, description: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "description": description, **more}
+
+
+_LENGTH = {"minimum": 0, "maximum": profile.TEXT_MAX_LENGTH}
+_MEMBER = {
+    "type": _of("string", "What kind of value it is.", enum=list(profile.KEYWORDS)),
+    "title": _of("string", "What people call it.", maxLength=profile.TITLE_MAX_LENGTH),
+    "description": _of("string", "What it means, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+    "enum": _of("array", "The values that it may have.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
+    "format": _of("string", "Of a text: `date`, a day such as 2026-01-31.", enum=["date"]),
+    "minLength": _of("integer", "Of a text: its least characters.", **_LENGTH),
+    "maxLength": _of("integer", "Of a text: its most characters.", **_LENGTH),
+    "minimum": _of("number", "Of a number: the least."),
+    "maximum": _of("number", "Of a number: the most."),
+}
+APPLICATION_SCHEMA = _of(
+    "object",
+    "JSON Schema 2020-12 in a closed profile: an object of texts, integers, numbers and truths, none inside another.",
+    required=["type", "properties"],
+    properties={
+        "$schema": _of("string", "The dialect, if it is named.", enum=[profile.DIALECT]),
+        "type": _of("string", "Always `object`.", enum=["object"]),
+        "title": _of("string", "What a form is called.", maxLength=profile.TITLE_MAX_LENGTH),
+        "description": _of("string", "What stands above a form.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+        "properties": _of(
+            "object",
+            f"The members by their names, at most {profile.MEMBERS_MAX}.",
+            additionalProperties={"type": "object", "required": ["type"], "properties": _MEMBER},
+        ),
+        "required": _of("array", "The members that an application needs.", items={"type": "string"}),
+    },
+)
+
+
+@extend_schema_field(APPLICATION_SCHEMA)
+class ApplicationSchemaField(serializers.FreeField):
+    """What the data of an application has; `profile.check` says what is wrong with it."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        profile.check(data)
+        return data
+
+
+class DueSerializer(serializers.ResponseSerializer):
+    """Something that is missing or wrong."""
+
+    pointer = serializers.TextField(
+        help_text="Where, as a JSON pointer into the application: below `application_data`, `applicants`, `documents`."
+    )
+    title = serializers.TextField(help_text="What people call it.")
+    type = serializers.TextField(help_text="The type of JSON that it has, or `document`.")
+    why = serializers.TextField(help_text="What is to be done about it, for people.")
+
+
+class RequiredDocumentSerializer(serializers.ResponseSerializer):
+    """A document that the offer asks for."""
+
+    name = serializers.TextField(help_text="What is asked for.")
+    document_id = serializers.TextField(
+        allow_null=True, help_text="Where its files go: `…/documents/{document_id}/files`. Null before an application."
+    )
+    status = serializers.TextField(allow_null=True, help_text="requested, received or accepted; null before.")
+
+
+class RequirementsSerializer(serializers.ResponseSerializer):
+    """What an offer asks for, and what of it is due now."""
+
+    currently_due = DueSerializer(many=True, help_text="Empty when the application can be submitted.")
+    application_schema = serializers.FreeField(
+        allow_null=True, help_text="JSON Schema 2020-12 of `application_data`; null where any data will do."
+    )
+    documents = RequiredDocumentSerializer(many=True, help_text="Each needs a file before the submission.")
+    applicants = serializers.FreeField(
+        allow_null=True, help_text="JSON Schema 2020-12 of `applicants`; null where the offer does not ask who applies."
+    )

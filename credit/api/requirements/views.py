@@ -1,0 +1,35 @@
+from django.utils import timezone
+
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.lifecycle import actor_of
+from credit.api.requirements.serializers import RequirementsSerializer
+from credit.applications.services import load_for
+from credit.core.due import Requirements
+from credit.core.errors.applications import READ_ERRORS
+from credit.core.errors.offers import OfferNotFound
+from credit.offers.services import load_offer
+from credit.requirements import services
+
+
+class ApplicationRequirementViewSet(ApiViewSet):
+    tag = "applications"
+
+    @endpoint(access="applications:read", answer=RequirementsSerializer, errors=READ_ERRORS)
+    def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
+        """Say what is due before the application can be submitted, and all that its offer asks for.
+
+        A draft goes by its offer as it is now, what was submitted by the offer as it was then. The documents of a
+        draft are on its checklist, and take files.
+        """
+        application = load_for(application_id, actor_of(request))
+        is_own = application.consumer_id == request.user.pk
+        return services.of_application(application, is_own=is_own, now=timezone.now())
+
+
+class OfferRequirementViewSet(ApiViewSet):
+    tag = "provider-offers"
+
+    @endpoint(access="offers:read", answer=RequirementsSerializer, errors=(OfferNotFound,))
+    def retrieve(self, request: ApiRequest, offer_id: str) -> Requirements:  # noqa: ARG002
+        """Say what an application to this offer needs, before there is one."""
+        return services.of_offer(load_offer(offer_id))

@@ -1,0 +1,70 @@
+from hashlib import sha256
+from pathlib import Path
+
+from django.http import HttpResponse
+from rest_framework.response import Response
+
+from config.api import heavy
+from config.api.renderers import renderer_for
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import FIRST_PARTY, PUBLIC
+from config.core.errors import NotFound
+from config.core.ids import first_or
+from config.core.json_text import render_json
+from config.core.lifecycle import actor_of
+from credit.anchoring import verify_decision
+from credit.anchoring.services import bundle_of
+from credit.api.anchoring.serializers import BundleSerializer
+from credit.api.scoring.serializers import ScorePageSerializer
+from credit.applications.services import load_for, note_reading
+from credit.core.errors.applications import READ_ERRORS
+from credit.core.errors.scoring import ScoreNotFound
+from credit.scoring.scores import decision_scores, describe
+
+_VERIFIER = Path(verify_decision.__file__).read_bytes()
+_VERIFIER_HEADERS = {
+    "Content-Disposition": 'attachment; filename="verify_decision.py"',
+    "Cache-Control": "public, max-age=300",
+    "ETag": f'"{sha256(_VERIFIER).hexdigest()[:32]}"',
+}
+
+
+class ScoreViewSet(ApiViewSet):
+    tag = "applications"
+
+    @heavy.operation()
+    @endpoint(access="score:read", answer=ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
+    def score(self, request: ApiRequest, application_id: str) -> Response:
+        """Return what the offer's scoring model made of the application when it was submitted.
+
+        `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
+        """
+        application = load_for(application_id, actor_of(request))
+        found = first_or(decision_scores(application.pk).select_related("kept_facts"), ScoreNotFound)
+        return Response(describe(found))
+
+    @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, NotFound))
+    def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
+        """Return the newest decision as one file to keep, and to check offline with the verifier.
+
+        It holds the facts that were scored, which no scope of an app covers, and who applied. Whoever reads another
+        person's is entered in the access log of personal data.
+        """
+        application = load_for(application_id, actor_of(request), is_noted=False)
+        content = render_json(bundle_of(application))
+        note_reading(application, request.user, decision_bundle=sha256(content).hexdigest())
+        headers = {
+            "Content-Disposition": f'attachment; filename="decision-{application.pk}.json"',
+            "Cache-Control": "private, no-store",
+        }
+        return HttpResponse(content, content_type="application/json", headers=headers)
+
+
+class VerifierViewSet(ApiViewSet):
+    tag = "scoring"
+    renderer_classes = [renderer_for("text/x-python")]
+
+    @endpoint(access=PUBLIC)
+    def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
+        """Return a program that checks a decision from its bundle: one file of Python that needs nothing else."""
+        return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

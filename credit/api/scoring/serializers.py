@@ -1,0 +1,242 @@
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+
+from config.api import serializers
+from config.core.json_text import day_of
+from credit.api.scoring.openapi import SCORECARD
+from credit.core import card
+from credit.core import facts as known_facts
+from credit.core.card import SCORED_ON
+from credit.core.version_machine import CHALLENGER, CHAMPION, MACHINE
+
+OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
+FACTS_MAX = 500
+_TEXT_MAX = 1_000
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "boolean": (bool,)}
+_ANY: tuple[type, ...] = (int, float, str, bool)
+
+
+@extend_schema_field({"$ref": SCORECARD})
+class DefinitionField(serializers.FreeField):
+    """A scorecard; `definition.check` says what is wrong with one."""
+
+
+class ModelRequestSerializer(serializers.RequestSerializer):
+    """A scoring model to make."""
+
+    provider_id = serializers.PrintableIdField(help_text="The provider whose model it is: printable characters.")
+    name = serializers.IdField(help_text="What you call it.")
+    description = serializers.TextField(default="", help_text="What it is for, in your words.")
+
+
+@extend_schema_serializer(component_name="Model")
+class ScoringModelSerializer(serializers.ResponseSerializer):
+    """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
+
+    id = serializers.Int64Field(help_text="What offers name as `blockscore_model_id`.")
+    provider_id = serializers.TextField(help_text="The provider whose model it is.")
+    name = serializers.TextField()
+    description = serializers.TextField(help_text="What it is for, in its makers' words.")
+    created_at = serializers.DateTimeField()
+
+
+class ModelsPageSerializer(serializers.PageSerializer):
+    """A page of scoring models."""
+
+    models = ScoringModelSerializer(many=True, help_text="The newest first.")
+
+
+class VersionRequestSerializer(serializers.RequestSerializer):
+    """The next version of a scoring model."""
+
+    definition = DefinitionField(help_text="The scorecard: what is computed.")
+    note = serializers.TextField(default="")
+
+
+class VersionSerializer(serializers.ResponseSerializer):
+    """A version of a scoring model, without what it computes."""
+
+    model_id = serializers.Int64Field()
+    number = serializers.Int32Field(help_text="Counts from 1 within the model.")
+    status = serializers.StatusField(MACHINE.statuses, help_text="`draft` until it is published, `retired` at the end.")
+    role = serializers.OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
+    definition_sha256 = serializers.TextField(help_text="Of the canonical JSON of the definition.")
+    note = serializers.TextField()
+    made_by = serializers.TextField(source="made_by_id", help_text="The user_id of whoever made it.")
+    created_at = serializers.DateTimeField()
+    published_by = serializers.TextField(source="published_by_id", allow_null=True)
+    published_at = serializers.DateTimeField(allow_null=True, help_text="When it was given its role.")
+
+
+class PublishedVersionSerializer(VersionSerializer):
+    """A version that was published, and what its makers may have overlooked."""
+
+    warnings = serializers.ListField(
+        child=serializers.TextField(), help_text="Inputs that no requirement of the model's offers asks for, in words."
+    )
+
+
+class WholeVersionSerializer(VersionSerializer):
+    """A version of a scoring model."""
+
+    definition = serializers.FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
+
+
+class VersionsPageSerializer(serializers.PageSerializer):
+    """A page of a model's versions."""
+
+    versions = VersionSerializer(many=True, help_text="The newest first.")
+
+
+class PublicationRequestSerializer(serializers.RequestSerializer):
+    """The role of a published version."""
+
+    role = serializers.OneOfField(
+        (CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared."
+    )
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "maxProperties": FACTS_MAX,
+        "additionalProperties": {"type": ["number", "string", "boolean", "null"], "maxLength": _TEXT_MAX},
+        "example": {"application_data.monthly_income_cents": 320_000, "application_data.housing": "own"},
+    }
+)
+class FactsField(serializers.FreeField):
+    default_error_messages = {
+        "object": "Must be an object of facts by their names.",
+        "many": "Has more than {most} members.",
+        "unknown": "{name}: Is no fact; GET /v1/scoring/facts lists them.",
+        "type": "{name}: Must be a {kind}, or null where it is not known.",
+        "long": "{name}: Must have at most {most} characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("object")
+        if len(data) > FACTS_MAX:
+            self.fail("many", most=FACTS_MAX)
+        for name, value in data.items():
+            self._check(name, value)
+        return data
+
+    def type_of(self, name: str) -> str | None:
+        return known_facts.type_of(name)
+
+    def _check(self, name: str, value: Any) -> None:
+        kind = self.type_of(name)
+        if kind is None:
+            self.fail("unknown", name=name[:200])
+        elif value is None:
+            return
+        elif kind == "day":
+            if day_of(value) is None:
+                self.fail("type", name=name, kind="day such as 2026-01-31")
+        elif type(value) not in _PYTHON_TYPES.get(kind, _ANY):
+            self.fail("type", name=name, kind="number, a text or a boolean" if kind == "any" else kind)
+        if isinstance(value, str) and len(value) > _TEXT_MAX:
+            self.fail("long", name=name, most=_TEXT_MAX)
+
+
+class EvaluatedFactsField(FactsField):
+    """Facts, and the day on which they would be scored."""
+
+    def type_of(self, name: str) -> str | None:
+        return "day" if name == SCORED_ON else super().type_of(name)
+
+
+class SaidFactsField(FactsField):
+    """Facts that a person may say of themselves: what an application would say, none that an app declares."""
+
+    default_error_messages = {"unknown": "{name}: Is no path such as application_data.monthly_income_cents."}
+
+    def type_of(self, name: str) -> str | None:
+        kind = super().type_of(name)
+        return kind if kind == "any" else None
+
+
+class EvaluationRequestSerializer(serializers.RequestSerializer):
+    """Facts to evaluate a version with."""
+
+    facts = EvaluatedFactsField(
+        help_text="Flat, by the names of `GET /v1/scoring/facts`; null is missing. `scored_on` is the day (UTC) on "
+        "which the facts would be scored, by default today."
+    )
+
+
+class PointsPageSerializer(serializers.ResponseSerializer):
+    """What one characteristic gave."""
+
+    characteristic = serializers.TextField(help_text="Its name in the definition.")
+    bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
+    points = serializers.Int64Field(help_text="What the bin gives.")
+    baseline = serializers.Int64Field(help_text="What reasons are measured against: points below it were lost.")
+
+
+class ReasonSerializer(serializers.JsonPartSerializer):
+    """A principal reason for a lower score."""
+
+    code = serializers.TextField(help_text="One of the principal reasons, or `other`.")
+    text = serializers.TextField(help_text="The reason, for people to read.")
+
+
+class StepSerializer(serializers.ResponseSerializer):
+    """One characteristic in a better bin; bins are positions in the definition, from 0."""
+
+    characteristic = serializers.TextField(help_text="Its name in the definition.")
+    input = serializers.TextField(help_text="The input that would have to change.")
+    from_bin = serializers.Int32Field(help_text="The bin that the person is in.")
+    to_bin = serializers.Int32Field(help_text="The bin that would be enough.")
+    points = serializers.Int64Field(help_text="How many more the better bin gives.")
+
+
+class ChangeSerializer(serializers.JsonPartSerializer):
+    """What together would have led to a better outcome."""
+
+    changes = StepSerializer(many=True, help_text="All of them are needed.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="What they would lead to.")
+
+
+class EvaluationSerializer(serializers.ResponseSerializer):
+    """What a version makes of some facts."""
+
+    total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
+    points = PointsPageSerializer(many=True, help_text="What each characteristic gives.")
+    reasons = ReasonSerializer(many=True, help_text="The most important first, at most four.")
+    missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
+    changes = ChangeSerializer(many=True, help_text="What would lead to a better outcome, the smallest first.")
+
+
+class FactSerializer(serializers.ResponseSerializer):
+    """A fact that a scorecard may ask for."""
+
+    name = serializers.TextField(help_text="What a definition calls it, such as `identity.verified`.")
+    type = serializers.TextField(help_text="number, text or boolean; any for what an application says")
+
+
+class FactsPageSerializer(serializers.ResponseSerializer):
+    """The catalogue of facts."""
+
+    facts = FactSerializer(many=True, help_text="By name.")
+
+
+class ScorePageSerializer(serializers.ResponseSerializer):
+    """What a scoring model made of an application when it was submitted."""
+
+    score = serializers.Int64Field(help_text="The total of the points.")
+    range = serializers.ListField(
+        child=serializers.Int64Field(), help_text="The lowest and the highest score there is."
+    )
+    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    model_id = serializers.Int64Field(help_text="The scoring model that computed it.")
+    version = serializers.Int32Field(help_text="The number of the model's version that computed it.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
+    changes = ChangeSerializer(
+        many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+    )

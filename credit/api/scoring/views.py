@@ -1,0 +1,206 @@
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.decorators import parser_classes, renderer_classes
+from rest_framework.response import Response
+
+from config.api import heavy
+from config.api.parsers import StrictJSONParser
+from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import PUBLIC
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
+from credit.api.scoring import monitoring_serializers as shapes
+from credit.api.scoring import serializers
+from credit.core.card import SCORED_ON
+from credit.core.errors.offers import ProviderTaken
+from credit.core.errors.scoring import InvalidVersionTransition, ScoringModelNotFound
+from credit.core.facts import APPLICATION_DATA, catalogue
+from credit.core.reasons import in_full
+from credit.models.scoring import ModelVersion, ScoringModel
+from credit.requirements.cards import unasked_inputs
+from credit.scoring import comparing, pmml, versions
+from credit.scoring.changes import changes
+from credit.scoring.definition import SCHEMA
+from credit.scoring.evaluator import evaluate
+from credit.scoring.monitoring import monitoring
+
+_reads = partial(endpoint, access="score:read")
+DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
+SCHEMA_MAX_AGE_SECONDS = 300
+PMML = "application/xml"
+# What methods that change something declare alike.
+_writes = partial(endpoint, access="score:write", idempotent=True)
+
+
+def asks_for_pmml(request: ApiRequest) -> bool:
+    return request.accepted_renderer.media_type == PMML
+
+
+class DefinitionParser(StrictJSONParser):
+    members_max = DEFINITION_MEMBERS_MAX
+
+
+class ScoringModelViewSet(ApiViewSet):
+    """Models, which belong to providers: their members make, read and publish them."""
+
+    tag = "scoring"
+
+    @_writes(
+        body=serializers.ModelRequestSerializer,
+        answer=serializers.ScoringModelSerializer,
+        status=201,
+        errors=(ProviderTaken,),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
+        """Make a scoring model. It scores nobody before one of its versions is published.
+
+        The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
+        """
+        return versions.create_model(**body, by=request.user, now=timezone.now())
+
+    @_reads(query=PageQuery, answer=serializers.ModelsPageSerializer)
+    def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
+        """List the scoring models of the providers that the caller acts for, newest first."""
+        return versions.list_models(request.user)
+
+    @_reads(answer=serializers.ScoringModelSerializer, errors=(ScoringModelNotFound,))
+    def retrieve(self, request: ApiRequest, model_id: str) -> ScoringModel:
+        """Return a scoring model."""
+        return versions.load_model(model_id, request.user)
+
+
+class ModelVersionViewSet(ApiViewSet):
+    """Versions: numbered, and never changed."""
+
+    tag = "scoring"
+
+    @parser_classes([DefinitionParser])
+    @_writes(
+        body=serializers.VersionRequestSerializer,
+        answer=serializers.WholeVersionSerializer,
+        status=201,
+        errors=(ScoringModelNotFound, ReviewerRequired),
+    )
+    def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
+        """Keep a scorecard as the model's next version, a draft.
+
+        What is wrong with a scorecard is named by JSON pointers in `details`.
+        """
+        model = versions.load_model(model_id, request.user)
+        versions.check_writer(model, request.user)
+        return versions.add_version(model, **body, made_by=request.user, now=timezone.now())
+
+    @_reads(query=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
+    def list(self, request: ApiRequest, model_id: str) -> QuerySet[ModelVersion]:
+        """List a model's versions, newest first, without their definitions."""
+        return versions.load_model(model_id, request.user).versions.order_by("-number").defer("definition")
+
+    @renderer_classes([OrjsonRenderer, renderer_for(PMML)])
+    @heavy.operation(when=asks_for_pmml)
+    @_reads(answer=serializers.WholeVersionSerializer, errors=(ScoringModelNotFound,))
+    def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
+        """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
+
+        Any engine that reads PMML computes the same points and reasons from it. What PMML has no words for
+        (knockouts, outcomes, segments, the range) stands in an `Extension` with the whole definition.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        if not asks_for_pmml(request):
+            return version
+        return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
+
+    @_writes(
+        body=serializers.PublicationRequestSerializer,
+        answer=serializers.PublishedVersionSerializer,
+        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
+    )
+    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
+        """Publish a version, or give a published one the other role.
+
+        A model has one champion: another one takes over at once, and the one before stays published as a challenger.
+        Where two people decide (`four_eyes`), whoever made a version does not publish it. `warnings` name what the
+        scorecard reads and an offer of the model does not ask for.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        versions.check_writer(version.model, request.user)
+        published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        published.warnings = tuple(unasked_inputs(published))
+        return published
+
+    @_writes(
+        answer=serializers.VersionSerializer,
+        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
+    )
+    def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
+        """Let a version score nobody any more, for good; again is no error.
+
+        A model without a champion decides nothing.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        versions.check_writer(version.model, request.user)
+        return versions.retire(version, actor=actor_of(request), now=timezone.now())
+
+    @heavy.operation()
+    @_reads(
+        body=serializers.EvaluationRequestSerializer,
+        answer=serializers.EvaluationSerializer,
+        errors=(ScoringModelNotFound,),
+    )
+    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
+        """Compute a version for some facts, a draft too; nothing is stored.
+
+        What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
+        """
+        card = versions.load_version(model_id, number, request.user).card
+        known = {name: value for name, value in body["facts"].items() if value is not None}
+        found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
+        reasons, better = in_full(found.reasons), changes(card, found)
+        figures = (found.total, found.outcome, found.segment, found.points)
+        return Response(serializers.EvaluationSerializer.represent_values((*figures, reasons, found.missing, better)))
+
+
+class ScoreMonitoringViewSet(ApiViewSet):
+    tag = "scoring"
+
+    @heavy.operation()
+    @_reads(query=shapes.MonitoringQuery, answer=shapes.MonitoringSerializer, errors=(ScoringModelNotFound,))
+    def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
+        """Say how a version's scores of late differ from those before: stability, missing inputs, outcomes, overrides.
+
+        The newest 20,000 scores of each window count. By custom an index below 0.1 is stable, and above 0.25 it is not.
+        """
+        version = versions.load_version(model_id, query.pop("version"), request.user)
+        return Response(monitoring(version, **query))
+
+    @heavy.operation()
+    @_reads(body=shapes.CompareRequestSerializer, answer=shapes.ComparisonSerializer, errors=(ScoringModelNotFound,))
+    def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
+        """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
+        version = versions.load_version(model_id, number, request.user)
+        other = versions.load_version(model_id, body.pop("other"), request.user)
+        return Response(comparing.compare(version, other, **body))
+
+
+class ScoringCatalogueViewSet(ApiViewSet):
+    """What whoever writes a scorecard needs to know."""
+
+    tag = "scoring"
+
+    @endpoint(access=PUBLIC)
+    def definition_schema(self, request: ApiRequest) -> Response:  # noqa: ARG002
+        """Return the JSON Schema of a scorecard's definition."""
+        return Response(SCHEMA, headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"})
+
+    @_reads(answer=serializers.FactsPageSerializer)
+    def facts(self, request: ApiRequest) -> Response:  # noqa: ARG002
+        """List the facts that a scorecard may ask for.
+
+        The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
+        """
+        known = [{"name": fact.name, "type": fact.type} for fact in catalogue().values()]
+        return Response({"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]})

@@ -1,0 +1,142 @@
+"""Bodies and answers about loans: counteroffers and agreements."""
+
+from typing import Any
+
+from config.api import serializers
+from credit.api.anchoring.serializers import AnchorSerializer
+from credit.api.applications.applicant_serializers import ApplicantSerializer
+from credit.api.offers.serializers import InstalmentSerializer
+from credit.models.terms import Counteroffer
+
+PROPOSED = "proposed"
+
+
+class MomentField(serializers.QueryTimeField):
+    """A moment in a body: RFC 3339, with its offset."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class CounterofferRequestSerializer(serializers.RequestSerializer):
+    """Other terms than those applied for."""
+
+    terms = serializers.FreeField(
+        allow_null=True,
+        default=None,
+        help_text="The loan, as `metadata.terms` of an approval; what is left out comes from the application and from "
+        "the offer.",
+    )
+    reasons = serializers.FreeField(
+        help_text="One to four principal reasons, as for a rejection: the one that follows silence."
+    )
+    expires_at = MomentField(help_text="Until when it can be taken up: after today, at most 90 days on.")
+    with_denial = serializers.FlagField(
+        default=False,
+        help_text="Whether its notice says at once, with the reasons, that what was applied for is denied; silence is "
+        "then followed by no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
+    )
+    consumer_report = serializers.FreeField(
+        allow_null=True, default=None, help_text="As `metadata.consumer_report` of a decision."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return {**attrs, "expires_at": attrs["expires_at"].isoformat()}
+
+
+class CounterofferSerializer(serializers.ResponseSerializer):
+    """Other terms than those applied for, and what became of them."""
+
+    id = serializers.UUIDField(allow_null=True, help_text="Null while another person has to confirm it.")
+    status = serializers.OneOfField(
+        (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES),
+        help_text="`superseded`: something else was decided, or the data changed.",
+    )
+    terms = serializers.FreeField(help_text="The loan, as of the day on which it was offered.")
+    terms_sha256 = serializers.TextField(
+        allow_null=True, help_text="The SHA-256 of the canonical JSON of `terms`, in hex."
+    )
+    reasons = serializers.FreeField(help_text="The principal reasons of the rejection that follows silence.")
+    expires_at = serializers.DateTimeField(help_text="Until when it can be taken up.")
+    offered_by = serializers.TextField(help_text="Who made it.")
+    offered_at = serializers.DateTimeField(help_text="When it was made, or proposed.")
+    closed_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null while it is open.")
+
+
+class LenderSerializer(serializers.ResponseSerializer):
+    """Whose offer it is."""
+
+    provider_id = serializers.TextField(source="id")
+    name = serializers.TextField(help_text="Empty where the provider has given none.")
+
+
+class BorrowerSerializer(serializers.ResponseSerializer):
+    """Who took it up."""
+
+    consumer_id = serializers.TextField()
+    applicants = ApplicantSerializer(
+        many=True, allow_null=True, help_text="Who applied; null where nobody was named, or it was erased."
+    )
+
+
+class DisclosureSerializer(serializers.ResponseSerializer):
+    """The four figures of 12 CFR 1026.18; null for a line of credit."""
+
+    apr_percent = serializers.NumberField(
+        source="apr_number", allow_null=True, help_text="The annual percentage rate, as 12 CFR 1026, Appendix J has it."
+    )
+    finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="What the credit costs, in cents.")
+    amount_financed_cents = serializers.Int64Field(allow_null=True, help_text="The amount less the prepaid fee.")
+    total_of_payments_cents = serializers.Int64Field(allow_null=True, help_text="All payments together, in cents.")
+
+
+class AgreedDecisionSerializer(serializers.ResponseSerializer):
+    """The approval."""
+
+    decided_by = serializers.TextField(help_text="Who approved, or made the counteroffer.")
+    decided_at = serializers.DateTimeField(help_text="When it was decided (UTC).")
+    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null where none is kept.")
+
+
+class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
+    """The acceptance."""
+
+    accepted_by = serializers.TextField(source="principal_id", help_text="The user_id of who took it up.")
+    accepted_at = serializers.DateTimeField(help_text="When it was taken up (UTC).")
+    credential = serializers.TextField(
+        help_text="With which credential, such as `api_key:…`; none of them opens anything."
+    )
+    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null where none is kept.")
+
+
+class AgreedSerializer(serializers.ResponseSerializer):
+    """Everything that `agreement_sha256` is of."""
+
+    application_id = serializers.TextField()
+    offer_id = serializers.Int64Field(help_text="The offer that was applied for.")
+    offer_version = serializers.Int64Field(
+        allow_null=True, help_text="Its version at the submission; null for one not listed."
+    )
+    offer_terms_sha256 = serializers.TextField(help_text="Of the offer's terms as they were at the submission.")
+    lender = LenderSerializer(help_text="Whose offer it is.")
+    borrower = BorrowerSerializer(help_text="Who took it up.")
+    terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and what it costs.")
+    terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
+    starts_on = serializers.DayField(help_text="The day on which it was taken up, from which its schedule counts.")
+    schedule = InstalmentSerializer(
+        many=True, allow_null=True, help_text="Every payment, the first first; null for a line of credit."
+    )
+    schedule_sha256 = serializers.TextField(
+        allow_null=True, help_text="The SHA-256 of the canonical JSON of `schedule`, in hex."
+    )
+    disclosure = DisclosureSerializer(help_text="The four figures of 12 CFR 1026.18.")
+    decision = AgreedDecisionSerializer(help_text="The approval, with its proof.")
+    acceptance = AgreedAcceptanceSerializer(help_text="The acceptance, with its proof.")
+
+
+class AgreementSerializer(AgreedSerializer):
+    """What was agreed, whole: lender, borrower, loan, disclosure, decision, acceptance, and the proofs of both."""
+
+    agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of everything else, in hex.")

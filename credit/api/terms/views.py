@@ -1,0 +1,147 @@
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from rest_framework.decorators import renderer_classes
+from rest_framework.response import Response
+
+from config.api.permissions import InsufficientScope
+from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotFound
+from config.core.json_text import canonical_json
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.api.terms import serializers
+from credit.applications.services import load_for
+from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound, InvalidApplicationTransition
+from credit.core.errors.review import ReasonsRequired
+from credit.core.errors.terms import CounterofferOpen, TermsOutsideOffer, TermsRequired
+from credit.core.machine import COUNTEROFFER
+from credit.models import Counteroffer, Proposal
+from credit.review.services import change_status
+from credit.terms import counteroffers
+from credit.terms.agreement import Agreement, agreement_of, in_words
+
+SHOWN_MAX = 100
+HTML = "text/html"
+
+_writes_application = partial(endpoint, access="applications:write", idempotent=True)
+_DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired)
+
+
+def agreement_page(request: HttpRequest, agreement: Agreement) -> HttpResponse:
+    """Render an agreement to read and to print."""
+    page = {
+        **in_words(agreement),
+        "agreement": agreement,
+        "agreement_sha256": _digest_of(serializers.AgreedSerializer.represent(agreement)),
+        "provider_name": settings.PROVIDER_NAME,
+    }
+    return render(request, "credit/agreement.html", page)
+
+
+def _digest_of(agreed: Any) -> str:
+    return sha256(canonical_json(agreed)).hexdigest()
+
+
+@dataclass(frozen=True)
+class ProposedCounteroffer:
+    """A counteroffer that another person has to confirm."""
+
+    terms: Any
+    reasons: Any
+    expires_at: datetime
+    offered_by: str
+    offered_at: datetime
+    id: None = None
+    status: str = serializers.PROPOSED
+    terms_sha256: None = None
+    closed_at: None = None
+
+    @classmethod
+    def of(cls, pending: Proposal) -> "ProposedCounteroffer":
+        bound: Any = pending.metadata
+        expires_at = datetime.fromisoformat(bound["expires_at"])
+        return cls(bound["terms"], bound["reasons"], expires_at, pending.proposer, pending.proposed_at)
+
+
+class CounterofferViewSet(ApiViewSet):
+    """Other terms than those applied for."""
+
+    tag = "applications"
+
+    @endpoint(access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> Any:
+        """List an application's counteroffers, the newest first."""
+        rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
+        return rows.order_by("-id")[:SHOWN_MAX]
+
+    @_writes_application(
+        body=serializers.CounterofferRequestSerializer,
+        answer=serializers.CounterofferSerializer,
+        status=201,
+        errors=(*_DECIDING_ERRORS, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
+    )
+    def create(
+        self, request: ApiRequest, application_id: str, body: dict[str, Any]
+    ) -> Counteroffer | ProposedCounteroffer:
+        """Offer other terms than those applied for. For who may decide, on what is under review, which it stays.
+
+        The consumer finds them at `acceptance`: taking them up approves and accepts in one. When nobody does so in
+        time, the application is rejected with these reasons. Where two reviewers decide together, the first one's
+        request is a proposal, and the same request of a second one makes the counteroffer.
+        """
+        actor = actor_of(request)
+        application, pending = change_status(
+            application_id,
+            COUNTEROFFER,
+            actor=actor,
+            changed_by=actor.name,
+            reason=None,
+            metadata=body,
+            now=timezone.now(),
+        )
+        if pending is not None:
+            return ProposedCounteroffer.of(pending)
+        return application.counteroffers.select_related("loan_terms").latest("id")
+
+    @_writes_application(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
+    def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
+        """Take an open counteroffer back. For who may decide."""
+        counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
+
+    @_writes_application(
+        answer=serializers.CounterofferSerializer, errors=(ApplicationNotFound, NotFound, RecordNotEditable)
+    )
+    def decline(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> Counteroffer:
+        """Decline an open counteroffer. The consumer's to do; the application stays under review."""
+        return counteroffers.decline(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
+
+
+class AgreementViewSet(ApiViewSet):
+    """What was agreed."""
+
+    tag = "applications"
+
+    @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
+    @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
+    def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Response:
+        """Return what was agreed once an approval or a counteroffer is taken up; with `Accept: text/html` to print.
+
+        It is all that whoever pays out and services needs: lender, borrower, the loan with its schedule, the figures
+        of 12 CFR 1026.18, the decision and the acceptance with the ledger's proofs of both. A decision that tells a
+        score asks for `score:read` besides.
+        """
+        agreement = agreement_of(load_for(application_id, actor_of(request)))
+        if agreement.tells_score and not request.auth.carries("score:read"):
+            raise InsufficientScope.lacking("score:read")
+        agreed = serializers.AgreedSerializer.represent(agreement)
+        if request.accepted_renderer.media_type == HTML:
+            return agreement_page(request, agreement)
+        return Response({**agreed, "agreement_sha256": _digest_of(agreed)})

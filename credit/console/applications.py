@@ -1,0 +1,406 @@
+"""Applications at the back office: found, read, and decided about as over the API."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.desks import VIEW, desk_of, may, narrowed
+from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
+from config.backoffice.models import Assignment
+from config.backoffice.people import by_status
+from config.backoffice.personal import MASK
+from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
+from config.core.ids import parse_positive_int64
+from config.core.lifecycle import Actor
+from credit.applications.services import IDLE_DAYS
+from credit.console import filters
+from credit.console.case import numbers_of, person_of, with_case
+from credit.console.documents import Checklist, file_entries
+from credit.console.forms import ApplicationTransitionForm
+from credit.console.offers import in_brief
+from credit.console.proposals import TwoReviewers
+from credit.console.queues import REVIEW_DAYS, UNDECIDED
+from credit.console.score_panel import score_panel
+from credit.console.score_words import PROPOSALS
+from credit.console.sent import applicants_shown, data_shown
+from credit.console.terms import LoanDesk, counteroffer_entries
+from credit.console.timeline import anchor_entries, entries_around
+from credit.core import machine as states
+from credit.core.figures import end_of_id, money, reference_of
+from credit.documents.requests import request_documents
+from credit.models import Application, ApplicationRevision, Offer, ProviderMember
+from credit.review.services import takes_two
+
+SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
+
+
+def _amount(cents: Any) -> str:
+    return NOTHING if cents is None else money(cents) if isinstance(cents, int) else str(cents)  # the mask
+
+
+def _shared(areas: Any) -> str:
+    return ", ".join(SHARED_IN_WORDS[area] for area in areas) or "nothing beside it"
+
+
+def _terms(terms: Any) -> SafeString | str:
+    return table(in_brief(terms)) if terms else "None pinned: not submitted yet, or the offer is not listed here."
+
+
+@admin.register(Application)
+class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
+    """Applications; a decision is bound to the data that was seen."""
+
+    machine = states.MACHINE
+    transition_labels = {
+        states.APPROVED: "Approve",
+        states.REJECTED: "Reject",
+        states.COUNTEROFFER: "Offer other terms",
+        states.PENDING_DOCUMENTS: "Ask for documents",
+        states.UNDER_REVIEW: "Take under review",
+        states.SUBMITTED: "Submit",
+        states.WITHDRAWN: "Withdraw",
+    }
+    transition_form = ApplicationTransitionForm
+    bulk_transitions = (states.UNDER_REVIEW, states.PENDING_DOCUMENTS, states.APPROVED, states.REJECTED)
+    export_columns = (
+        "id", "status", "consumer_id", "offer_id", "provider_id", "initial_status", "moves", "created_at",
+        "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
+    )  # fmt: skip
+    review_permission = "credit.review_application"
+    personal_fields = ("application_data", "applicants", "amount_cents", "notes", "status_reason")
+    reason_required = frozenset({states.PENDING_DOCUMENTS})
+    ends_work = frozenset({*states.DECIDED, states.WITHDRAWN, states.EXPIRED})
+    change_form_template = "credit/backoffice_application.html"
+    list_display = ("reference", "amount", "status_chip", "age", "offer", "person", "assignee", "submitted")
+    list_filter = (
+        filters.QueueFilter, "status", filters.AgeFilter, filters.AssigneeFilter, filters.SubmittedFilter,
+        filters.ProviderFilter, filters.AmountFilter,
+    )  # fmt: skip
+    list_select_related = ("consumer",)
+    list_defer = ("application_data", "applicants", "offer_snapshot", "notes")
+    owner = "consumer"
+    search_help_text = (
+        f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning) or id; an offer's or a provider's id"
+        " as offer:17 or provider:1001 (as far back)"
+    )
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "identifier", "status_chip", "status_reason", "age", "person", "offer", "provider", "created",
+                    "submitted", "reviewed", "changed",
+                )
+            },
+        ),
+        ("Who applies", {"fields": ("who_applies", "applicants_digest")}),
+        ("What the person sent", {"fields": ("data", "data_sha256", "data_changed_by", "shared", "notes")}),
+        ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
+    )  # fmt: skip
+
+    who_applies = admin.display(description="applicants")(lambda _admin, record: applicants_shown(record))
+    data = admin.display(description="data")(lambda _admin, record: data_shown(record))
+    reference = column(lambda pk: code(reference_of(pk)), "pk", "application", ordering="id")
+    amount = column(_amount, "amount_cents", "amount", ordering="amount_cents")
+    assignee = column(lambda name: name or NOTHING, "assignee_name", "assignee")
+    shared = column(_shared, "share", "shared with the lender")
+    pinned_terms = column(_terms, "offer_snapshot", "terms")
+    submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
+    changed = column(moment, "updated_at", "last change", ordering="updated_at")
+    applicants_digest = column(code, "applicants_sha256", "SHA-256 with a nonce")
+    pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Show what waits for a review by its submission, oldest first; an index gives each order."""
+        queue = request.GET.get("queue")
+        if queue == "review" or request.GET.get("age"):
+            return ("submitted_at", "id")
+        if not queue and desk_of(request.user) is not None:
+            return ("-submitted_at", "-id")
+        return super().get_ordering(request) if queue == "documents" else ("-id",)
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        super().rows_shown(request, rows)
+        identifiers = [str(row.pk) for row in rows]
+        working = Assignment.objects.filter(kind=self.opts.label_lower, record_id__in=identifiers)
+        working = narrowed(working, request.user).order_by("-provider")  # staff see their own before the lender's
+        theirs = dict(working.values_list("record_id", "assignee__username"))
+        names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
+        for row in rows:
+            row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
+    ) -> tuple[QuerySet[Application], bool]:
+        term = search_term.strip()
+        name, colon, number = term.partition(":")
+        if colon and name in {"offer", "provider"}:
+            wanted: dict[str, Any] = {f"{name}_id": parse_positive_int64(number.strip())}
+        elif end := end_of_id(term):
+            wanted = {"pk__endswith": end}
+        else:
+            return super().get_search_results(request, queryset, search_term)
+        return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
+
+    @admin.display(description="age", ordering="submitted_at")
+    def age(self, record: Application) -> SafeString | str:
+        """Show the age against the clock that runs: of a decision, since the submission; or of expiry."""
+        now = timezone.now()
+        if record.status in UNDECIDED:
+            return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
+        if record.status in IDLE_DAYS and record.accepted_at is None:
+            return clock(now - record.updated_at, days=IDLE_DAYS[record.status])
+        return NOTHING
+
+    @admin.display(description="offer", ordering="offer_id")
+    def offer(self, record: Any) -> SafeString | str:
+        name = record.offer_name
+        if not name:
+            return f"{record.offer_id} (not listed here)"
+        return record_link("credit_offer", record.offer_id, f"{name} ({record.offer_id})")
+
+    @admin.display(description="person", ordering="consumer_id")
+    def person(self, record: Application) -> SafeString | str:
+        return super().person(record)
+
+    @admin.display(description="provider")
+    def provider(self, record: Any) -> SafeString | str:
+        if not record.has_provider:
+            return f"{record.provider_id} (not known here)"
+        return record_link("credit_provider", record.provider_id)
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, record: Application) -> SafeString | str:
+        return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
+
+    @admin.display(description="decided")
+    def reviewed(self, record: Application) -> SafeString | str:
+        if record.reviewed_at is None:
+            return NOTHING
+        return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
+
+    @admin.display(description="SHA-256 of the data")
+    def data_sha256(self, record: Application) -> SafeString | str:
+        return code(getattr(record, "true_digest", None) or record.data_sha256)
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Let nobody filter by an amount that they see masked."""
+        return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
+        """Read with an application what its page says of the offer and the person."""
+        rows = super().get_queryset(request)
+        return with_case(rows, request.user) if getattr(request, "draws_record", False) else rows
+
+    def get_urls(self) -> list[Any]:
+        oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
+        return [oldest, *super().get_urls()]
+
+    def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        is_lender = desk_of(request.user) is not None
+        record.shows_all_events = request.GET.get("events") == "all" and not is_lender  # type: ignore[attr-defined]
+        page = super().page_of(request, record)
+        asking = states.PENDING_DOCUMENTS in {
+            button.name for button in page.get("transitions", ()) if not button.refusal
+        }
+        return {
+            **page,
+            "title": reference_of(record.pk),
+            "lead": self.amount(record),
+            "status": page["chip"],
+            "chip": "",  # it stands in the bar
+            "age": self.age(record),
+            "numbers": numbers_of(record),
+            "score": score_panel(record, revisions=self.revisions_of(record), viewer=request.user),
+            "loan": self.loan_panel(request, record),
+            "person": person_of(record, viewer=request.user),
+            "ask": self.asking_form(request, record) if asking else None,
+            "timeline_link": "" if is_lender else self.timeline_link(request),
+        }
+
+    def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
+        """Return the way between this application's own story and all that happened to the person."""
+        query = request.GET.copy()
+        if query.pop("events", None):
+            return f"?{query.urlencode()}", "This application's own story alone"
+        query["events"] = "all"
+        return f"?{query.urlencode()}", "Also what else happened to the person"
+
+    def asking_form(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        form = self.form_of(request, states.PENDING_DOCUMENTS, initial={"seen": self.seen_state(record)})
+        return {
+            "form": form,
+            "address": within_list(self.address_of("move", record.pk, states.PENDING_DOCUMENTS), request),
+        }
+
+    def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
+        """Go on to the next case after a transition, where the form asks for it."""
+        response = super().transition_view(request, record, to)
+        is_made = "next" in request.POST and Application.objects.filter(pk=record.pk, status=to).exists()
+        return self.take_oldest(request) if is_made else response
+
+    def oldest_view(self, request: HttpRequest) -> HttpResponse:
+        """Give this person the case that has waited longest and is nobody else's work (POST)."""
+        if not may(request.user, self.review_permission):
+            raise PermissionDenied
+        return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
+
+    def list_of_work(self) -> str:
+        return f"{self.address_of('changelist')}?queue=review"
+
+    def take_oldest(self, request: HttpRequest) -> HttpResponse:
+        me: Any = request.user
+        waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
+        taken = narrowed(Assignment.objects.filter(kind=self.opts.label_lower).exclude(assignee=me), me)
+        others_work = set(taken.values_list("record_id", flat=True))
+        desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
+        for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
+            if str(pk) in others_work or not (desk is None or desk.decides_for(provider_id)):
+                continue
+            facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
+            side = "" if desk is None else str(provider_id)
+            named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
+            # Of two people who take at once, one gets this case and the other goes on to the next.
+            if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
+                address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
+                return HttpResponseRedirect(address)
+        messages.success(request, "No case waits that is not somebody else's work already.")
+        return HttpResponseRedirect(self.list_of_work())
+
+    def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
+        super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
+        if to == states.PENDING_DOCUMENTS:
+            request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
+
+    def mask_record(self, record: Application) -> None:
+        """Keep the digest of the data, which says nothing about the person; hide who applies whole."""
+        if record.__dict__.get("applicants") is not None:
+            record.applicants = MASK
+        if "application_data" in record.__dict__:
+            record.true_digest = record.data_sha256  # type: ignore[attr-defined]
+        super().mask_record(record)
+
+    def may_review(self, request: HttpRequest, record: Application) -> bool:
+        desk = desk_of(request.user)
+        return record.is_reviewed_by(request.user) if desk is None else desk.decides_for(record.provider_id)
+
+    def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:
+        theirs = ProviderMember.objects.filter(provider=provider_id, role__in=ProviderMember.DECIDING)
+        return get_user_model()._default_manager.filter(is_active=True, pk__in=theirs.values("user"))
+
+    def seen_state(self, record: Application) -> str:
+        """Bind a decision to the data that was seen, too."""
+        return record.reviewed_state
+
+    def notices_of(self, record: Application) -> list[str]:
+        notices = []
+        if record.initial_status != states.DRAFT:
+            began = f"This application began as “{words(record.initial_status)}”."
+            notices.append(f"{began} No decision was made here before that.")
+        touched = sum(one.status in UNDECIDED for one in self.revisions_of(record))
+        if touched and record.status not in states.DECIDED:
+            notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        return notices
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        lines = super().consequences_of(record, to)
+        reopens = record.status in states.DECIDED and to == states.UNDER_REVIEW
+        if reopens:
+            lines.append(f"The decision “{words(record.status)}” is taken back.")
+        if record.goes_against_score(to) and (score := record.decision_score):
+            lines.append(
+                f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
+                "needs a reason, and is counted as an override."
+            )
+        if to in states.DECIDED:
+            lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
+        if (to in states.DECIDED or reopens) and settings.ANCHOR_DECISIONS:
+            lines.append("The decision is anchored in the ledger.")
+        if to == states.PENDING_DOCUMENTS:
+            lines.append("The documents are put on a checklist that the person sees.")
+        if to in IDLE_DAYS:
+            lines.append(f"It expires when nothing happens for {IDLE_DAYS[to]} days.")
+        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
+        if takes_two(to):
+            bound = "It is void as soon as the record, its data included, is no longer what you see now."
+            return ["Your decision is kept until somebody else confirms it. Then:", *lines, bound]
+        return lines
+
+    def label_of(self, to: str, record: Application | None = None) -> str:
+        if record is not None and record.status in states.DECIDED and to == states.UNDER_REVIEW:
+            return "Reopen"
+        return super().label_of(to, record)
+
+    def revisions_of(self, record: Any) -> list[ApplicationRevision]:
+        if "latest_revisions" not in record.__dict__:
+            record.latest_revisions = list(record.revisions.select_related("principal")[:ENTRIES_MAX])
+        return record.latest_revisions  # type: ignore[no-any-return]
+
+    def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
+        """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
+
+        What else is known of the person comes with `?events=all`.
+        """
+        began, consumer = record.initial_status, record.consumer.get_username()
+        yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
+        moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
+        yield from history_entries(moves)
+        yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
+        yield from file_entries(record)
+        yield from counteroffer_entries(record)
+        for move in moves:
+            yield from anchor_entries(getattr(move, "anchor", None), f"Decision {move.position}")
+        if any(move.status == states.APPROVED for move in moves) or record.accepted_at:
+            for acceptance in record.acceptances.select_related("principal", "anchor")[:ENTRIES_MAX]:
+                yield TimelineEntry(
+                    at=acceptance.accepted_at,
+                    title="Taken up",
+                    actor=acceptance.principal.get_username(),
+                    credential=acceptance.credential,
+                    facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
+                )
+                yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
+        if getattr(record, "shows_all_events", False):
+            yield from entries_around(record)
+
+
+def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:
+    entries, before = [], "as created"
+    for revision in revisions:
+        entries.append(
+            TimelineEntry(
+                at=revision.changed_at,
+                title="Data changed",
+                id=str(revision.pk),
+                claimed=revision.updated_by,
+                actor=revision.principal.get_username(),
+                credential=revision.credential,
+                facts=(
+                    ("while", words(revision.status)),
+                    ("before", before),
+                    ("after", revision.sha256),
+                    *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
+                ),
+                # Values are personal data: whoever sees the record masked sees that they changed, not to what.
+                details=None if is_masked else revision.changes,
+                details_title="What changed",
+            )
+        )
+        before = revision.sha256
+    return entries
+
+
+LINES = by_status("Applications", Application, owner="consumer")

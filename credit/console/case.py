@@ -1,0 +1,204 @@
+"""What the page of an application tells at a glance: the figures, the offer's limits, and who the person is."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import CharField, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Cast, Coalesce
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.http import urlencode
+
+from config.backoffice.desks import desk_of, narrowed
+from config.backoffice.html import chip, link, moment, record_link, words
+from config.backoffice.people import lines_about
+from config.backoffice.personal import MASK
+from credit.core.apr import TERM_MAX_MONTHS
+from credit.core.facts import SHAREABLE
+from credit.core.figures import Figures, money, outside
+from credit.core.machine import MACHINE
+from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.models import Application, Offer, Provider
+from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, sum_if_known
+from identity.kyc.models import KycVerification
+
+MONTH_DAYS = 30
+_UNKNOWN = "not known"
+_NOT_SHARED = "not shared with you"
+
+
+def _one_number(rows: QuerySet[Any], aggregate: Any, *, of: str = "user") -> Subquery:
+    return Subquery(rows.order_by().values(of).annotate(figure=aggregate).values("figure"))
+
+
+def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Application]:
+    """Read with applications what their pages say of the person; `viewer` counts those others that they may see."""
+    theirs = {"user": OuterRef("consumer")}
+    check = KycVerification.objects.filter(**theirs).order_by("-id")
+    accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.filter(**theirs)
+    told = accounts.told_by_provider()
+    others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
+    others = narrowed(others, viewer)
+    return applications.select_related("consumer", "data_changed_by").annotate(
+        offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
+        has_provider=Exists(Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()))),
+        identity_status=Subquery(check.values("status")[:1]),
+        identity_id=Subquery(check.values("pk")[:1]),
+        identity_at=Subquery(check.values("completed_at")[:1]),
+        identity_name_match=Subquery(check.values("name_match")[:1]),
+        owned=_one_number(told.owned(), Count("*")),
+        owned_cents=_one_number(told.owned(), sum_if_known("current_cents")),
+        owned_currency=_one_number(told.owned(), Min("currency")),
+        owed=_one_number(told.owed(), Count("*")),
+        owed_cents=_one_number(told.owed(), sum_if_known("current_cents")),
+        owed_currency=_one_number(told.owed(), Min("currency")),
+        claimed_accounts=_one_number(accounts.claimed(), Count("*")),
+        claimed_bookings=_one_number(BankTransaction.objects.claimed().filter(**theirs), Count("*")),
+        # The days that every linked bank has told of are those from the latest beginning on.
+        first_since=_one_number(items, Min("transactions_since")),
+        last_since=_one_number(items, Max("transactions_since")),
+        lacks_bookings=Exists(items.filter(transactions_since__isnull=True)),
+        lacks_approvals=Exists(items.filter(transactions_staged__gt=_approved_of_item())),
+        **{
+            _others(status): _one_number(others.filter(status=status), Count("*"), of="consumer")
+            for status in MACHINE.statuses
+        },
+    )
+
+
+def _others(status: str) -> str:
+    return f"others_{status}"
+
+
+def _approved_of_item() -> Coalesce:
+    rows = BankTransaction.objects.told_by_provider().filter(
+        user=OuterRef("user"), item_id=OuterRef("item_id"), date__gte=OuterRef("transactions_since")
+    )
+    return Coalesce(_one_number(rows, Count("*")), 0)
+
+
+def numbers_of(application: Any) -> list[dict[str, Any]]:
+    """Return the rows of the figures: name, value, and what is wrong with it ("" for nothing)."""
+    if getattr(application, "is_masked", False):
+        return []
+    figures = Figures(application.application_data)
+    terms = application.offer_snapshot or {}
+    broken = {name: told for name, _, told in outside(terms, figures.amount_cents, figures.term_months)}
+    term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
+    share, instalment = figures.percent_of_income(debt), instalment_of(figures, terms)
+    burden = figures.percent_of_income(instalment)
+    shown = [
+        ("Amount", money(figures.amount_cents), broken.get("amount_cents", "")),
+        ("Term", "" if term is None else f"{term} months", broken.get("term_months", "")),
+        ("Income a month", money(income), ""),
+        ("Debts a month", money(debt), ""),
+        ("Debt to income", f"{share} %" if share is not None else "", ""),
+        ("Instalment", money(instalment) and f"{money(instalment)} at the offer's lowest rate", ""),
+        ("Instalment to income", f"{burden} %" if burden is not None else "", ""),
+    ]
+    return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]
+
+
+def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
+    """Return what the loan would cost a month at the pinned offer's lowest rate, None where that cannot be said."""
+    rate, amount, term = terms.get("apr_min_percent"), figures.amount_cents or 0, figures.term_months or 0
+    if rate is None or not 1 <= amount <= AMOUNT_MAX_CENTS or not 1 <= term <= TERM_MAX_MONTHS:
+        return None
+    return monthly_payment_cents(amount, rate, term)
+
+
+def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
+    """Return what the platform knows of the person, by name; figures of the bank are hidden where data is masked.
+
+    A lender's people are told of the bank and the identity check what this application shares.
+    """
+    areas = SHAREABLE if desk_of(viewer) is None else application.share
+    identity = [
+        ("Identity", _identity_of(application)),
+        ("Name", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
+    ]
+    return [
+        ("Person", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
+        *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
+        ("Other applications", _other_applications(application)),
+        *lines_about(application.consumer_id, viewer=viewer, beside=True),
+        *(_bank_of(application) if "bank" in areas else [("Bank", _NOT_SHARED)]),
+    ]
+
+
+def _other_applications(application: Any) -> Any:
+    counted = [(status, getattr(application, _others(status)) or 0) for status in MACHINE.statuses]
+    if not any(number for _, number in counted):
+        return "none"
+    query = urlencode({"q": f"user:{application.consumer_id}"})
+    told = ", ".join(f"{number} {words(status)}" for status, number in counted if number)
+    address = f"{reverse('admin:credit_application_changelist')}?{query}"
+    return link(address, f"{sum(number for _, number in counted)}: {told}")
+
+
+def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
+    """Give what the banks told and the person approved, and apart from it whether the person claims more."""
+    if application.owned:
+        balance = _total(application, application.owned_cents, application.owned_currency)
+        yield "Bank accounts", f"{application.owned}, together {balance}"
+    if application.owed:
+        debt = _total(application, application.owed_cents, application.owed_currency)
+        yield "Owed on cards and loans", f"{application.owed}, together {debt}"
+    if application.owned:
+        yield "In and out a month", _in_and_out(application)
+    elif not application.owed:
+        yield "Bank", "no account linked and approved"
+    claimed = (("account", application.claimed_accounts), ("transaction", application.claimed_bookings))
+    if any(number for _, number in claimed):
+        told = " and ".join(f"{number} {name}{'' if number == 1 else 's'}" for name, number in claimed if number)
+        yield "Claimed by the person", f"{told}: not told by a bank, and not counted here"
+
+
+def _in_and_out(application: Any) -> str:
+    """Return what goes in and out of the accounts that are owned, as a mean over the days that all banks told of."""
+    since = application.last_since
+    if since is None or application.lacks_bookings:
+        return f"{_UNKNOWN}: the bank has not told its bookings"
+    if application.lacks_approvals:
+        return f"{_UNKNOWN}: the person has not approved all bookings"
+    until = application.first_since + timedelta(days=BOOKINGS_DAYS)
+    days = (until - since).days
+    if days < MONTH_DAYS:
+        return f"{_UNKNOWN}: the banks told of different days"
+    person = {"user_id": application.consumer_id}
+    owned = BankAccount.objects.told_by_provider().owned().filter(**person)
+    bookings = BankTransaction.objects.told_by_provider().filter(
+        **person, date__gte=since, date__lt=until, account_id__in=owned.values("account_id")
+    )
+    found = bookings.aggregate(
+        known=sum_if_known("amount_cents"),
+        paid_in=Sum("amount_cents", filter=Q(amount_cents__lt=0), default=0),
+        paid_out=Sum("amount_cents", filter=Q(amount_cents__gt=0), default=0),
+        currency=Min("currency"),
+    )
+    if found["known"] is None and (found["paid_in"] or found["paid_out"]):
+        return f"{_UNKNOWN}: in several currencies"
+    paid_in, paid_out = (
+        _amount(application, int(cents) * MONTH_DAYS // days, found["currency"])
+        for cents in (-found["paid_in"], found["paid_out"])
+    )
+    return f"{paid_in} in, {paid_out} out ({days} days to {until - timedelta(days=1)})"
+
+
+def _total(application: Any, cents: int | None, currency: str | None) -> str:
+    return _UNKNOWN if cents is None else _amount(application, int(cents), currency)
+
+
+def _amount(application: Any, cents: int, currency: str | None) -> str:
+    """Return an amount with its currency, or the mask where this viewer may not see it."""
+    if getattr(application, "is_masked", False):
+        return MASK
+    return money(cents) if currency == "USD" else f"{money(cents).replace('$', '')} {currency or '(no currency)'}"
+
+
+def _identity_of(application: Any) -> Any:
+    if application.identity_status is None:
+        return "never checked"
+    shown = record_link("identity_kycverification", application.identity_id, chip(application.identity_status))
+    return format_html("{} {}", shown, moment(application.identity_at) if application.identity_at else "")

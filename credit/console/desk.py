@@ -1,0 +1,50 @@
+"""The desk of a lender: who sits at it, and what its people see of each model; they see none that has no rule here."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Q
+
+from config.backoffice.desks import Desk, Rule, Seat, of_provider
+from config.core.groups import LENDER
+from credit.core.version_machine import PUBLISH
+from credit.models import ProviderMember
+from credit.models.applications import REVIEW_PERMISSION
+from credit.offers.providers import sent_to
+
+PERMISSIONS = (REVIEW_PERMISSION, PUBLISH)
+
+
+def seats_of(user: Any) -> Iterator[Seat]:
+    """Yield a seat for each provider that `user` acts for: in the group `Lender`, or for an owner who is in it."""
+    granted = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
+    theirs = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
+    for member in theirs:
+        yield Seat(
+            member.provider_id, member.provider.created_at, decides=member.decides, owns=member.role == member.OWNER
+        )
+
+
+def sent(to_application: str = "") -> Rule:
+    """Return the rule of applications that were sent to a provider since there is one, or of what belongs to them."""
+
+    def rule(desk: Desk) -> Q:
+        found = Q()
+        for seat in desk.seats:
+            found |= sent_to(seat.provider_id, seat.since, to_application=to_application)
+        return found or Q(pk__in=())
+
+    return rule
+
+
+_OF_APPLICATION = (
+    "applicationhistory", "applicationrevision", "clock", "counteroffer", "notice", "proposal", "reviewrequest",
+)  # fmt: skip
+RULES = {
+    "credit.application": sent(),
+    **{f"credit.{model}": sent("application__") for model in _OF_APPLICATION},
+    "credit.offer": of_provider("provider"),
+    "credit.provider": of_provider("pk"),
+    "credit.scoringmodel": of_provider("provider"),
+    "credit.modelversion": of_provider("model__provider"),
+}

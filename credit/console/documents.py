@@ -1,0 +1,101 @@
+"""The checklist on an application's page: what was handed in, looked at, accepted, or asked for again."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.desks import desk_of
+from config.backoffice.models import DataAccess
+from config.backoffice.personal import mask
+from config.backoffice.records import within_list
+from config.backoffice.timeline import TimelineEntry
+from config.core.errors import ApiError
+from credit.api.documents.views import accessed, answer_with
+from credit.documents.requests import mark_document
+from credit.models import Application, RequestedDocument
+from credit.models.documents import DocumentFile
+
+
+class Checklist(ReviewAdmin):
+    def get_urls(self) -> list[Any]:
+        return [
+            self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
+            self.record_path("documents/files/<uuid:file_id>/", self.file_view, "file"),
+            *super().get_urls(),
+        ]
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        page, documents = super().page_of(request, record), checklist_of(record)
+        for entry in documents:
+            if getattr(record, "is_masked", False):
+                entry.reason = mask(entry.reason)
+            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
+            entry.shown = [  # type: ignore[attr-defined]
+                {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in entry.kept_files
+            ]
+        return {**page, "documents": documents, "opens_files": self.may_open_files(request, record)}
+
+    def may_open_files(self, request: HttpRequest, record: Any) -> bool:
+        """Let whoever decides see them, and a lender's readers."""
+        return desk_of(request.user) is not None or self.may_review(request, record)
+
+    def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
+        if request.method == "POST":
+            status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
+            try:
+                marked = mark_document(record, document_id, status, by=request.user, now=timezone.now(), reason=reason)
+            except ApiError as refusal:
+                messages.error(request, str(refusal))
+            else:
+                self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
+                messages.success(request, f"“{marked.name}” is {marked.status}.")
+        return HttpResponseRedirect(self.record_address(record, request))
+
+    def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
+        """Show an image, or give it to be saved when it is anything else or huge; write down who saw it."""
+        if not self.may_open_files(request, record):
+            raise PermissionDenied
+        files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
+        file = files.filter(pk=file_id).first()
+        if file is None:
+            messages.warning(request, "There is no such file.")
+        else:
+            try:
+                response = answer_with(file, as_attachment=False)
+            except ApiError as refusal:
+                messages.error(request, str(refusal))
+            else:
+                self.note(request, DataAccess.PAGE, record, details=accessed(file))
+                return response
+        return HttpResponseRedirect(self.record_address(record, request))
+
+
+def checklist_of(record: Any) -> list[RequestedDocument]:
+    """Return the checklist with every file and who handed it in, read once for a page."""
+    if "checklist" not in record.__dict__:
+        files = Prefetch("files", DocumentFile.objects.select_related("principal"))
+        record.checklist = list(record.requested_documents.prefetch_related(files))
+    return record.checklist  # type: ignore[no-any-return]
+
+
+def file_entries(record: Application) -> list[TimelineEntry]:
+    entries = []
+    for file in [file for document in checklist_of(record) for file in document.files.all()]:
+        infection = (("found", file.infection),) if file.infection else ()
+        entries.append(
+            TimelineEntry(
+                at=file.received_at,
+                title="Infected file refused" if infection else "File handed in",
+                id=str(file.pk),
+                actor=file.principal.get_username(),
+                credential=file.credential,
+                facts=(("for", file.document.name), ("SHA-256", file.sha256), *infection),
+            )
+        )
+    return entries

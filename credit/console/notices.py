@@ -1,0 +1,239 @@
+"""Notices at the back office: the clocks by days left, and a notice beside what it was made from."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from config.api.log_in import gave_second_factor
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.personal import MASK
+from config.backoffice.queues import Queue
+from config.backoffice.transitions import CREDENTIAL
+from config.core.lifecycle import Actor
+from credit.core.figures import reference_of
+from credit.models import Clock, Notice, ReviewRequest
+from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
+
+# Of thirty days: yellow from day 20, red from day 28; of ninety the same number is left.
+LATE, OVER = timedelta(days=10), timedelta(days=2)
+
+
+def days_left(due_at: datetime, *, now: datetime) -> SafeString:
+    """Return what is left of a clock, yellow from ten days, red from two."""
+    left = due_at - now
+    tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
+    said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
+    return format_html('<span class="clock clock-{}">{}</span>', tone, said)
+
+
+class _OfApplication(ReadOnlyAdmin):
+    """A list of what belongs to an application, whose person it is about."""
+
+    is_about_people = True
+    list_select_related = ("application",)
+    search_fields = ("=application__id",)
+    search_help_text = "An application's id"
+
+    def subject_of(self, record: Any) -> int:
+        consumer_id: int = record.application.consumer_id
+        return consumer_id
+
+    @admin.display(description="application")
+    def about(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, reference_of(record.application_id))
+
+
+class RunningFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "running": ("Running", Q(stopped_at__isnull=True)),
+        "overdue": ("Overdue", lambda _request: Q(stopped_at__isnull=True, due_at__lte=timezone.now())),
+        "stopped": ("Stopped", Q(stopped_at__isnull=False)),
+    }
+
+
+@admin.register(Clock)
+class ClockAdmin(_OfApplication):
+    """Who has to be told something, what is due first at the top."""
+
+    list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
+    list_filter = (RunningFilter, "kind")
+    ordering = ("due_at", "id")
+    fields = ("about", "kind", "started", "due", "left", "waits", "stopped", "why", "overdue_told_at")
+
+    started = column(moment, "started_at", "started")
+    due = column(moment, "due_at", "due", ordering="due_at")
+    stopped = column(moment, "stopped_at", "stopped")
+
+    @admin.display(description="left", ordering="due_at")
+    def left(self, record: Clock) -> SafeString | str:
+        return NOTHING if record.stopped_at else days_left(record.due_at, now=timezone.now())
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Find the newest notice of each application, for the page."""
+        super().rows_shown(request, rows)
+        found = Notice.objects.filter(application__in={row.application_id for row in rows}).defer("content", "html")
+        newest = {notice.application_id: notice for notice in found.order_by("id")}
+        for row in rows:
+            row.notice = newest.get(row.application_id)
+
+    @admin.display(description="waits for")
+    def waits(self, record: Any) -> SafeString | str:
+        """Say what has to happen before the clock stops."""
+        if record.stopped_at:
+            return NOTHING
+        kept = record.application.notices.defer("content", "html").order_by("-id")
+        notice = record.notice if hasattr(record, "notice") else kept.first()
+        if record.kind == Clock.REVIEW or notice is None or notice.status in {"delivered", "cancelled"}:
+            return "a decision"
+        return record_link(
+            "credit_notice", notice.pk, notice.waiting_reason or f"{words(notice.kind)}: {notice.status}"
+        )
+
+
+class DeliveryForm(SeenForm):
+    channel = forms.ChoiceField(
+        choices=lambda: [(one, words(one)) for one in RECORDED if one in settings.NOTICE_CHANNELS],
+        help_text="By post, or by the provider's own means.",
+    )
+    at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, and after the notice was made.")
+    reference = forms.CharField(
+        max_length=REFERENCE_MAX, help_text="What shows it, such as the number of the registered letter."
+    )
+
+
+def _deliver(request: HttpRequest, notice: Notice, form: Any) -> str:
+    facts = {name: form.cleaned_data[name] for name in ("channel", "at", "reference")}
+    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+    with transaction.atomic():
+        record_delivery(str(notice.application_id), str(notice.pk), **facts, actor=actor, now=timezone.now())
+    return "The delivery is recorded."
+
+
+def _not_delivered(notice: Notice) -> str:
+    if not {*RECORDED} & {*settings.NOTICE_CHANNELS}:
+        return "Neither the post nor the provider is a channel here (NOTICE_CHANNELS)."
+    return {"due": "It is not made yet.", "cancelled": "It was cancelled."}.get(notice.status, "")
+
+
+@admin.register(Notice)
+class NoticeAdmin(_OfApplication):
+    """Notices; what was delivered by post, or by the provider, is recorded here as over the interface."""
+
+    record_actions = (
+        RecordAction(
+            name="deliver",
+            label="Record a delivery",
+            permission="credit.review_application",
+            run=_deliver,
+            form=DeliveryForm,
+            refusal=_not_delivered,
+            seen=lambda notice: f"{notice.status}:{notice.moves}",
+            consequences=lambda _notice: [
+                "The notice counts as delivered from that moment, and the clocks of its application stop then.",
+                "The delivery is kept with your name and cannot be taken back.",
+            ],
+        ),
+    )
+    change_form_template = "credit/backoffice_notice.html"
+    personal_fields = ("content", "html")
+    list_display = ("__str__", "about", "state", "left", "due", "delivered", "profile", "language")
+    list_filter = ("status", "kind")
+    list_defer = ("content", "html")
+    ordering = ("-id",)
+    fields = (
+        "about", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "profile", "language",
+        "digest",
+    )  # fmt: skip
+
+    state = column(chip, "status", "status")
+    due = column(moment, "due_at", "due")
+    made = column(moment, "made_at", "made")
+    delivered = column(moment, "delivered_at", "delivered")
+    digest = column(code, "sha256", "SHA-256")
+    waits = column(lambda why: why or NOTHING, "waiting_reason", "waits for")
+
+    @admin.display(description="left")
+    def left(self, record: Notice) -> SafeString | str:
+        is_over = record.status in {"delivered", "cancelled"}
+        return NOTHING if is_over else days_left(record.due_at, now=timezone.now())
+
+    @admin.display(description="how it reached the person")
+    def reached(self, record: Notice) -> SafeString | str:
+        return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Show the notice as the person sees it beside what it was made from; neither to whom it is masked."""
+        if getattr(record, "is_masked", False):
+            return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
+        shown = _inner(record.html) if record.html else "It is not made yet, or no longer kept."
+        return {**super().page_of(request, record), "as_read": shown, "made_from": document(record.made_from)}
+
+
+def _inner(html: str) -> SafeString:
+    """Return what stands in the page of a notice, its headings two steps lower: our templates have escaped it."""
+    body = html.partition("<main>")[2].partition("</main>")[0]
+    return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
+
+
+class AnsweredFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "open": ("Open", Q(answered_at__isnull=True)),
+        "answered": ("Answered", Q(answered_at__isnull=False)),
+    }
+
+
+@admin.register(ReviewRequest)
+class ReviewRequestAdmin(_OfApplication):
+    """Where a person asked for another look; it is answered by deciding about the application again."""
+
+    personal_fields = ("statement",)
+    list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
+    list_filter = (AnsweredFilter,)
+    list_defer = ("statement",)
+    ordering = ("due_at", "id")
+    fields = ("about", "statement", "requested", "left", "answered", "answered_by", "outcome")
+
+    requested = column(moment, "requested_at", "asked")
+    answered = column(moment, "answered_at", "answered")
+
+    @admin.display(description="left")
+    def left(self, record: ReviewRequest) -> SafeString | str:
+        return NOTHING if record.answered_at else days_left(record.due_at, now=timezone.now())
+
+
+TO_TELL = Queue(
+    name="notices",
+    title="People who have to be told",
+    permission="credit.view_clock",
+    rows=lambda _user: Clock.objects.filter(stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY),
+    waiting_since="started_at",
+    address="/admin/credit/clock/?state=running",
+    calm="Nobody waits to be told anything.",
+    urgent_days=28,
+    rank=12,
+)
+LOOK_AGAIN = Queue(
+    name="review-requests",
+    title="People who asked for another look",
+    permission="credit.view_reviewrequest",
+    rows=lambda _user: ReviewRequest.objects.filter(answered_at__isnull=True),
+    waiting_since="requested_at",
+    address="/admin/credit/reviewrequest/?state=open",
+    calm="Nobody has asked for another look.",
+    urgent_days=20,
+    rank=14,
+)

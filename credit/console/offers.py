@@ -1,0 +1,121 @@
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import ReadOnlyAdmin
+from config.backoffice.desks import desk_of, may
+from config.backoffice.html import chip, column, table, without_link, words
+from credit.core.profile import title_of
+from credit.models import Offer, Provider, ProviderMember
+from credit.offers.providers import role_of
+
+
+def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return terms that are set by their names in words; of a schema, the titles of its members."""
+    shown = {**terms}
+    if schema := shown.get("application_schema"):
+        shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
+    return [(words(name), value) for name, value in shown.items() if value not in (None, "")]
+
+
+@admin.register(Offer)
+class OfferAdmin(ReadOnlyAdmin):
+    list_display = ("name", "state", "product_type", "provider_id", "owner", "version", "updated_at")
+    list_filter = ("is_active",)
+    list_select_related = ("owner",)
+    search_fields = ("name", "=provider__id")
+    search_help_text = "Part of a name, or a provider's id"
+    ordering = ("-id",)
+    fieldsets = (
+        (None, {"fields": ("id", "state", "name", "description", "product_type", "provider", "owner", "version")}),
+        ("Terms", {"fields": ("terms",)}),
+        ("When", {"fields": ("created_at", "updated_at")}),
+    )
+
+    state = column(
+        lambda is_active: chip("active" if is_active else "inactive"), "is_active", "state", ordering="is_active"
+    )
+
+    @admin.display(description="terms")
+    def terms(self, record: Offer) -> SafeString | str:
+        shown = {"name", "description", "product_type", "provider_id"}
+        return table(in_brief({name: value for name, value in record.terms().items() if name not in shown}))
+
+
+def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
+    """Say whether this person decides who acts for a provider: its owners, or a superuser.
+
+    A member reviews applications, so no permission to look after providers is enough for making oneself one.
+    """
+    desk = desk_of(request.user)
+    if desk is not None:
+        return provider is not None and desk.owns(provider.pk)
+    is_owner = provider is not None and role_of(provider, request.user) == ProviderMember.OWNER
+    return is_owner or bool(getattr(request.user, "is_superuser", False))
+
+
+class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
+    def clean(self) -> None:
+        super().clean()
+        for form in self.forms:
+            loses = form in self.deleted_forms or form.instance.role != ProviderMember.OWNER
+            if form.instance.pk and form.instance.user_id == self.instance.owner_id and loses:
+                raise forms.ValidationError("The account that a provider belongs to stays an owner of it.")
+
+
+class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
+    """A lender's owners give roles and remove members here; whom they want besides they invite over the interface, so
+    that nobody is a member who has not accepted, and no list of accounts is shown.
+    """
+
+    model = ProviderMember
+    formset = MembersForm
+    autocomplete_fields = ("user",)
+    extra = 0
+    verbose_name = "member"
+    verbose_name_plural = "members: read and, as their role says, decide about what is sent to it, and make its offers"
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Take a form that names no role, which leaves the default."""
+        shown = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name == "role" and shown is not None:
+            shown.required = False
+        return shown
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return [*(self.get_readonly_fields(request, obj) or ["user"]), "role"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        return [] if desk_of(request.user) is None else [without_link(ProviderMember._meta, "user")]
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return may(request.user, "credit.view_provider")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return desk_of(request.user) is None and may_change_members(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may_change_members(request, obj)
+
+    has_delete_permission = has_change_permission
+
+
+@admin.register(Provider)
+class ProviderAdmin(ReadOnlyAdmin):
+    """Providers; their members are added and removed here, by the provider's owners or a superuser."""
+
+    list_display = ("id", "name", "owner", "created_at")
+    list_select_related = ("owner",)
+    search_fields = ("=id", "name", "owner__username")
+    search_help_text = "A provider's id, part of its name, or its owner's user name"
+    ordering = ("-created_at",)
+    fields = readonly_fields = ("id", "name", "address", "owner", "created_at")
+    inlines = (ProviderMemberInline,)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let whoever decides about members save the page, on which nothing else can be edited."""
+        return may_change_members(request, obj)

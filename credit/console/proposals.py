@@ -1,0 +1,224 @@
+"""Decisions of two reviewers in the back office: proposed on an application's page, confirmed or ended by another."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.bases import ReadOnlyAdmin, ReviewAdmin, TransitionForm
+from config.backoffice.forms import SeenForm
+from config.backoffice.html import chip, column, document, moment, record_link, words
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.queues import Queue
+from config.backoffice.records import Button, within_list
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
+from credit.core.errors.review import AlreadyProposed
+from credit.core.loan_words import in_words
+from credit.core.machine import COUNTEROFFER
+from credit.models import Application, Proposal
+from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
+
+
+class TwoReviewers(ReviewAdmin):
+    """What an application's page has for decisions that one reviewer proposes and another confirms."""
+
+    def get_urls(self) -> list[Any]:
+        return [
+            self.review_path("proposal/<uuid:proposal_id>/<slug:verb>/", self.proposal_view, "proposal"),
+            *super().get_urls(),
+        ]
+
+    def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        if page["may_review"] and (proposal := open_proposal(record)) is not None:
+            page["proposal"] = self.show_proposal(request, record, proposal)
+        return page
+
+    def refusal_of(self, record: Application, to: str, actor: Actor) -> ApiError | None:
+        refusal = super().refusal_of(record, to, actor)
+        if refusal is None and takes_two(to) and pending_decision(self.stored(record)) is not None:
+            return AlreadyProposed()
+        return refusal
+
+    def button_label(self, to: str, record: Application) -> str:
+        label = super().button_label(to, record)
+        return f"Propose: {label}" if takes_two(to) else label
+
+    def button_hint(self, to: str, record: Application) -> str:
+        return f"{super().button_hint(to, record)}{' Somebody else confirms it.' if takes_two(to) else ''}"
+
+    def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
+        by, now = actor.user.get_username(), timezone.now()
+        decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
+
+    def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
+        """Decide or propose. What another has proposed is confirmed on its own page alone."""
+        if not takes_two(form.to):
+            return super().decide_locked(request, record, form)
+        if pending_decision(record) is not None:
+            raise AlreadyProposed
+        given = {"reason": form.reason_given(), "metadata": form.metadata()}
+        self.make_transition(record, form.to, actor=self.actor_of(request), **given)
+        self.log_change(request, record, f"Proposed: {form.to}.")
+        return f"Proposed: {words(form.to)}. Somebody else has to confirm it."
+
+    def stored(self, record: Application) -> Application:
+        """Return the application unmasked: the page may hold a masked copy."""
+        return Application.objects.get(pk=record.pk) if getattr(record, "is_masked", False) else record
+
+    def show_proposal(self, request: HttpRequest, record: Application, proposal: Proposal) -> dict[str, Any]:
+        """Return what the page says about a proposal, and why this person cannot confirm it ("" when they can)."""
+        is_void = proposal.seen != self.stored(record).reviewed_state
+        is_own = proposal.proposed_by_id == request.user.pk
+        refusal = record.check_transition(proposal.to, self.actor_of(request))
+        return {
+            "row": proposal,
+            "chip": chip(proposal.to),
+            "label": self.label_of(proposal.to),
+            "is_void": is_void,
+            "why": "Somebody else has to confirm it." if is_own else str(refusal or ""),
+            "close_label": "Withdraw" if is_own else "Clear away" if is_void else "Decline",
+            "address": {
+                verb: within_list(self.address_of("proposal", record.pk, proposal.pk, verb), request)
+                for verb in ("confirm", "close")
+            },
+        }
+
+    def proposal_view(self, request: HttpRequest, record: Application, proposal_id: UUID, verb: str) -> HttpResponse:
+        """Confirm a proposal, or end it without deciding (GET asks, POST does)."""
+        if verb not in {"confirm", "close"}:
+            raise PermissionDenied
+        proposal, is_confirmation = open_proposal(record), verb == "confirm"
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if proposal is None or proposal.pk != proposal_id:
+            messages.warning(request, "That proposal has ended already.")
+            return back
+        if is_confirmation and proposal.proposed_by_id == request.user.pk:
+            messages.error(request, "Whoever proposed it cannot confirm it.")
+            return back
+        to, when = proposal.to, f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
+        change = (
+            "The person is offered these terms, in both names."
+            if to == COUNTEROFFER
+            else (f"The status changes from “{words(record.status)}” to “{words(to)}”, in both names.")
+        )
+        posted = request.POST if request.method == "POST" else None
+        form = SeenForm(posted, initial={"seen": self.seen_state(record)})
+        end = self.confirm_proposal if is_confirmation else self.close_proposal
+        return self.confirmed(
+            request,
+            record,
+            form,
+            lambda: end(request, proposal, form.cleaned_data["seen"]),
+            label=f"{'Confirm' if is_confirmation else 'End'}: {self.label_of(to)}",
+            consequences=[
+                f"{proposal.proposer} proposed “{words(to)}” on {when}.",
+                f"The reason given: {proposal.reason or 'none'}",
+                *([f"The loan: {in_words(proposal.terms)}."] if proposal.terms else []),
+                change if is_confirmation else "The proposal ends and the status stays.",
+            ],
+            from_chip=chip(record.status),
+            to_chip=chip(to) if is_confirmation else None,
+        )
+
+    def locked(self, proposal: Proposal) -> Application:
+        record = Application.objects.select_for_update().get(pk=proposal.application_id)
+        if open_proposal(record) != proposal:
+            raise ValidationError("That proposal has ended already.")
+        return record
+
+    def close_proposal(self, request: HttpRequest, proposal: Proposal, _seen: str) -> str:
+        with transaction.atomic():
+            record = self.locked(proposal)
+            end_proposal(proposal, by=request.user, now=timezone.now())
+            self.log_change(request, record, f"Proposal ended: {proposal.to}.")
+        return "The proposal has ended; nothing was decided."
+
+    def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
+        """Do what was proposed, unless the record is no longer what either of the two saw; return what happened."""
+        with transaction.atomic():
+            record = self.locked(proposal)
+            is_void = not proposal.seen == seen == record.reviewed_state
+            if is_void:
+                proposal.close(Proposal.VOID, by=request.user, now=timezone.now())
+            else:
+                given = {"reason": proposal.reason, "metadata": proposal.metadata}
+                self.make_transition(record, proposal.to, actor=self.actor_of(request), **given)
+                self.end_work(record)
+                self.log_change(request, record, f"Confirmed: {proposal.to}.")
+        if is_void:
+            raise ValidationError("The record changed since it was proposed: the proposal is void.")
+        if proposal.to == COUNTEROFFER:
+            return "Confirmed: the counteroffer is made."
+        return f"Confirmed: the {self.kind} is now {words(proposal.to)}."
+
+
+def _waits_for(user: Any) -> Q:
+    """Select the proposals that wait for `user`: nobody confirms their own."""
+    return Q(closed_at__isnull=True) & ~Q(proposed_by_id=user.pk)
+
+
+class OpenFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "yours": ("Waiting for you", lambda request: _waits_for(request.user)),
+        "open": ("Waiting", Q(closed_at__isnull=True)),
+        "ended": ("Ended", Q(closed_at__isnull=False)),
+    }
+
+
+@admin.register(Proposal)
+class ProposalAdmin(ReadOnlyAdmin):
+    list_display = ("proposed", "record", "decision", "proposer", "state", "closed_by")
+    list_filter = (OpenFilter,)
+    list_select_related = ("application", "proposed_by", "closed_by")
+    is_about_people = True
+    personal_fields = ("reason", "metadata")
+    ordering = ("proposed_at",)
+    fields = (
+        "proposed", "record", "decision", "reason", "what", "seen", "proposer", "state", "closed_by", "closed_at",
+    )  # fmt: skip
+
+    proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
+    record = column(lambda pk: record_link("credit_application", pk, f"application {pk}"), "application_id", "record")
+    decision = column(chip, "to", "decision")
+    proposer = column(str, "proposer", "proposed by")
+    state = column(lambda outcome: chip(outcome or "open"), "outcome", "state")
+    what = column(document, "metadata", "metadata")
+
+    def subject_of(self, record: Proposal) -> int:
+        return record.application.consumer_id
+
+    def buttons_of(self, request: HttpRequest, row: Proposal) -> list[Button]:
+        if row.closed_at is not None:
+            return []
+        record_admin = cast("TwoReviewers", self.admin_site.get_model_admin(Application))
+        record = record_admin.get_object(request, str(row.application_id))
+        if record is None or not record_admin.may_review(request, record):
+            return []
+        shown = record_admin.show_proposal(request, record, row)
+        confirm, close = (record_admin.address_of("proposal", record.pk, row.pk, verb) for verb in ("confirm", "close"))
+        void = "The record changed since, so nobody can confirm it."
+        return [
+            Button("confirm", f"Confirm: {shown['label']}", confirm, void if shown["is_void"] else shown["why"]),
+            Button("close", shown["close_label"], close, ""),
+        ]
+
+
+QUEUE = Queue(
+    name="four-eyes",
+    title="Waiting for a second pair of eyes",
+    permission="credit.view_proposal",
+    rows=lambda user: Proposal.objects.filter(_waits_for(user)),
+    waiting_since="proposed_at",
+    address="/admin/credit/proposal/?state=yours",
+    calm="No decision of a colleague waits for you.",
+    urgent_days=2,
+    rank=15,
+)

@@ -1,0 +1,120 @@
+"""Scores as staff read them: points against baselines as bars, reasons and changes in words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from config.backoffice.desks import desk_of
+from config.backoffice.html import record_link
+from credit.console import score_words as words
+from credit.core.card import Card
+from credit.core.reasons import text_of
+from credit.models import ApplicationRevision
+from credit.models.scoring import ModelVersion, Score, ScoreFacts
+from credit.scoring.evaluator import Evaluation
+from credit.scoring.scores import decision_scores
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The points from `lowest` to `highest`, zero among them, that bars in the lines of a table share."""
+
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, points: Iterable[float]) -> "Scale":
+        known = [0, *points]
+        return cls(min(known), max(known))
+
+    def place(self, points: float) -> float:
+        """Return where points stand, in hundredths of the width."""
+        return 100 * (points - self.lowest) / ((self.highest - self.lowest) or 1)
+
+    def bar(self, points: float, mark: float) -> dict[str, str]:
+        """Return what `backoffice/bar.html` needs: a bar from zero to `points`, and a line at `mark`."""
+        zero, end = self.place(0), self.place(points)
+        return {
+            "tone": "good" if points >= mark else "ask",
+            "x": f"{min(zero, end):.2f}",
+            "width": f"{abs(end - zero):.2f}",
+            "mark": f"{self.place(mark):.2f}",
+        }
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """What one characteristic gave; `against` is the difference to its baseline, with its sign."""
+
+    name: str
+    bin: str
+    points: int
+    baseline: int
+    bar: Mapping[str, str]
+    value: str = ""
+
+    @property
+    def against(self) -> str:
+        return f"{self.points - self.baseline:+d}"
+
+
+def point_rows(
+    definition: Mapping[str, Any], points: Iterable[Sequence[Any]], values: Mapping[str, str] | None = None
+) -> list[PointRow]:
+    """Return the rows of a score's points (`[characteristic, bin, points, baseline]` each), all on one scale."""
+    found = list(points)
+    named = {one["name"]: words.bins_in_words(one["bins"]) for one in definition["characteristics"]}
+    scale = Scale.of(number for _, _, *numbers in found for number in numbers)
+    return [
+        PointRow(name, named[name][position], given, baseline, scale.bar(given, baseline), (values or {}).get(name, ""))
+        for name, position, given, baseline in found
+    ]
+
+
+def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
+    """Return what the page of an application says of its score; without total, points or reasons where data is masked.
+
+    `revisions` are the changes of its data. A lender's people see scores by their own models.
+    """
+    if not application.names_scoring_model:
+        return None
+    kept = ScoreFacts.objects.filter(score=OuterRef("pk"))
+    scores: Any = decision_scores(application.pk).select_related("version__model").annotate(has_facts=Exists(kept))
+    score = scores.first()
+    if score is None:
+        return None
+    version: ModelVersion = score.version
+    desk = desk_of(viewer)
+    if desk is not None and version.model.provider_id not in desk.providers:
+        return None
+    panel = {
+        "model": record_link("credit_modelversion", version.pk, version.title),
+        "at": score.created_at,
+        "is_masked": getattr(application, "is_masked", False),
+        "is_erased": not score.has_facts,
+        "is_outdated": any(one.changed_at > score.created_at for one in revisions),
+    }
+    if panel["is_masked"]:
+        return panel
+    return {
+        **panel,
+        **result_of(version.card, score),
+        "proposal": words.PROPOSALS[score.outcome],
+        "rows": point_rows(version.definition, score.points),
+    }
+
+
+def result_of(card: Card, found: Score | Evaluation) -> dict[str, Any]:
+    """Return what a card has found, and which totals have its outcome, or that it has another ground than the total."""
+    by_total = card.outcome_of(found.total)
+    band = f"{by_total} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
+    if found.outcome != by_total:
+        band += ", but a knockout or something missing sets the outcome"
+    return {
+        "found": found,
+        "band": band,
+        "limits": card.limits,
+        "reasons": [text_of(reason) for reason in found.reasons],
+    }

@@ -1,0 +1,256 @@
+"""Scoring models and their versions at the back office: read, compared, tried, published and retired.
+
+A version's definition is never edited, here or anywhere: a change is the next version, which the interface takes.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction
+from config.backoffice.desks import may
+from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
+from config.backoffice.models import DataAccess
+from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
+from config.core.ids import parse_positive_int64, parse_uuid
+from credit.console import score_words as words
+from credit.console.publishing import publishing_actions
+from credit.console.score_panel import PointRow, Scale, point_rows, result_of
+from credit.console.timeline import anchor_entries
+from credit.core.facts import gather, shared
+from credit.core.figures import end_of_id, reference_of
+from credit.core.reasons import text_of
+from credit.core.version_machine import CHAMPION, PUBLISHED
+from credit.models import Application
+from credit.models.applications import REVIEW_PERMISSION
+from credit.models.scoring import ModelVersion, ScoringModel
+from credit.scoring.changes import changes
+from credit.scoring.evaluator import evaluate
+from credit.scoring.monitoring_pages import monitoring_page
+
+VERSIONS_SHOWN = 200  # of a model, the newest
+_provider_link = partial(record_link, "credit_provider")
+
+
+@admin.register(ScoringModel)
+class ScoringModelAdmin(ReadOnlyAdmin):
+    change_form_template = "credit/backoffice_model.html"
+    list_display = ("name", "id", "provider_link", "champion", "version_count", "created")
+    list_select_related = ("provider",)
+    search_fields = ("name__istartswith", "=id", "=provider__id")
+    search_help_text = "The beginning of a name, a model's id, or a provider's id"
+    ordering = ("-id",)
+    export_columns = ("id", "provider_id", "name", "description", "created_by_id", "created_at")
+    fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
+
+    created = column(moment, "created_at", "created", ordering="id")
+    provider_link = column(_provider_link, "provider_id", "provider", ordering="provider")
+    version_count = column(str, "counted", "versions")
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        super().rows_shown(request, rows)
+        complete(rows)
+
+    def get_urls(self) -> list[Any]:
+        return [self.record_path("monitoring/", self.monitoring_view, "monitoring"), *super().get_urls()]
+
+    def page_of(self, request: HttpRequest, record: ScoringModel) -> dict[str, Any]:
+        complete([record])
+        kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")
+        return {
+            **super().page_of(request, record),
+            "title": f"Scoring model {record.name}",
+            "versions": kept[:VERSIONS_SHOWN],
+            "monitoring": self.address_of("monitoring", record.pk),
+        }
+
+    def monitoring_view(self, request: HttpRequest, record: ScoringModel) -> HttpResponse:
+        """Show how a version's scores hold up over time (GET: `version`, by default the champion)."""
+        kept = record.versions.exclude(published_at=None).order_by("-number")[:VERSIONS_SHOWN]
+        number = parse_positive_int64(request.GET.get("version", ""))
+        page = monitoring_page(list(kept), number, now=timezone.now())
+        page |= {"title": f"Monitoring: {record.name}", "label": "Monitoring"}
+        return self.draw(request, "credit/backoffice_monitoring.html", record, **page)
+
+    @admin.display(description="champion")
+    def champion(self, record: Any) -> SafeString | str:
+        one = record.champion_version
+        return NOTHING if one is None else record_link("credit_modelversion", one.pk, f"version {one.number}")
+
+
+def complete(models: list[Any]) -> None:
+    of_these = ModelVersion.objects.filter(model__in=[one.pk for one in models])
+    champions = {one.model_id: one for one in of_these.filter(role=CHAMPION, status=PUBLISHED).defer("definition")}
+    counted = dict(of_these.order_by().values("model").annotate(versions=Count("*")).values_list("model", "versions"))
+    for one in models:
+        one.champion_version, one.counted = champions.get(one.pk), counted.get(one.pk, 0)
+
+
+class TryForm(forms.Form):
+    application = forms.CharField(max_length=60, label="Application", help_text="A reference as A-3F9C21AB, or an id.")
+
+
+@admin.register(ModelVersion)
+class ModelVersionAdmin(ReadOnlyAdmin):
+    change_form_template = "credit/backoffice_version.html"
+    list_display = ("version", "status_chip", "role_chip", "provider_link", "made_by", "published", "published_by")
+    list_filter = ("status",)
+    list_select_related = ("model", "made_by", "published_by")
+    list_defer = ("definition",)
+    search_fields = ("model__name__istartswith", "=model__id")
+    search_help_text = "The beginning of a model's name, or its id"
+    ordering = ("-id",)
+    export_columns = (
+        "id", "model_id", "number", "status", "role", "note", "definition_sha256", "made_by_id", "created_at",
+        "published_by_id", "published_at",
+    )  # fmt: skip
+    fields = (
+        "model_link", "provider_link", "status_chip", "role_chip", "note", "made_by", "created", "published",
+        "published_by", "sha256",
+    )  # fmt: skip
+
+    provider_link = column(_provider_link, "model.provider_id", "provider")
+    version = column(str, "title", "version", ordering="id")
+    created = column(moment, "created_at", "made")
+    published = column(moment, "published_at", "published")
+    status_chip = column(chip, "status", "status", ordering="status")
+    role_chip = column(lambda role: chip(role) if role else NOTHING, "role", "role")
+    sha256 = column(code, "definition_sha256", "SHA-256 of the definition")
+
+    def get_urls(self) -> list[Any]:
+        return [
+            self.record_path("difference/", self.difference_view, "difference"),
+            self.record_path("try/", self.try_view, "try"),
+            *super().get_urls(),
+        ]
+
+    @admin.display(description="model")
+    def model_link(self, record: ModelVersion) -> SafeString | str:
+        return record_link("credit_scoringmodel", record.model_id, record.model.name)
+
+    def page_of(self, request: HttpRequest, record: ModelVersion) -> dict[str, Any]:
+        others = record.model.versions.exclude(pk=record.pk).defer("definition").order_by("-number")
+        return {
+            **super().page_of(request, record),
+            "title": record.title,
+            "chip": chip(record.role or record.status),
+            "timeline": latest_first(_story(record)),
+            **card_page(record),
+            "others": list(others[:VERSIONS_SHOWN]),
+            "difference_address": self.address_of("difference", record.pk),
+            "try_address": self.address_of("try", record.pk) if may(request.user, REVIEW_PERMISSION) else "",
+        }
+
+    def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
+        """Show what differs from another version of the model (GET: `with`, its number)."""
+        number = parse_positive_int64(request.GET.get("with", ""))
+        earlier, later = record, record.model.versions.filter(number=number).first() if number else None
+        if later is not None and later.number < earlier.number:
+            earlier, later = later, earlier
+        others = record.model.versions.exclude(pk=record.pk).order_by("-number")
+        page = {
+            "title": f"Difference: {record.title}",
+            "label": "Difference",
+            "record_name": record.title,
+            "numbers": list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
+            "chosen": number,
+            "earlier": earlier,
+            "later": later,
+            "differences": later and words.differences(earlier.definition, later.definition),
+        }
+        return self.draw(request, "credit/backoffice_difference.html", record, **page)
+
+    def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
+        """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
+        if not may(request.user, REVIEW_PERMISSION):
+            raise PermissionDenied
+        form = TryForm(request.POST if request.method == "POST" else None)
+        page: dict[str, Any] = {"title": f"Try it: {record.title}", "label": "Try it", "record_name": record.title}
+        if form.is_valid():
+            application = self.find_application(request, form.cleaned_data["application"].strip())
+            if application is None:
+                form.add_error("application", "There is no such application, or more than one ends so.")
+            else:
+                looked = {"scoring_model": record.model_id, "version": record.number}
+                applications: Any = self.admin_site.get_model_admin(Application)
+                applications.note(request, DataAccess.PAGE, application, details=looked)
+                page["tried"] = tried(record, application)
+        return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
+
+    def find_application(self, request: HttpRequest, term: str) -> Application | None:
+        """Return the application that an id or a reference names, if this person may look into it."""
+        applications: Any = self.admin_site.get_model_admin(Application)
+        if not applications.has_view_permission(request):
+            raise PermissionDenied
+        found: list[Application] = []
+        if identifier := parse_uuid(term.lower()):
+            found = list(applications.get_queryset(request).filter(pk=identifier))
+        elif end := end_of_id(term):
+            found = list(applications.newest(request).filter(pk__endswith=end)[:2])
+        return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
+
+    def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
+        return [*super().actions_of(request, record), *publishing_actions(request, record)]
+
+
+def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
+    yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
+    moves = list(version.history.select_related("principal", "anchor"))
+    yield from history_entries(moves)
+    for move in moves:
+        yield from anchor_entries(getattr(move, "anchor", None), f"Publication {move.position}")
+
+
+def card_page(version: ModelVersion) -> dict[str, Any]:
+    given, card = version.definition, version.card
+    inputs = {one["name"]: words.input_in_words(one) for one in given["inputs"]}
+    scale = Scale.of(
+        points for one in card.characteristics for points in (one.baseline, *(each.points for each in one.bins))
+    )
+    return {
+        "card": card,
+        "outcomes": words.bands_in_words(card.outcomes),
+        "segments": words.bands_in_words(card.segments),
+        "knockouts": [words.knockout_in_words(one) for one in given.get("knockouts", ())],
+        "inputs": inputs.items(),
+        "characteristics": [
+            {
+                **one,
+                "source": inputs[one["input"]],
+                "reason": text_of(one["reason"]),
+                "bins": [
+                    PointRow(name, "", each["points"], one["baseline"], scale.bar(each["points"], one["baseline"]))
+                    for name, each in zip(words.bins_in_words(one["bins"]), one["bins"], strict=True)
+                ],
+            }
+            for one in given["characteristics"]
+        ],
+    }
+
+
+def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
+    """Return what a version makes of an application as it is now; nothing is stored."""
+    card = version.card
+    person, said = application.consumer_id, application.application_data
+    may_read = shared(application.share)
+    facts = gather(card.facts, user_id=person, application_data=said, may_read=may_read, now=timezone.now())
+    found = evaluate(card, facts)
+    values = {one.name: one.read(facts) for one in card.inputs}
+    shown = {
+        one.name: NOTHING if values[one.input] is None else words.value_in_words(values[one.input])
+        for one in card.characteristics
+    }
+    return {
+        "application": record_link("credit_application", application.pk, reference_of(application.pk)),
+        **result_of(card, found),
+        "rows": point_rows(version.definition, found.points, shown),
+        "changes": words.changes_in_words(version.definition, changes(card, found)),
+    }

@@ -1,0 +1,139 @@
+"""Loans at the back office: the form of an approval, counteroffers, and what a case says of its loan."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.bases import ReviewAdmin, TransitionForm
+from config.backoffice.html import moment
+from config.backoffice.records import Button, within_list
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
+from config.core.errors import ApiError
+from credit.console.terms_forms import LOAN_FIELDS, filled_in, tell, terms_of
+from credit.core.errors.terms import CounterofferOpen
+from credit.core.loan_words import in_words, rows_of
+from credit.core.machine import APPROVED, COUNTEROFFER, UNDER_REVIEW
+from credit.models import Application, LoanTerms
+from credit.review.services import takes_two
+from credit.terms import counteroffers
+from credit.terms.loans import compute, loan_of
+from credit.terms.pricing import proposed_terms
+
+NAMES_LOAN = (APPROVED, COUNTEROFFER)
+
+
+class LoanDesk(ReviewAdmin):
+    """What an application's page has for loans."""
+
+    def get_urls(self) -> list[Any]:
+        way = "counteroffer/<uuid:counteroffer_id>/withdraw/"
+        return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
+
+    def initial_of(self, record: Application, to: str) -> dict[str, Any]:
+        """Fill in what was applied for, at the price of the score or the offer's lowest rate."""
+        if to not in NAMES_LOAN or record.offer_snapshot is None:
+            return super().initial_of(record, to)
+        return filled_in(proposed_terms(record))
+
+    def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
+        """Show what a loan as it stands in the form costs; refuse the form's fields where it is not lent."""
+        if form.to not in NAMES_LOAN:
+            return super().beside_form(record, form)
+        figures: list[tuple[str, str]] = []
+        if not form.is_bound or form.is_valid():
+            given = terms_of(form.cleaned_data if form.is_bound else form.initial)
+            kind = LoanTerms.COUNTEROFFER if form.to == COUNTEROFFER else LoanTerms.APPROVAL
+            try:
+                loan = loan_of(record, given or None)
+                terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
+                figures = [] if terms is None else _figures(terms)
+            except ApiError as refusal:
+                figures = tell(form, refusal)
+        return {"figures": figures, "preview": "Compute"}
+
+    def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
+        """Ask for no loan where many are approved at once: each is what was applied for."""
+        form = super().bulk_form(request, to, data)
+        for name in LOAN_FIELDS:
+            form.fields.pop(name, None)
+        return form
+
+    def transitions_of(self, request: HttpRequest, record: Application) -> list[Button]:
+        buttons = super().transitions_of(request, record)
+        if record.status != UNDER_REVIEW:
+            return buttons
+        refusal = self.refusal_of(record, COUNTEROFFER, self.actor_of(request))
+        if refusal is None and counteroffers.open_of(record) is not None:
+            refusal = CounterofferOpen()
+        label = self.button_label(COUNTEROFFER, record)
+        address = within_list(self.address_of("move", record.pk, COUNTEROFFER), request)
+        return [*buttons, Button(COUNTEROFFER, label, address, str(refusal or ""), "Offers other terms.")]
+
+    def button_hint(self, to: str, record: Application) -> str:
+        return "" if to == COUNTEROFFER else super().button_hint(to, record)
+
+    def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
+        said = super().decide_locked(request, record, form)
+        return said if form.to != COUNTEROFFER or takes_two(form.to) else "The counteroffer is made."
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        if to != COUNTEROFFER:
+            return super().consequences_of(record, to)
+        lines = [
+            "The application stays under review, and the person is offered these terms.",
+            "Taking them up approves the application and accepts it in one. Silence rejects it with these reasons.",
+        ]
+        return ["Your counteroffer is kept until somebody else confirms it. Then:", *lines] if takes_two(to) else lines
+
+    def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
+        """Return what a case says of its loan, or of the one that the person is offered; None where there is none."""
+        offered = counteroffers.open_of(record)
+        terms = record.loan_terms if offered is None else offered.loan_terms
+        if terms is None:
+            return None
+        is_masked = getattr(record, "is_masked", False)
+        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the person"}
+        panel["rows"] = [] if is_masked else _figures(terms)
+        if offered is not None:
+            panel["until"] = moment(offered.expires_at)
+            panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)
+        return panel
+
+    def withdraw_view(self, request: HttpRequest, record: Application, counteroffer_id: UUID) -> HttpResponse:
+        """Take a counteroffer back (POST)."""
+        if request.method == "POST":
+            try:
+                actor = self.actor_of(request)
+                counteroffers.withdraw(str(record.pk), str(counteroffer_id), actor=actor, now=timezone.now())
+                self.log_change(request, record, "Counteroffer withdrawn.")
+                messages.success(request, "The counteroffer is withdrawn.")
+            except ApiError as refusal:
+                messages.error(request, str(refusal))
+        return HttpResponseRedirect(self.record_address(record, request))
+
+
+def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
+    return [("Loan", in_words(terms.told())), *rows_of(terms.told())]
+
+
+def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
+    """Yield what was offered, and what became of it. The text is masked where the record is."""
+    if not record.counteroffer_moves:
+        return
+    for one in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:
+        yield TimelineEntry(
+            at=one.offered_at,
+            title="Counteroffer",
+            text=in_words(one.loan_terms.told()),
+            claimed=one.offered_by,
+            actor=one.principal.get_username(),
+            credential=one.credential,
+            facts=(("until", f"{one.expires_at:%Y-%m-%d %H:%M}"),),
+            id=str(one.pk),
+        )
+        if one.closed_at is not None:
+            yield TimelineEntry(at=one.closed_at, title="Counteroffer ended", status=one.outcome, id=f"{one.pk}-end")

@@ -1,0 +1,79 @@
+"""The loan in the desk's forms: in dollars, where the interface has cents."""
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+from config.core.errors import ApiError
+from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
+from credit.core.quotes import AMOUNT_MAX_CENTS
+from credit.models.terms import number
+
+LOAN_FIELDS = ("amount", "rate_percent", "term_months", "fee", "first_payment_on")
+_DOLLARS = {"amount": "amount_cents", "fee": "fee_cents"}
+DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+_MOST = Decimal(AMOUNT_MAX_CENTS) / 100
+
+
+def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
+    """Return the fields of a loan; what an approval leaves empty comes from the application and from the offer."""
+    empty = "" if is_needed else "Left empty, it comes from the application, the rate from the offer."
+    return {
+        "amount": forms.DecimalField(
+            label="Amount in dollars", min_value=Decimal("0.01"), max_value=_MOST, decimal_places=2,
+            required=is_needed, help_text=empty,
+        ),
+        "rate_percent": forms.DecimalField(
+            label="Note rate, per cent a year", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=PLACES,
+            required=is_needed,
+        ),
+        "term_months": forms.IntegerField(
+            label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, required=False,
+            help_text="None for a line of credit.",
+        ),
+        "fee": forms.DecimalField(
+            label="Prepaid fee in dollars", min_value=0, max_value=_MOST, decimal_places=2, required=False
+        ),
+        "first_payment_on": forms.DateField(
+            label="First payment on", required=False, widget=DAY, help_text="Left empty, a month after it is taken up."
+        ),
+    }  # fmt: skip
+
+
+def filled_in(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the fields begin with."""
+    cents = {field: terms.get(name) for field, name in _DOLLARS.items()}
+    dollars = {field: None if value is None else Decimal(value) / 100 for field, value in cents.items()}
+    return {**dollars, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
+
+
+def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
+    """Say beside each field why its loan is refused; return the same as rows where nobody has sent the form yet."""
+    fields = {name: field for field, name in _DOLLARS.items()}
+    details: Any = refusal.details or ()
+    members = [(one["field"].rpartition(".")[2], one["message"]) for one in details]
+    told = [(fields.get(member, member), message) for member, message in members]
+    if not form.is_bound:
+        return [(str(form.fields[field].label), message) for field, message in told]
+    for field, message in told:
+        form.add_error(field, message)
+    return []
+
+
+def terms_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was filled in, as the interface has it."""
+    terms: dict[str, Any] = {}
+    for field in LOAN_FIELDS:
+        value = cleaned.get(field)
+        if value is None:
+            continue
+        if field in _DOLLARS:
+            terms[_DOLLARS[field]] = int(value * 100)
+        elif isinstance(value, date):
+            terms[field] = value.isoformat()
+        else:
+            terms[field] = number(value) if isinstance(value, Decimal) else value
+    return terms

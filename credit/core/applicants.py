@@ -1,0 +1,90 @@
+"""Who applies: one or two persons, kept as one encrypted value together with the nonce that their hash is made with.
+
+Erasing the value takes the nonce with it. The hash stays, with the application and in anchored records, and nobody can
+try out any more what it was made of.
+"""
+
+import re
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any, Self
+
+import orjson
+
+from config.core.encryption import EncryptedTextField, Unreadable
+from config.core.json_text import canonical_json
+
+APPLICANTS_MAX = 2
+LANGUAGES = ("en", "es")  # in which we write to people
+_NONCE_BYTES = 32
+
+Person = dict[str, Any]
+
+
+class Applicants:
+    """The persons, each with every member of `ApplicantSerializer`. Its text form says nothing of them."""
+
+    __slots__ = ("nonce", "persons")
+
+    def __init__(self, persons: Sequence[Person], nonce: bytes) -> None:
+        self.persons, self.nonce = list(persons), nonce
+
+    @classmethod
+    def of(cls, persons: Sequence[Person] | None, *, before: "Applicants | None" = None) -> Self | None:
+        """Return the value to keep, None for nobody. The same persons as `before` keep their hash."""
+        if persons is None:
+            return None
+        is_same = before is not None and before.persons == persons
+        return cls(persons, before.nonce if before is not None and is_same else secrets.token_bytes(_NONCE_BYTES))
+
+    def __iter__(self) -> Iterator[Person]:
+        return iter(self.persons)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256, in hex, of the nonce's bytes and the canonical JSON of the persons after them."""
+        return sha256(self.nonce + canonical_json(self.persons)).hexdigest()
+
+    def to_text(self) -> str:
+        return orjson.dumps({"nonce": b64encode(self.nonce).decode(), "persons": self.persons}).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        kept = orjson.loads(text)
+        return cls(kept["persons"], b64decode(kept["nonce"]))
+
+
+class ApplicantsField(EncryptedTextField):
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        return super().get_db_prep_save(None if value is None else value.to_text(), connection)
+
+    def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> Any:
+        text = super().from_db_value(value, _expression, _connection)
+        return text if text is None or isinstance(text, Unreadable) else Applicants.from_text(text)
+
+
+def language_of(applicants: Any, otherwise: str = LANGUAGES[0]) -> str:
+    """Return the first applicant's language, if it is one of LANGUAGES; of what nobody can read, `otherwise`."""
+    first: Person = applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {}
+    main = re.split("[-_]", first.get("language") or "")[0].lower()
+    return main if main in LANGUAGES else otherwise
+
+
+def changed_members(before: Applicants | None, after: Applicants | None) -> dict[str, Any]:
+    """Return the paths of the members that differ, without their values: revisions are never erased."""
+    old, new = (dict(enumerate(one or ())) for one in (before, after))
+    found: dict[str, Any] = {}
+    for number in range(APPLICANTS_MAX):
+        mine, theirs = _flat(old.get(number)), _flat(new.get(number))
+        names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+        found |= {f"applicants[{number}].{name}": {} for name in names}
+    return found
+
+
+def _flat(person: Person | None) -> dict[str, Any]:
+    if person is None:
+        return {}
+    address = {f"address.{name}": value for name, value in person["address"].items()}
+    return {**{name: value for name, value in person.items() if name != "address"}, **address}

@@ -1,0 +1,95 @@
+"""What an offer's terms ask for, held against what there is."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from config.core.json_text import escaped
+from credit.core import profile
+from credit.core.applicant_schema import ALWAYS, schema_of, title_of_member, value_at
+
+REQUIRED = "Is required."
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One thing that is missing or wrong; `type` is that of JSON, or `document`."""
+
+    pointer: str
+    title: str
+    type: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAsked:
+    """A document that an offer asks for, and where it stands on the application's checklist, if it is there."""
+
+    name: str
+    document_id: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    schema: Mapping[str, Any] | None = None
+    documents: Sequence[str] = ()
+    applicant: Sequence[str] = ()
+
+    @classmethod
+    def by(cls, terms: Mapping[str, Any] | None) -> "Asked":
+        """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
+        told = terms or {}
+        return cls(
+            told.get("application_schema"),
+            tuple(told.get("required_documents") or ()),
+            tuple(told.get("applicant_requires") or ()),
+        )
+
+    def __bool__(self) -> bool:
+        return self.schema is not None or bool(self.documents or self.applicant)
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        return {} if self.schema is None else self.schema["properties"]
+
+    def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, handed_in: Iterable[str]) -> list[Due]:
+        """Return what is due: of the data, of the applicants, of the documents, each in the offer's order."""
+        there = set(handed_in)
+        missing = [name for name in self.documents if name not in there]
+        documents = [Due(f"/documents/{escaped(name)}", name, "document", "Has no file yet.") for name in missing]
+        return [*self._data(data), *self._applicants(persons), *documents]
+
+    def _data(self, data: Any) -> Iterator[Due]:
+        if self.schema is None:
+            return
+        if data is not None and not isinstance(data, dict):
+            yield Due("/application_data", "Data", "object", "Must be an object.")
+            return
+        given, required = data or {}, set(self.schema.get("required", ()))
+        for name, member in self.members.items():
+            why = profile.fault(member, given[name]) if name in given else REQUIRED if name in required else None
+            if why is not None:
+                yield Due(f"/application_data/{name}", profile.title_of(name, member), member["type"], why)
+
+    def _applicants(self, persons: Iterable[Mapping[str, Any]] | None) -> Iterator[Due]:
+        if not self.applicant:
+            return
+        # Of nobody everything is missing that a person must have.
+        for number, person in enumerate([{"address": {}}] if persons is None else persons):
+            for path in dict.fromkeys((*ALWAYS, *self.applicant)):
+                if path != "address" and value_at(person, path) is None:
+                    pointer = f"/applicants/{number}/{path.replace('.', '/')}"
+                    yield Due(pointer, title_of_member(path), "string", REQUIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    currently_due: list[Due]
+    application_schema: Mapping[str, Any] | None
+    documents: list[DocumentAsked]
+    applicants: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, asked: Asked, due: list[Due], documents: list[DocumentAsked]) -> "Requirements":
+        return cls(due, asked.schema, documents, schema_of(asked.applicant) if asked.applicant else None)

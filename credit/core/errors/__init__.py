@@ -1,0 +1,1 @@
+"""The errors of credit, a module for each package that raises them."""

@@ -1,0 +1,91 @@
+"""The catalogue of facts: what a scorecard may ask about a person, each fact declared by the app that knows it.
+
+A fact is read from the platform's own tables while a score is computed: nobody else is asked. What a person's
+application says is not declared, it is read by path: `application_data.monthly_income_cents`.
+
+A score can tell what it was computed from: a card of one's own with narrow bins reads a balance to the cent. So each
+fact declares the scope that covers it, and whoever gathers facts says which may be read; the others are missing.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from config.core.credentials import Credential
+from config.core.registration import declared
+from credit.core.card import SCORED_ON
+
+APPLICATION_DATA = "application_data."
+_PATH = re.compile(r"application_data(?:\.[A-Za-z0-9_-]{1,60}){1,8}", re.ASCII)
+
+# What an applicant shares with a lender or does not: the first part of facts' names, and the scope that covers them.
+SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
+
+Read = Callable[[int, datetime], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """`read` returns the value for an account at a moment: an integer, a float, a text, a truth, None for unknown.
+
+    `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does.
+    """
+
+    name: str
+    type: str
+    read: Read
+    scope: str
+
+
+MayRead = Callable[[Fact], bool]
+
+
+def covered_by(credential: Credential) -> MayRead:
+    """Return what says whether a fact may be read: where the credential carries its scope."""
+    return lambda fact: credential.carries(fact.scope)
+
+
+def shared(share: Collection[str]) -> MayRead:
+    """Return what says whether a fact enters a score: one of an area of SHAREABLE only if `share` names the area."""
+    return lambda fact: (area := fact.name.partition(".")[0]) not in SHAREABLE or area in share
+
+
+@cache
+def catalogue() -> dict[str, Fact]:
+    return {fact.name: fact for fact in sorted(declared("facts"), key=lambda fact: fact.name)}
+
+
+def type_of(name: str) -> str | None:
+    """Return the type of a declared fact, `any` of what an application may say, None for an unknown name."""
+    if (fact := catalogue().get(name)) is not None:
+        return fact.type
+    return "any" if _PATH.fullmatch(name) else None
+
+
+def gather(
+    names: Iterable[str], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
+) -> dict[str, Any]:
+    """Return the facts of these names about a person, with the day on which they were read.
+
+    What is unknown, and what `may_read` withholds, is None.
+    """
+    facts: dict[str, Any] = {SCORED_ON: now.date().isoformat()}
+    for name in sorted(names):
+        if name.startswith(APPLICATION_DATA):
+            facts[name] = _at(application_data, name)
+        else:
+            fact = catalogue().get(name)
+            facts[name] = fact.read(user_id, now) if fact is not None and may_read(fact) else None
+    return facts
+
+
+def _at(data: Any, path: str) -> Any:
+    """Return the number, text or truth at a path below `application_data`, None where there is none."""
+    for part in path.split(".")[1:]:
+        if not isinstance(data, Mapping) or part not in data:
+            return None
+        data = data[part]
+    return data if isinstance(data, str | int | float) else None

@@ -1,0 +1,174 @@
+"""What a loan of an offer costs: level monthly payments, their schedule, and the annual percentage rate."""
+
+from dataclasses import asdict, dataclass
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+from config.core.errors import MissingParameter, ValidationFailed
+from credit.core import apr
+from credit.core.errors.offers import OfferUnavailable
+from credit.core.figures import outside
+from credit.models.offers import Offer
+
+METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
+# At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
+AMOUNT_MAX_CENTS = 10**12
+FIRST_PAYMENT_MAX_MONTHS = 12
+_NEARLY = Decimal("1e-12")
+
+
+def half_up(cents: Decimal) -> int:
+    """Round to whole cents; what misses a half by no more than a division does is a half."""
+    return int(cents.quantize(_NEARLY).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def monthly_payment_cents(
+    amount_cents: int, apr_percent: Decimal | float, months: int, *, first_period: Decimal = Decimal(1)
+) -> int:
+    """Return the level payment that repays an amount in so many months from 1 on, half up and at least a cent.
+
+    `apr_percent` is the note rate per year. `first_period` is how many months pass before the first payment; interest
+    of that period is simple.
+    """
+    with localcontext(apr.EXACT):
+        rate = Decimal(str(apr_percent)) / 1200
+        if not rate:
+            return max(1, half_up(Decimal(amount_cents) / months))
+        discount = 1 / (1 + rate)
+        owed_at_first = amount_cents * (1 + rate * first_period)
+        return max(1, half_up(owed_at_first * rate * discount / (1 - discount**months)))
+
+
+@dataclass(frozen=True, slots=True)
+class Instalment:
+    """One payment. The principal of the first is below zero when a long first period earns more than it pays."""
+
+    number: int
+    due_on: date
+    payment_cents: int
+    interest_cents: int
+    principal_cents: int
+    balance_cents: int
+
+
+def amortise(
+    amount_cents: int, apr_percent: Decimal, months: int, *, start: date, first_payment_on: date | None = None
+) -> list[Instalment]:
+    """Return the schedule: a payment a month, the first by default a month after `start`, the last takes the rest.
+
+    Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
+    balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
+    30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer. None
+    after the first is less than the interest of its month.
+    """
+    first, day = apr.month_of(start) + 1, start.day
+    if first_payment_on is not None:
+        first, day = apr.month_of(first_payment_on), first_payment_on.day
+    dates = [apr.in_month(first + number, day) for number in range(months)]
+    with localcontext(apr.EXACT):
+        whole_months, odd_days = apr.count_back(start, dates[0], apr.due_day(start, dates) or day)
+        periods = whole_months + Decimal(odd_days) / 30
+        level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
+        rate = apr_percent / 1200
+        owed_at_first = amount_cents + half_up(amount_cents * periods * rate)
+        # After a first period that is no month, rounding may leave so much that the level payment is less than the
+        # interest of a month: what is owed would then grow each month by more than the month before.
+        while half_up((owed_at_first - level) * rate) > level:
+            level += 1
+        balance, schedule = amount_cents, []
+        for number, due_on in enumerate(dates, start=1):
+            interest = half_up(balance * periods * rate)
+            payment = balance + interest if number == months else min(level, balance + interest)
+            balance += interest - payment
+            schedule.append(Instalment(number, due_on, payment, interest, payment - interest, balance))
+            if not balance:
+                break
+            periods = Decimal(1)
+    return schedule
+
+
+def make_quote(
+    offer: Offer,
+    *,
+    amount_cents: int,
+    term_months: int,
+    apr_percent: Decimal | None,
+    fee_cents: int,
+    first_payment_on: date | None,
+    method: str,
+    today: date,
+) -> dict[str, Any]:
+    """Return the quote for a loan that is paid out today, less the prepaid fee.
+
+    Raises OfferUnavailable for an offer that is closed, MissingParameter when neither the query nor the offer names a
+    rate, ValidationFailed for what the offer does not lend.
+    """
+    if not offer.is_active:
+        raise OfferUnavailable
+    rate = _note_rate(offer, apr_percent)
+    for member, _, words in outside(offer.terms(), amount_cents, term_months):
+        raise ValidationFailed.of_member(member, words)
+    figures, schedule = cost_of(
+        amount_cents, rate, term_months, fee_cents, first_payment_on, method=method, today=today
+    )
+    return {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": schedule_told(schedule)}
+
+
+def cost_of(
+    amount_cents: int,
+    rate_percent: Decimal,
+    term_months: int,
+    fee_cents: int,
+    first_payment_on: date | None,
+    *,
+    method: str,
+    today: date,
+    where: str = "",
+    rate_member: str = "apr_percent",
+) -> tuple[dict[str, Any], list[Instalment]]:
+    """Return what a loan that starts today costs, by the names of its figures, and its schedule.
+
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate beyond counting; `where`
+    is what it puts before a member's name.
+    """
+    latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
+    if first_payment_on is not None and not today < first_payment_on <= latest:
+        message = f"Must be after {today} (today, UTC) and not after {latest}."
+        raise ValidationFailed.of_member(f"{where}first_payment_on", message)
+    schedule = amortise(amount_cents, rate_percent, term_months, start=today, first_payment_on=first_payment_on)
+    financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
+    try:
+        found = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
+    except apr.RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
+        raise ValidationFailed.of_member(f"{where}{'fee_cents' if fee_cents else rate_member}", message) from error
+    figures = {
+        "payment_cents": schedule[0].payment_cents,
+        "final_payment_cents": schedule[-1].payment_cents,
+        "total_of_payments_cents": total,
+        "finance_charge_cents": total - financed,
+        "amount_financed_cents": financed,
+        "apr_percent": found.quantize(apr.STEP, ROUND_HALF_UP),
+        "method": method,
+    }
+    return figures, schedule
+
+
+def schedule_told(schedule: list[Instalment]) -> list[dict[str, Any]]:
+    """Return the schedule as it is hashed and shown."""
+    return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
+
+
+def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
+    """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
+    bounds = (offer.apr_min_percent, offer.apr_max_percent)
+    low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
+    rate = next((percent for percent in (asked, low, high) if percent is not None), None)
+    if rate is None:
+        raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
+    if low is not None and rate < low:
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer begin at {low}.")
+    if high is not None and rate > high:
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer end at {high}.")
+    return rate

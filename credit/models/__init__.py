@@ -1,0 +1,18 @@
+"""The models of credit's rooms; Django finds them here."""
+
+from credit.models.acceptance import Acceptance, ApplicationRevision
+from credit.models.anchoring import DecisionAnchor, RecordKey
+from credit.models.applications import Application, ApplicationHistory
+from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
+from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, ReviewRequest
+from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models.review import Proposal
+from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
+from credit.models.terms import Counteroffer, LoanTerms
+
+__all__ = [
+    "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Consent", "Counteroffer",
+    "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms", "ModelVersion", "ModelVersionHistory",
+    "Notice", "NoticeHistory", "Offer", "Proposal", "Provider", "ProviderInvitation", "ProviderMember", "RecordKey",
+    "RequestedDocument", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
+]  # fmt: skip

@@ -1,0 +1,58 @@
+"""What is kept of an application beside its statuses. Append-only."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from credit.models.applications import Application
+from credit.models.terms import LoanTerms
+
+
+class _SignedRecord(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        abstract = True
+        ordering = ["id"]
+
+
+class ApplicationRevision(_SignedRecord):
+    """A change of `application_data` or of the applicants: who, when, and the hashes afterwards.
+
+    Of the data `changes` has the values, of the applicants only which members changed: they can be erased.
+    """
+
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
+    status = models.CharField(max_length=32, help_text="Where the application was when its data changed.")
+    sha256 = models.CharField(max_length=64)
+    applicants_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001  null where there are none
+    changes = JsonTextField(null=True, help_text="Which members changed, from what to what.")
+    updated_by = models.CharField(max_length=255)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class Acceptance(_SignedRecord):
+    """An approval that the consumer took up, and its terms: after a reopening there may be another."""
+
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="acceptances")
+    terms_sha256 = models.CharField(max_length=64)
+    loan_terms = models.ForeignKey(
+        LoanTerms, null=True, on_delete=models.PROTECT, related_name="acceptances", db_index=False
+    )
+    accepted_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.terms_sha256
+
+    @property
+    def proof(self) -> Any:
+        """Return its record for the ledger, None where none is kept."""
+        return getattr(self, "anchor", None)

@@ -1,0 +1,446 @@
+"""Applications and their histories. The other rooms have models of their own."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Cast
+from django.utils.functional import cached_property
+
+from config.api.permissions import InsufficientScope
+from config.core import lifecycle
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, canonical_json
+from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired
+from config.core.permissions import holds
+from config.core.prepared import PreparedSelect, insert, update
+from config.webhooks.events import record_event
+from credit.anchoring import record_keys
+from credit.anchoring.records import decision_record
+from credit.applications.mails import mail_person
+from credit.core.applicants import ApplicantsField
+from credit.core.card import APPROVE, DECLINE
+from credit.core.consumer_reports import report_of
+from credit.core.due import Asked, Due
+from credit.core.errors.applications import InvalidApplicationTransition
+from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors.review import ReasonsRequired
+from credit.core.machine import (
+    APPROVED,
+    COUNTEROFFER,
+    DECIDED,
+    DRAFT,
+    EXPIRED,
+    IN_REVIEW,
+    JUDGEMENTS,
+    MACHINE,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.core.reasons import OTHER, REASONS, reasons_of
+from credit.models.documents import RequestedDocument
+from credit.models.notices import Clock
+from credit.models.offers import Offer, Provider, ProviderMember
+from credit.models.scoring import Score
+from credit.models.terms import Counteroffer, LoanTerms
+from credit.notices import clocks, reviews
+from credit.scoring.scores import decision_scores, score_submitted
+from credit.terms.loans import compute, loan_of
+
+REVIEW_PERMISSION = "credit.review_application"
+_PINNED = ("provider_id", *Offer.TERMS)  # as `Offer.terms` has them
+_offer_to_pin = PreparedSelect(
+    lambda offer_id: Offer.objects.filter(pk=offer_id), ("version", *_PINNED), parsed=True
+).first
+# The transitions that a score may make by itself.
+AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
+# What a score's outcome proposes; `refer` proposes nothing.
+PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
+
+
+def check_staff_log_in(actor: Actor) -> ApiError | None:
+    """Return the error for staff who lack the second factor; without it they reach their own applications alone.
+
+    A provider's own members need no second factor: they have no way to add an authenticator, and call with their keys.
+    """
+    if actor.lacks_second_factor and (actor.user.is_staff or actor.user.has_perm(REVIEW_PERMISSION)):
+        return SecondFactorRequired()
+    return None
+
+
+class Application(lifecycle.StatefulModel):
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    consumer = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="applications", db_index=False
+    )
+    # Numbers, not references: an offer of another marketplace may be applied to, too.
+    offer_id = models.BigIntegerField()
+    provider_id = models.BigIntegerField()
+    status = models.CharField(
+        max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
+    )
+    status_reason = models.TextField(null=True)  # noqa: DJ001
+    initial_status = models.CharField(max_length=32)
+    application_data = JsonTextField(null=True)
+    data_changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    applicants: Any = ApplicantsField(null=True)
+    applicants_sha256 = models.CharField(  # noqa: DJ001
+        max_length=64, null=True, help_text="Of who applies, with a nonce. It stays when they are erased."
+    )
+    notes = models.TextField(null=True)  # noqa: DJ001
+    share: Any = JsonTextField(default=list, help_text="What the applicant lets the lender see beside it.")
+    submitted_at = models.DateTimeField(null=True)
+    reviewed_at = models.DateTimeField(null=True)
+    reviewed_by = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    offer_version = models.IntegerField(null=True)
+    offer_snapshot = JsonTextField(null=True)
+    accepted_at = models.DateTimeField(null=True, help_text="When the consumer took the approval up.")
+    loan_terms = models.ForeignKey(
+        "credit.LoanTerms",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        help_text="What the approval names, as of the day of the approval or of its acceptance.",
+    )
+    amount_cents = models.BigIntegerField(null=True, help_text="As `application_data` says, for lists to show.")
+    counteroffer_moves = models.PositiveIntegerField(
+        default=0, help_text="How often a counteroffer was made or ended; 0 spares looking for one."
+    )
+    created_at = models.DateTimeField()
+
+    machine = MACHINE
+    invalid_transition = InvalidApplicationTransition
+    named_terms: LoanTerms | None = None  # of an approval that is being made
+    # The counteroffer whose end a transition is: the lender decided when it was made, whoever makes the transition.
+    completes: Counteroffer | None = None
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["consumer", "-id"], name="credit_app_consumer"),
+            models.Index(fields=["consumer", "status", "-id"], name="credit_app_consumer_status"),
+            models.Index(fields=["status", "updated_at"], name="credit_app_status_age"),
+            # The reviewers' queue, oldest first: small, because it holds what waits and nothing else.
+            models.Index(
+                fields=["submitted_at", "id"], condition=Q(status__in=IN_REVIEW), name="credit_app_review_queue"
+            ),
+            # A provider's inbox, oldest first.
+            models.Index(
+                fields=["provider_id", "submitted_at", "id"],
+                condition=Q(submitted_at__isnull=False),
+                name="credit_app_inbox",
+            ),
+        ]
+        constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
+        permissions = [("review_application", "Can review applications")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    def is_reviewed_by(self, user: Any) -> bool:
+        """Say whether `user` may decide about this application: by permission, or for the provider."""
+        return (
+            user.has_perm(REVIEW_PERMISSION)
+            or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
+        )
+
+    def is_sent_to(self, user: Any) -> bool:
+        return self.members_it_is_sent_to(user).exists()
+
+    def is_only_read_by(self, user: Any) -> bool:
+        if user.has_perm(REVIEW_PERMISSION):
+            return False
+        return self.members_it_is_sent_to(user).filter(role=ProviderMember.READER).exists()
+
+    def members_it_is_sent_to(self, user: Any) -> models.QuerySet[ProviderMember]:
+        return ProviderMember.objects.filter(
+            provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
+        )
+
+    @classmethod
+    def visible_to(cls, user_id: Any) -> Q:
+        """Select what an account may read: its own, and once it has left draft what it reviews or was sent to it."""
+        members = ProviderMember.objects.filter(
+            user_id=user_id,
+            provider_id=Cast(OuterRef("provider_id"), models.CharField()),
+            provider__created_at__lte=OuterRef("created_at"),
+        )
+        return Q(consumer_id=user_id) | (~Q(status=DRAFT) & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members))))
+
+    def requestable(self) -> list[str]:
+        """Leave out the withdrawal of what was taken up."""
+        return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
+
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
+
+        `open` is the specification to the letter: whoever may see an application may move it, but for a provider's
+        readers. `reviewed` gives decisions to reviewers. `four_eyes` demands besides that a reviewer is not the
+        consumer, and that whoever approves, rejects or offers other terms did not change the data last; that it takes
+        two of them is `credit.review`'s business. Under each of them a credential that is limited to scopes makes the
+        consumer's transitions alone. `COUNTEROFFER` is checked like a transition.
+        """
+        offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
+        role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
+        is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
+        is_none = role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system
+        if is_none and self.completes is None:
+            return InvalidApplicationTransition.between(self, to)
+        if actor.user is None or self.completes is not None:
+            return self.check_automatic(to) if actor.is_model else None
+        is_consumer = actor.user.pk == self.consumer_id
+        if actor.limited and (role is Role.REVIEWER or not is_consumer):
+            return InsufficientScope(
+                "No scope lets anybody decide: this needs the account's own log-in, or an API key without a scope list."
+            )
+        decided_before = reviews.check_reviewer(self, to, actor)
+        if settings.REVIEW_POLICY == "open":
+            return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
+        if role is Role.OWNER or (is_consumer and role is Role.EITHER):
+            only = ReviewerRequired("Only the consumer may make this move.")
+            return self.check_documents(to) if is_consumer else only
+        refusal = self.check_reviewer(actor) or decided_before
+        is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
+        if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
+            refusal = ReviewerRequired("Whoever changed the application's data last cannot decide about it.")
+        return refusal
+
+    def check_automatic(self, to: str) -> ApiError | None:
+        """Return why the score cannot make this transition by itself, None when it may.
+
+        What people have decided once is theirs. Under `four_eyes` a reviewer confirms that somebody is turned down.
+        """
+        if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
+            return ReviewerRequired()
+        if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
+            return ReviewerRequired("The score proposes no such decision.")
+        if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
+            return ReviewerRequired("A reviewer has to confirm it.")
+        return None
+
+    def check_reviewer(self, actor: Actor) -> ApiError | None:
+        """Return why `actor` may not review this application as they are logged in, None when they may."""
+        if not self.is_reviewed_by(actor.user):
+            return ReviewerRequired()
+        if refusal := check_staff_log_in(actor):
+            return refusal
+        if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
+            return ReviewerRequired("Nobody reviews their own application.")
+        return None
+
+    def check_documents(self, to: str) -> ApiError | None:
+        """Return why the consumer cannot hand the application back yet: what was asked for and has no file."""
+        if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
+            return None
+        missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
+        if not (names := list(missing.values_list("name", flat=True))):
+            return None
+        allowed = [one for one in self.requestable() if one != to]
+        return InvalidApplicationTransition(
+            f"Hand in first what was asked for: {', '.join(names)}.",
+            details={"from": self.status, "to": to, "allowed": allowed, "documents": names},
+        )
+
+    def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
+        columns: dict[str, Any] = {"status_reason": transition.reason}
+        if transition.to == SUBMITTED and self.submitted_at is None:
+            pinned = self.pinned_offer()
+            self.check_due(pinned)
+            columns |= {"submitted_at": transition.now, **pinned}
+        if transition.to == APPROVED and self.completes is None:
+            columns["loan_terms_id"] = self.name_terms(transition)
+        elif self.loan_terms_id and transition.to == UNDER_REVIEW:
+            columns["loan_terms_id"] = None
+        if transition.to in DECIDED:
+            columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
+        if self.accepted_at and transition.to == UNDER_REVIEW:
+            columns["accepted_at"] = None
+        return columns
+
+    def name_terms(self, transition: lifecycle.Transition) -> Any:
+        """Return the id of the terms that an approval names, which `record_transition` saves; None where it has none.
+
+        Raises what `credit.terms.loans.loan_of` and `compute` raise.
+        """
+        given = transition.metadata.get("terms") if isinstance(transition.metadata, dict) else None
+        loan = loan_of(self, given)
+        made = None if loan is None else compute(self, loan, kind=LoanTerms.APPROVAL, now=transition.now)
+        self.named_terms = made
+        return None if made is None else made.pk
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ReasonsRequired unless what has to be said for this transition is said.
+
+        A rejection names its principal reasons where reviewers decide; the reopening of what was taken up, and a
+        decision against what the score proposes, have a reason in words. Raises ValidationFailed for a
+        `consumer_report` that cannot be read.
+        """
+        if to in DECIDED:
+            report_of(metadata)
+        if to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(metadata):
+            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
+        if reason is not None and reason.strip():
+            return
+        if self.accepted_at and to == UNDER_REVIEW:
+            raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
+        if self.goes_against_score(to):
+            raise ReasonsRequired(
+                f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
+            )
+
+    @cached_property
+    def decision_score(self) -> Score | None:
+        """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
+        return decision_scores(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+
+    @property
+    def names_scoring_model(self) -> bool:
+        return (self.offer_snapshot or {}).get("blockscore_model_id") is not None
+
+    @property
+    def proposed_decision(self) -> str | None:
+        """The status that the score proposes, None without a score and where it leaves the matter to people."""
+        return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
+
+    def goes_against_score(self, to: str) -> bool:
+        return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
+
+    def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
+        """Set the columns with a prepared statement: applications are what changes all day."""
+        if self.status == APPROVED:
+            as_read = {**as_read, "updated_at": self.updated_at}  # it may have been taken up meanwhile
+        if self.status == UNDER_REVIEW:
+            as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
+        if self.status == DRAFT:
+            # What is scored with it is what is shared when it leaves.
+            field: Any = self._meta.get_field("share")
+            as_read = {**as_read, "share": field.get_prep_value(self.share)}
+        return update(Application, where=as_read, values=columns)
+
+    def lost_race(self, to: str) -> Exception:
+        """Return the error of a transition that somebody else's, or the acceptance, came before."""
+        self.refresh_from_db(fields=["accepted_at", "updated_at", "counteroffer_moves"])
+        return super().lost_race(to)
+
+    def write_history(self, row: "ApplicationHistory") -> None:
+        insert(row)
+
+    def record_transition(self, row: "ApplicationHistory") -> None:
+        if row.status == SUBMITTED:
+            self.score_submission(now=row.changed_at)
+        if row.previous_status == UNDER_REVIEW:
+            self.supersede_counteroffer(by=row.principal, now=row.changed_at)
+        if self.named_terms is not None and self.named_terms.pk == self.loan_terms_id:
+            self.named_terms.save(force_insert=True)
+            self.loan_terms, self.named_terms = self.named_terms, None
+        is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
+        if is_decision and settings.ANCHOR_DECISIONS:
+            record = decision_record(self, row)
+            record_keys.queue(record, now=row.changed_at, history=row, application=self)
+        running = clocks.follow(self, row)
+        if running is None or Clock.REVIEW in running:
+            reviews.answer(self, row, record_application_event)
+        record_application_event(row.status, self, now=row.changed_at)
+
+    def supersede_counteroffer(self, *, by: Any, now: datetime) -> bool:
+        """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
+        offered = self.counteroffers.filter(closed_at__isnull=True).first() if self.counteroffer_moves else None
+        return offered is not None and offered.end(Counteroffer.SUPERSEDED, by=by, now=now)
+
+    def score_submission(self, *, now: datetime) -> None:
+        """Write the scores by the pinned offer's model, if there is one and `DECISIONING` wants them."""
+        if settings.DECISIONING != "off" and self.offer_snapshot is not None:
+            score_submitted(self, self.offer_snapshot, now=now)
+
+    @property
+    def data_sha256(self) -> str:
+        """Return the SHA-256 of the data's canonical JSON, in hex: what a decision is bound to."""
+        return sha256(canonical_json(self.application_data)).hexdigest()
+
+    @property
+    def reviewed_state(self) -> str:
+        """Return what a proposed decision is bound to: a change of status, data or applicants makes it void."""
+        state = f"{self.status}:{self.moves}:{self.data_sha256}"
+        return state if self.applicants_sha256 is None else f"{state}:{self.applicants_sha256}"
+
+    @property
+    def terms_sha256(self) -> str:
+        """Return the SHA-256 of the pinned terms' canonical JSON, in hex; of `null` where none are pinned."""
+        return sha256(canonical_json(self.offer_snapshot)).hexdigest()
+
+    @cached_property
+    def provider_owner_id(self) -> int | None:
+        """Return the account that owns the provider and is told what happens; None where there is none."""
+        return self.provider_owner(str(self.provider_id), self.created_at).values_list("owner_id", flat=True).first()
+
+    @staticmethod
+    def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
+        """Select an application's provider: who took its id later has no part in the application."""
+        return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
+
+    def pinned_offer(self) -> dict[str, Any]:
+        """Return the columns that keep the listed offer as it is now; none for an offer unknown here."""
+        found = _offer_to_pin(offer_id=self.offer_id)
+        if found is None:
+            return {}
+        version, *terms = found
+        return {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
+
+    def check_due(self, pinned: Mapping[str, Any]) -> None:
+        """Raise RequirementsDue unless the application has what the offer that is being pinned asks for.
+
+        Costs a statement where it asks for documents.
+        """
+        asked = Asked.by(pinned.get("offer_snapshot"))
+        if asked and (refusal := RequirementsDue.of(self.due(asked))):
+            raise refusal
+
+    def due(self, asked: Asked) -> list[Due]:
+        documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
+        return asked.due(
+            data=self.application_data,
+            persons=self.applicants if asked.applicant else None,
+            handed_in=documents.values_list("name", flat=True) if asked.documents else (),
+        )
+
+
+class ApplicationHistory(lifecycle.StatusHistory):
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    class Meta(lifecycle.StatusHistory.Meta):
+        verbose_name_plural = "application history"
+        constraints = [
+            models.UniqueConstraint(fields=["application", "position"], name="credit_history_application_position")
+        ]
+
+
+def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
+    """Tell the consumer, and from the submission on the provider's owner, too; `members` are added to the object.
+
+    What was begun as submitted or later has that status for the provider's first event.
+    """
+    about = {
+        "application_id": str(application.id),
+        "status": application.status,
+        "offer_id": application.offer_id,
+        "provider_id": application.provider_id,
+        **members,
+    }
+    record_event(f"application.{verb}", account_id=application.consumer_id, now=now, **about)
+    mail_person(verb, application, now=now)
+    if application.submitted_at is None:
+        return
+    owner_id = application.provider_owner_id
+    if owner_id is not None and owner_id != application.consumer_id:
+        verb = application.status if verb == "created" else verb
+        record_event(f"application.{verb}", account_id=owner_id, now=now, **about)

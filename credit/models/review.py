@@ -1,0 +1,103 @@
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.lifecycle import Actor
+from credit.core.machine import APPROVED, COUNTEROFFER
+
+
+def as_members(metadata: Any) -> dict[str, Any]:
+    return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}
+
+
+class Proposal(models.Model):
+    """A decision of one reviewer, or of a scoring model, that another confirms; void once the application is no longer
+    as it was `seen`.
+    """
+
+    CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="proposals", db_index=False
+    )
+    to = models.CharField(max_length=32)
+    reason = models.TextField(null=True)  # noqa: DJ001  as the history keeps it
+    metadata = JsonTextField(null=True)
+    seen = models.CharField(max_length=255)
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
+    proposed_at = models.DateTimeField()
+    outcome = models.CharField(max_length=16, blank=True)
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application"], condition=Q(closed_at__isnull=True), name="credit_proposal_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
+                name="credit_proposal_closed_whole",
+            ),
+            models.CheckConstraint(
+                condition=~Q(outcome="confirmed") | ~Q(closed_by=models.F("proposed_by")),
+                name="credit_proposal_two_people",
+            ),
+            models.CheckConstraint(
+                condition=Q(proposed_by__isnull=False, proposed_as="")
+                | Q(proposed_by__isnull=True) & ~Q(proposed_as=""),
+                name="credit_proposal_by_one",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["proposed_at"], condition=Q(closed_at__isnull=True), name="credit_proposal_open"),
+            models.Index(fields=["application", "-id"], name="credit_proposal_record"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.to} for {self.application_id}"
+
+    @property
+    def proposer(self) -> str:
+        return self.proposed_as if self.proposed_by is None else self.proposed_by.get_username()
+
+    @property
+    def terms(self) -> Any:
+        """The terms of the loan that it is bound to; None where it names none."""
+        names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
+        return self.metadata.get("terms") if names_loan else None
+
+    def is_by(self, actor: Actor) -> bool:
+        if actor.user is None:
+            return self.proposed_as == actor.credential
+        return bool(self.proposed_by_id == actor.user.pk)
+
+    def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
+        """Return what the history keeps once confirmed: who the two were, beside what they gave, the second one's where
+        both name a member.
+        """
+        beside = {**as_members(self.metadata), **as_members(metadata)}
+        four_eyes = {
+            "proposed_by": self.proposer,
+            "proposed_at": self.proposed_at.isoformat(),
+            "confirmed_by": by.get_username(),
+            "seen": self.seen,
+        }
+        bound = {} if self.terms is None else {"terms": self.terms}
+        return {**beside, **bound, "four_eyes": four_eyes}
+
+    def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
+        """End the proposal; False when somebody else has ended it."""
+        still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
+        return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))

@@ -1,0 +1,217 @@
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.functional import cached_property
+
+from config.core import lifecycle
+from config.core.context import request_id
+from config.core.encryption import EncryptedTextField
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, canonical_json, rfc3339
+from config.webhooks.events import record_event
+from credit.anchoring import record_keys
+from credit.core.card import Card
+from credit.core.errors.scoring import InvalidVersionTransition
+from credit.core.version_machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
+
+
+class ScoringModel(models.Model):
+    """A provider's scoring model; its id is the `blockscore_model_id` of offers."""
+
+    provider = models.ForeignKey("credit.Provider", on_delete=models.PROTECT, related_name="scoring_models")
+    name = models.CharField(max_length=255)
+    description = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelVersion(lifecycle.StatefulModel):
+    """A numbered version. What it computes never changes: the database refuses it, and a change is the next number."""
+
+    model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="versions", db_index=False)
+    number = models.PositiveIntegerField()
+    definition: Any = JsonTextField()
+    definition_sha256 = models.CharField(max_length=64)
+    status = models.CharField(max_length=16, choices=[(status, status) for status in MACHINE.statuses], default=DRAFT)
+    role = models.CharField(max_length=16, blank=True, default="", help_text="Champion or challenger once published.")
+    note = models.TextField(blank=True, default="")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    published_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    machine = MACHINE
+    invalid_transition = InvalidVersionTransition
+    warnings: tuple[str, ...] = ()  # what its publication is told, kept nowhere
+
+    class Meta:
+        ordering = ["number"]
+        permissions = [("publish_modelversion", "Can publish and retire versions of scoring models")]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "number"], name="credit_model_version_number"),
+            models.UniqueConstraint(
+                fields=["model"], condition=Q(role=CHAMPION, status=PUBLISHED), name="credit_model_one_champion"
+            ),
+            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_model_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model_id}@{self.number}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.name}, version {self.number}"
+
+    @cached_property
+    def card(self) -> Card:
+        return Card.of(self.definition)
+
+    def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
+        """Return the error that this transition meets; under `four_eyes` nobody publishes what they made.
+
+        A champion that is published again can only lose the role: nobody needs a second person for that.
+        """
+        if to not in MACHINE.moves_from(self.status):
+            return InvalidVersionTransition.between(self, to)
+        # A provider's own members have no way to add an authenticator: they publish with their keys.
+        if actor.lacks_second_factor and actor.user.is_staff:
+            return lifecycle.SecondFactorRequired()
+        gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
+        if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
+            return lifecycle.ReviewerRequired("Whoever made a version does not publish it.")
+        return None
+
+    def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
+        if transition.to != PUBLISHED:
+            return {"role": ""}
+        return {"published_by": transition.actor.user, "published_at": transition.now}
+
+    def record_transition(self, row: "ModelVersionHistory") -> None:
+        if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
+            record_keys.queue(self.publication_record(row), now=row.changed_at, publication=row)
+        record_event(
+            f"scoring_model.{row.status}",
+            account_id=self.model.provider.owner_id,
+            now=row.changed_at,
+            model_id=self.model_id,
+            version=self.number,
+            provider_id=self.model.provider_id,
+            role=self.role,
+            definition_sha256=self.definition_sha256,
+        )
+
+    def publication_record(self, row: lifecycle.StatusHistory) -> str:
+        record = {
+            "record_version": 1,
+            "model_id": self.model_id,
+            "model_version": self.number,
+            "provider_id": self.model.provider_id,
+            "definition_sha256": self.definition_sha256,
+            "role": self.role,
+            "made_by": str(self.made_by_id),
+            "published_by": row.changed_by,
+            "published_at": rfc3339(row.changed_at),
+            "request_id": request_id.get() or None,
+        }
+        return canonical_json(record).decode()
+
+
+class ModelVersionHistory(lifecycle.StatusHistory):
+    """A publication or a retirement; `metadata.role` is the role that was given. Append-only."""
+
+    version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    class Meta(lifecycle.StatusHistory.Meta):
+        verbose_name_plural = "model version history"
+        constraints = [models.UniqueConstraint(fields=["version", "position"], name="credit_model_history_position")]
+
+
+class Score(models.Model):
+    """What a version made of a person's facts. Append-only; the facts stand apart, because they can be erased.
+
+    `points` are `[characteristic, bin, points, baseline]` each, `missing` names inputs. `facts_sha256` is the SHA-256
+    of the nonce's bytes and the canonical JSON of the facts after them.
+    """
+
+    DECISION, SHADOW = "decision", "shadow"
+    PURPOSES = (DECISION, SHADOW)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="scores", db_index=False)
+    application = models.ForeignKey(
+        "credit.Application", null=True, on_delete=models.PROTECT, related_name="scores", db_index=False
+    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    purpose = models.CharField(max_length=16, choices=[(purpose, purpose) for purpose in PURPOSES])
+    facts_sha256 = models.CharField(max_length=64)
+    points: Any = JsonTextField()
+    total = models.BigIntegerField()
+    outcome = models.CharField(max_length=16)
+    segment = models.CharField(max_length=100, blank=True, default="")
+    reasons: Any = JsonTextField()
+    missing: Any = JsonTextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["application", "version"], name="credit_score_once")]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="credit_score_user"),
+            models.Index(fields=["version", "purpose", "created_at"], name="credit_score_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.total} by {self.version_id}"
+
+
+class LastScore(models.Model):
+    """What a model last made of a person who applied, or asked what fits them: what the catalogue goes by.
+
+    There is one row for a person and a model, and the next takes its place. It holds no facts. What challengers make
+    of a person is for comparison alone, and is not here.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="+")
+    outcome = models.CharField(max_length=16)
+    segment = models.CharField(  # noqa: DJ001  null and "" are different answers
+        max_length=100, null=True, help_text="Empty for a person in none; null by a card that declares none."
+    )
+    reasons: Any = JsonTextField()
+    scored_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "model"], name="credit_last_score_once")]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} by {self.model_id}"
+
+    def tells_the_same_as(self, other: "LastScore | None") -> bool:
+        mine = (self.outcome, self.segment, self.reasons)
+        return other is not None and mine == (other.outcome, other.segment, other.reasons)
+
+
+class ScoreFacts(models.Model):
+    """What a score was computed from, until it is erased: the canonical JSON, and a nonce in base64."""
+
+    score = models.OneToOneField(Score, primary_key=True, on_delete=models.PROTECT, related_name="kept_facts")
+    facts = EncryptedTextField()
+    nonce = EncryptedTextField()
+
+    class Meta:
+        verbose_name = verbose_name_plural = "score facts"
+
+    def __str__(self) -> str:
+        return str(self.score_id)
+
+    def values(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.facts))

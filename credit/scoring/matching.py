@@ -1,0 +1,64 @@
+"""Which offers fit a person: the rules of the catalogue, and what the offers' scoring models make of the person now."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import BooleanField, Case, Value, When
+
+from config.core.credentials import Credential
+from credit.core.card import DECLINE
+from credit.core.reasons import text_of
+from credit.models import LastScore, Offer
+from credit.offers.catalogue import CatalogueFilter
+from credit.scoring.matches import scores_for_match
+
+_WORDS = {"state": "The offer is not made in this state.", "amount": "The offer does not lend this amount."}
+_SEGMENT = "The offer is for other customers."
+# A model may decline without a loss against any of its baselines.
+_NO_REASON = "What is known is not enough for this offer."
+
+
+def match_offers(
+    *,
+    credential: Credential,
+    state: str | None,
+    amount_cents: int | None,
+    facts: Mapping[str, Any],
+    limit: int,
+    offset: int,
+    now: datetime,
+) -> dict[str, Any]:
+    """Return a page of the active offers, newest first, each with why it does not fit, in words: none when it does.
+
+    `facts` are what an application would say. The champions of the models on the page score the person with them, and
+    with what the credential may see. A variant that the person never sees is not on any page.
+    """
+    asked = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents)
+    seen = asked.ever_seen()
+    total, page = seen.count(), list(seen.annotate(**_unmet(asked))[offset : offset + limit])
+    models = {(one.blockscore_model_id, one.provider_id) for one in page if one.blockscore_model_id is not None}
+    scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
+    matches = [(offer, _why_not(offer, scores)) for offer in page]
+    return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
+
+
+def _unmet(asked: CatalogueFilter) -> dict[str, Any]:
+    flag: dict[str, Any] = {"default": Value(value=True), "output_field": BooleanField()}
+    return {
+        f"unmet_{name}": Case(When(asked.rules[name], then=Value(value=False)), **flag)
+        for name in _WORDS
+        if name in asked.rules
+    }
+
+
+def _why_not(offer: Offer, scores: Mapping[tuple[int, str], LastScore]) -> list[str]:
+    words = [text for name, text in _WORDS.items() if getattr(offer, f"unmet_{name}", False)]
+    score = scores.get((offer.blockscore_model_id or 0, offer.provider_id))
+    if score is None:
+        return words
+    if score.outcome == DECLINE:
+        words += [text_of(reason) for reason in score.reasons] or [_NO_REASON]
+    if score.segment is not None and offer.customer_segment not in {None, score.segment}:
+        words.append(_SEGMENT)
+    return words

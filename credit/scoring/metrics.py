@@ -1,0 +1,37 @@
+"""Applications that wait for a reviewer, decisions that wait for the ledger, and what becomes of scores' proposals."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from config.ops.readings import Reading, read_queue
+from credit.core.machine import IN_REVIEW
+from credit.models import Application, DecisionAnchor
+from credit.scoring.overrides import newest_overrides
+
+PROPOSALS_LOOKED_AT = 1_000  # the newest: a model that people stop following shows, whatever it did before
+
+
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:
+    yield from read_queue(
+        Application.objects.using(using).filter(status__in=IN_REVIEW).order_by("submitted_at", "id"),
+        name="applications_in_review",
+        meaning="Applications that wait for a decision.",
+        since="submitted_at",
+        now=now,
+    )
+    yield from read_queue(
+        DecisionAnchor.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
+        name="anchors_pending",
+        meaning="Decisions that are not in the ledger yet.",
+        since="history__changed_at",
+        now=now,
+    )
+    proposals = newest_overrides(PROPOSALS_LOOKED_AT, using=using)
+    meaning = (
+        f"Of the newest {PROPOSALS_LOOKED_AT} scores that propose a decision, those decided, as proposed or otherwise."
+    )
+    yield Reading("platform_score_proposals", meaning, proposals.as_proposed, {"decided": "as_proposed"})
+    yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})
+
+
+READING = (Application, measure)

@@ -1,0 +1,137 @@
+"""Taking up an approval: the consumer accepts the terms that were approved, and those alone."""
+
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+
+from config.core.errors import ValidationFailed
+from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor
+from credit.anchoring import record_keys
+from credit.anchoring.records import record_about
+from credit.applications.services import IDLE_DAYS, lock_own
+from credit.core.errors.applications import NothingToAccept, TermsChanged
+from credit.core.machine import APPROVED
+from credit.core.quotes import Instalment
+from credit.models import Acceptance, Application, Clock, LoanTerms
+from credit.models.applications import record_application_event
+from credit.models.terms import NOT_RECORDED
+from credit.terms import counteroffers, loans
+
+
+class Acceptable(NamedTuple):
+    """What there is to accept, and whether and when that was done; the loan's terms are as of today."""
+
+    acceptable: bool
+    terms: Any
+    terms_sha256: str
+    expires_at: datetime | None
+    accepted_at: datetime | None
+    as_of: str | None = None
+    schedule: list[Instalment] | None = None
+
+
+def describe(application: Application, *, now: datetime) -> Acceptable:
+    """Return what there is to accept. A loan whose first payment was to be before today can no longer be taken up."""
+    is_open = application.status == APPROVED and application.accepted_at is None
+    expires_at = application.updated_at + timedelta(days=IDLE_DAYS[APPROVED]) if is_open else None
+    if (offered := counteroffers.acceptable_of(application, now=now)) is not None:
+        terms = terms_today(offered.loan_terms, now=now)
+        if terms is not None:
+            return shown(terms, True, offered.expires_at, None)
+    if application.loan_terms is None:
+        told = application.offer_snapshot
+        return Acceptable(is_open, told, application.terms_sha256, expires_at, application.accepted_at)
+    terms = terms_today(application.loan_terms, now=now) if is_open else application.loan_terms
+    if terms is None:
+        is_open, expires_at, terms = False, None, application.loan_terms
+    return shown(terms, is_open, expires_at, application.accepted_at)
+
+
+def shown(terms: LoanTerms, is_open: bool, expires_at: datetime | None, accepted_at: datetime | None) -> Acceptable:
+    schedule, as_of = loans.schedule_of(terms) or None, terms.as_of.isoformat()
+    return Acceptable(is_open, terms.told(), terms.terms_sha256, expires_at, accepted_at, as_of, schedule)
+
+
+def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
+    """Return the terms of a loan that starts today, perhaps not saved; None once its first payment is past."""
+    if terms.as_of == now.date():
+        return terms
+    try:
+        return loans.again(terms, kind=terms.kind, now=now)
+    except ValidationFailed:
+        return None
+
+
+def agreed(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
+    """Return the terms as of today, saved, if `terms_sha256` is theirs; raises TermsChanged, NothingToAccept."""
+    today = terms_today(terms, now=now)
+    if today is None:
+        raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
+    if today.terms_sha256 != terms_sha256:
+        raise TermsChanged(details={"terms": today.told(), "terms_sha256": today.terms_sha256})
+    if today.pk != terms.pk:
+        today.save(force_insert=True)
+    return today
+
+
+def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
+    """Take up the approval, or the counteroffer, of the actor's own application.
+
+    Again, with the same terms, changes nothing. A loan starts on the day on which it is taken up. Raises
+    ApplicationNotFound, NothingToAccept, or TermsChanged for other terms than those approved, or than what they are
+    today.
+    """
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        if application.status != APPROVED:
+            return _accept_counteroffer(application, terms_sha256=terms_sha256, actor=actor, now=now)
+        terms = application.loan_terms
+        if application.accepted_at is not None or terms is None:
+            if terms_sha256 != (application.terms_sha256 if terms is None else terms.terms_sha256):
+                raise TermsChanged
+            if application.accepted_at is not None:
+                return application
+        else:
+            terms = agreed(terms, terms_sha256, now=now)
+        take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+    return application
+
+
+def _accept_counteroffer(application: Application, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
+    """Approve and accept in one: the lender decided when it made the counteroffer that waits."""
+    offered = counteroffers.acceptable_of(application, now=now)
+    if offered is None:
+        raise NothingToAccept
+    terms = agreed(offered.loan_terms, terms_sha256, now=now)
+    counteroffers.take_up(application, offered, terms, actor=actor, now=now)
+    take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+    return application
+
+
+def take_up(
+    application: Application, terms: LoanTerms | None, *, terms_sha256: str, actor: Actor, now: datetime
+) -> None:
+    """Write that the consumer takes an approval up; the caller holds the lock of the application's row."""
+    # Later than before in any case, so that a transition that read the approval earlier sees that it was taken up.
+    now = max(now, application.updated_at + timedelta(microseconds=1))
+    application.accepted_at = application.updated_at = now
+    application.loan_terms = terms
+    application.save(update_fields=["accepted_at", "updated_at", "loan_terms"])
+    Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
+    acceptance = Acceptance.objects.create(
+        application=application,
+        terms_sha256=terms_sha256,
+        loan_terms=terms,
+        accepted_at=now,
+        principal=actor.user,
+        credential=actor.credential,
+    )
+    if settings.ANCHOR_DECISIONS:
+        accepted = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
+        told = NOT_RECORDED if terms is None else terms.recorded()
+        record = record_about(application, record_version=2, **accepted, **told)
+        record_keys.queue(record, now=now, acceptance=acceptance, application=application)
+    record_application_event("accepted", application, now=now)
