@@ -14,12 +14,13 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # A sentence for whoever sets the environment, and the status that says that starting again does not help.
+        # A message for the operator who sets the environment, and the exit status that means that a restart does not
+        # help.
         sys.stderr.write(f"{error}\n")
         sys.exit(os.EX_CONFIG)
     except OperationalError as error:
         if any(connection.connection for connection in connections.all(initialized_only=True)):
-            raise  # it answered, so the traceback says what it was asked
+            raise  # it responded, so the traceback has the request
         sys.stderr.write(f"The database does not answer: {str(error).partition(chr(10))[0]}\n")
         sys.exit(os.EX_UNAVAILABLE)
 

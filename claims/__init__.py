@@ -1,4 +1,4 @@
-"""Claims: that somebody wrote, or contributed to, a publication.
+"""Claims: a person states that they wrote, or contributed to, a publication.
 
 A claim begins as `draft` and moves to `pending`, `approved`, `disputed` and `revoked`; `machine.MACHINE` is the whole
 table, and only `Claim.transition_to` changes a status. A claim is its owner's; others read it when its visibility is

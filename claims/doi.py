@@ -1,8 +1,11 @@
-"""DOI names, and the one key under which all spellings of a publication's identifier are found.
+"""The one key under which all spellings of a publication's identifier are found: a DOI, an arXiv id, an ISBN.
 
 The same article is `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc`. Only ASCII letters compare
 without regard to case (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is read in bare names too:
 names cut out of an address are common, names with `%` and two hexadecimal digits of their own are not.
+
+The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
+13 digits (ISO 2108).
 """
 
 import re
@@ -17,7 +20,7 @@ _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def normalise_doi(identifier: str) -> str | None:
-    """Return the DOI name that `identifier` spells, in lower case and without any URI around it; None for no DOI."""
+    """Return the DOI name that `identifier` spells, in lower case, without what surrounds it; None for no DOI."""
     name = identifier.strip(" ")
     if resolver := _RESOLVER.match(name):
         name = re.split(r"[?#]", name[resolver.end() :], maxsplit=1)[0]

@@ -10,7 +10,7 @@ MACHINE = Machine(
         PENDING: {APPROVED: Role.REVIEWER, DRAFT: Role.OWNER, DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         APPROVED: {DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         REVOKED: {},
-        # However a dispute ends, somebody else than the one who claims decides it.
+        # The person who claims never decides the dispute about it.
         DISPUTED: {APPROVED: Role.REVIEWER, PENDING: Role.REVIEWER, REVOKED: Role.REVIEWER},
     }
 )
@@ -24,5 +24,5 @@ VISIBILITIES = (PRIVATE, CONDITIONAL, SHARED)
 SELF_ASSERTED, EVIDENCE_PROVIDED = "self_asserted", "evidence_provided"
 SOURCE_VERIFIED, INSTITUTION_VERIFIED = "source_verified", "institution_verified"
 LEVELS = (SELF_ASSERTED, EVIDENCE_PROVIDED, SOURCE_VERIFIED, INSTITUTION_VERIFIED)
-# What somebody may say about a claim of their own; the others say that somebody else has looked.
+# The owner may set these on their own claim; the other statuses record another person's review.
 OWN_LEVELS = frozenset({SELF_ASSERTED, EVIDENCE_PROVIDED})

@@ -77,7 +77,7 @@ class Claim(StatefulModel):
             models.Index(
                 fields=["user", "status", "-id"], condition=Q(deleted_at__isnull=True), name="claims_claim_user_status"
             ),
-            # Visibility and owner stand in the index, so that private claims are passed over without their rows.
+            # The index has visibility and owner, so that a query skips private claims without reading their rows.
             models.Index(
                 fields=["publication_key", "-id", "visibility", "user"],
                 condition=Q(deleted_at__isnull=True),
@@ -130,7 +130,7 @@ class Claim(StatefulModel):
         """Return the error that this transition meets for `actor` now, None when it may be made.
 
         `REVIEW_POLICY`: `open` allows every transition of the table. `reviewed` gives approval and the end of a dispute
-        to holders of `claims.review_claim`. `four_eyes` demands besides that they are not the owner.
+        to holders of `claims.review_claim`. `four_eyes` also requires that they are not the owner.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

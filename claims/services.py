@@ -33,7 +33,7 @@ def load_movable(claim_id: str, user: Any) -> Claim:
 def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[Claim]:
     """Return the viewer's own claims, or those to a publication that they may see, newest first.
 
-    Raises UserMismatch when somebody else's claims are asked for without naming a publication.
+    Raises UserMismatch when another user's claims are requested without naming a publication.
     """
     found = Claim.objects.order_by("-id")
     if publication_id:
@@ -70,7 +70,8 @@ def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datet
 def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: datetime) -> Claim:
     """Replace evidence, notes, verification level or visibility of the actor's own claim; null changes nothing.
 
-    Raises ClaimNotFound, or ValidationFailed as `create_claim`. What is as it was is no change, and tells nobody.
+    Raises ClaimNotFound, or ValidationFailed as `create_claim`. Setting the current visibility again changes nothing
+    and emits no event.
     """
     with transaction.atomic(savepoint=False):
         claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
@@ -89,7 +90,7 @@ def set_verification_level(claim: Claim, level: str, *, now: datetime) -> None:
 
 
 def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
-    # Not before the last transition: the next one must not come before it either, whatever the clock says.
+    # Not before the last transition: the next one must not come before it either, even if the clock was set back.
     updated_at = max(now, claim.updated_at)
     if not Claim.objects.filter(pk=claim.pk).update(updated_at=updated_at, **columns):
         raise ClaimNotFound

@@ -1,6 +1,6 @@
-"""Start-up check: every endpoint says who may call it. `manage.py check` runs it, and so does whatever starts a server.
+"""Start-up check: every endpoint declares its access. `manage.py check` runs it, and so does every server at its start.
 
-E001: a method without a declaration, which would answer anybody. E002: an access word that no credential can have.
+E001: a method without a declaration, which would answer every caller. E002: an access word that no credential can have.
 E003: a rate limit that the settings do not name. E004: an operation of the sandbox in production.
 """
 

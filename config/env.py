@@ -1,9 +1,4 @@
-"""Reading the process environment, loudly: a bad value stops the process with a sentence that says what to set.
-
-django-environ reads the addresses of databases (`config.core.databases`). Its other readers are not used: they take a
-word that is neither yes nor no for no, a secret that begins with `$` for the name of another variable, and a variable
-that is set to nothing for a value; and what they say of a bad number or choice does not name the variable.
-"""
+"""Read the process environment strictly: a bad value stops the process with a message that names the variable."""
 
 import json
 import os
@@ -125,7 +120,7 @@ def _split(value: str, schemes: Collection[str]) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in schemes and (parts.hostname or parts.scheme == "unix") and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that does not close
+    except ValueError:  # a port that is not a number, or an unclosed bracket
         return None
     return parts if usable else None
 
@@ -161,7 +156,7 @@ def require(names: Iterable[str], *, because: str) -> None:
             raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
 
 
-# What a sandbox must not have: by these it would reach people's money, banks and identities.
+# A sandbox must not have these: they would reach real money, banks, and identities.
 _CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING")
 _PROVIDER_CREDENTIALS = (
     "STRIPE_SECRET_KEY",
@@ -187,6 +182,8 @@ def refuse_providers() -> None:
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
     """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production takes both from the environment and refuses weak ones;
     development makes them once, in `development-secrets.json` in `var_dir`, readable by the owner alone.
+
+    The ledger has neither sessions nor encrypted columns. In production it needs no key of the platform's.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
     if production:

@@ -13,11 +13,15 @@ from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """gunicorn's `gthread`, which loses nobody when it stops.
+    """gunicorn's `gthread`, without lost connections when it stops.
 
-    gunicorn's own keeps listening until its last answer is out and accepts nobody meanwhile: connections that the
-    kernel has taken for it are closed in the end without an answer. This one accepts them, then listens no more, so
+    gunicorn's own keeps listening until its last answer is out and accepts no connection meanwhile: connections that
+    the kernel has taken for it are closed in the end without an answer. This one accepts them, then listens no more, so
     that later ones are refused at once and go to another server.
+
+    A response that is sent before its request's body was read closes the connection and announces it. gunicorn's own
+    announces `keep-alive`, reads 64 KiB of the rest, and then closes the connection to a client that has sent its next
+    request.
     """
 
     def set_accept_enabled(self, enabled: bool) -> None:
@@ -40,13 +44,15 @@ control_socket_disable = True  # two services on one machine would share its pat
 limit_request_line, limit_request_field_size = 8190, 16380  # longer ones get an answer in HTML
 http_parser = "python"  # the one in C takes folded fields and bare line feeds, which a proxy may read otherwise
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
-forwarder_headers = ""  # no header says where the service is mounted
+forwarder_headers = ""  # no header names the path where the service is mounted
 accesslog = None  # the application writes it, without paths and addresses
 errorlog, loglevel = "-", "error"  # warnings would quote callers
 
 
 def on_starting(server: Any) -> None:
-    """End with status 78 where the service must not start. A child looks: the master would never load anew."""
+    """End with status 78 where the service must not start. The check runs in a child: the master would never load the
+    program again.
+    """
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
     looked = subprocess.run(command, env={**os.environ, "SERVICE": service}, stdout=subprocess.DEVNULL, check=False)  # noqa: S603

@@ -22,7 +22,7 @@ from payments.chain import environment as chain_environment
 VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
-PRODUCTION = ENVIRONMENT != "development"  # its profile: whatever protects people who are served
+PRODUCTION = ENVIRONMENT != "development"  # its profile: settings that protect the people it serves
 SANDBOX = ENVIRONMENT == "sandbox"
 # Which of the two services this process is; ledger/wsgi.py says "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
@@ -57,15 +57,15 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
-# Whose a provider id is: who uses it first, or whom staff have granted one.
+# Who may use a provider id: the first account to use it, or only an account that staff granted it to.
 PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open", ("open", "granted"))
-# What scores do: nothing, propose to whoever decides, or decide.
+# The effect of scores: none, a proposal to the reviewer, or a decision.
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
-# Where clamd looks at what people hand in; unset: nothing does.
+# The address of clamd, which scans uploads; unset: uploads are not scanned.
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
-# Whose rules notices to people follow, how people are told, which agency a notice names, and what replaces its texts.
+# Notices to applicants: their legal profile, delivery, the agency that they name, and replacements of their texts.
 NOTICE_PROFILE = environment.choice("NOTICE_PROFILE", "us", ("us", "eu"))
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
@@ -144,7 +144,7 @@ environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
-# Unset: crypto payments are simulated, and say so.
+# Unset: crypto payments are simulated and marked as such.
 SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
 SETTLEMENT_NETWORK = chain_environment.network("SETTLEMENT_NETWORK", "base")
 SETTLEMENT_TOKEN_ADDRESS = chain_environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
@@ -271,12 +271,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# What API keys begin with: one that was made for trying out opens nothing where money moves.
+# The prefix of API keys: a sandbox key is rejected where money moves.
 API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# Who may make an account by themselves: everybody, whom an invitation names, nobody.
+# Who may sign up: everybody, invited people, or nobody.
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -305,8 +305,9 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth keeps what they are worked out from
 MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # nobody comes in before an address is confirmed; without this none could be changed
-# Staff need a second factor; everybody else may have one.
+# nobody logs in before an address is confirmed; without this no address could be changed
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Staff need a second factor; for others it is optional.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)
 SESSION_SERIALIZER = "config.api.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
@@ -316,7 +317,7 @@ CSRF_COOKIE_HTTPONLY = True
 
 # --- Mail --------------------------------------------------------------------------------------------------------
 
-# Without an address production sends none; `doctor` says so.
+# Without an address production sends no mail; `doctor` reports it.
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
 
@@ -378,7 +379,7 @@ _BY_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    # What people hand in, encrypted: see credit/documents/storage.py.
+    # Uploads, encrypted: see credit/documents/storage.py.
     "documents": documents_environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
 }
 
@@ -416,15 +417,15 @@ RATE_LIMITS: dict[str, int | None] = {
     "payment": 120,
     "token": 60,
     "upload": 60,
-    "login_failure": 10,  # in a quarter of an hour
+    "login_failure": 10,  # per 15 minutes
     "login_name": 100,  # in an hour
-    "mail_recipient": 10,  # in an hour, whoever asked for them
+    "mail_recipient": 10,  # per hour, over all accounts
     "mail_address": 30,  # in an hour: mails that one client's address asks for
     "new_account": 20,  # in an hour, of one client's address
     "anonymous": 600,
-    "health": None,  # counting needs the database, and health is asked when there is none
+    "health": None,  # counting needs the database, and health must respond without one
     "ledger_write": 6_000,  # entries, of a key in LEDGER_API_KEYS, or of an address in development
-    "ledger_token": 60,  # entries, of whoever holds a token of service A
+    "ledger_token": 60,  # entries per account of service A
 }
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
@@ -447,7 +448,7 @@ SPECTACULAR_SETTINGS = {
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_I18N = True  # of mails, notices and `/my`; other pages are in LANGUAGE_CODE
+USE_I18N = True  # for mails, notices, and `/my`; other pages are in LANGUAGE_CODE
 LANGUAGES = [("en", "English"), ("es", "Español")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 

@@ -1,10 +1,10 @@
 """Credit: provider offers, applications to them, and what a marketplace reads (discovery document, catalogue).
 
 An application moves `draft → submitted → under_review → approved | rejected`, with `pending_documents`, `withdrawn` and
-`expired` beside that path; `core.machine.MACHINE` is the whole table. Only `Application.transition_to` changes
-a status. An offer is active until it is deactivated, and counts its versions.
+`expired` outside of that path; `core.machine.MACHINE` is the whole table. Only `Application.transition_to` changes a
+status. An offer is active until it is deactivated, and counts its versions.
 
-An approval is taken up by its consumer (`accepted_at`), which is no status of its own.
+The consumer accepts an approval (`accepted_at`), which is not a status.
 
 Events: `application.created`, `application.updated`, `application.accepted` and one per status entered;
 `offer.created`, `offer.updated`, `offer.deactivated`. Those of an application go to its consumer, and from the

@@ -1,4 +1,4 @@
-"""Django looks for an app's admin here; the rooms have theirs beside their models."""
+"""Django looks for an app's admin here; the classes are in `credit.console`."""
 
 from credit.console import anchoring, applications, notices, offers, queues, scoring
 from credit.console import history as history_admin

@@ -1,4 +1,4 @@
-"""Who is calling, and who the customer is.
+"""Accounts, credentials, and customers' identities.
 
 Users, the credentials they call with (JWT, API keys, signed requests), the scopes that limit credentials, and the
 signing keys behind tokens. Every other app learns from `request.user` and `request.auth` who calls.

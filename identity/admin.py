@@ -25,7 +25,7 @@ from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
 
-# Django looks for an app's admin here; the rooms have theirs beside their models.
+# Django looks for an app's admin here; the packages have theirs next to their models.
 __all__ = ["accounts_admin", "bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
@@ -84,7 +84,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         ]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Let groups be ticked; what somebody may do comes from them alone."""
+        """Let groups be ticked; they are the only source of permissions."""
         if db_field.name == "groups":
             options["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **options)
@@ -94,7 +94,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     group_names = column(lambda groups: ", ".join(map(str, groups.all())) or NOTHING, "groups", "groups")
 
-    # Accounts are added and edited by those who may. Nobody deletes one: what it did names it.
+    # Accounts are added and edited by those who may. No account can be deleted: its records refer to it.
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return DjangoUserAdmin.has_add_permission(self, request)
 
@@ -118,7 +118,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(ReadOnlyAdmin):
-    """The groups of staff. Migrations say what each may do; who belongs to one is set on the person's page."""
+    """The groups of staff. Migrations grant their permissions; the person's page has the membership."""
 
     list_display = ("name", "members")
     ordering = ("name",)
@@ -138,7 +138,7 @@ def _live(*conditions: Q) -> Q:
 
 
 def _expiring() -> QuerySet[ApiKey]:
-    """Return the keys that somebody has to rotate soon: what the queue counts and its list shows."""
+    """Return the keys that are due for rotation: the queue counts them and its list shows them."""
     now = timezone.now()
     return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
 
@@ -173,7 +173,7 @@ class RotateForm(SeenForm):
 
 
 def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse | str:
-    """Make the successor: shown once to its owner; whoever rotates for somebody else never sees it."""
+    """Make the successor: shown once to its owner, and never to another person who rotates it."""
     grace_days = form.cleaned_data["grace_days"]
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)

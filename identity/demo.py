@@ -34,7 +34,7 @@ from identity.providers.sandbox import Sandbox, play, state_of
 
 # So long ago that it does not count among the attempts of these days.
 _VERIFIED_DAYS_AGO = 40
-# What people try out still waits for them after more than a day.
+# The demo's open items stay open for more than a day.
 _OPEN_DAYS = 365
 _COLLECT_GRACE_DAYS = 7
 _EXPIRES_IN_DAYS = 5
@@ -142,7 +142,7 @@ def _keep_key(
         id=identifier,
         owner=owner,
         name=name,
-        digest=digest_of(secrets.token_urlsafe(32)),  # nobody knows its texts
+        digest=digest_of(secrets.token_urlsafe(32)),  # their texts are unknown
         secret=secrets.token_urlsafe(32),
         scopes=["offers:read"],
         created_at=now,

@@ -63,10 +63,10 @@ class AccessEnded(ApiError):
 
 
 class OAuthError(ApiError):
-    """A refusal in the words of RFC 6749, section 5.2, with our members beside `error`."""
+    """An error in the form of RFC 6749, section 5.2, with our members added to `error`."""
 
     def __init__(self, word: str, status: int, message: str = "") -> None:
-        """Take the protocol's word; the status is 401 for a client that failed to say who it is, 400 otherwise."""
+        """Take the protocol's word; the status is 401 for a client that failed to authenticate, 400 otherwise."""
         headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
         super().__init__(message or f"The authorization server refuses: {word.replace('_', ' ')}.", headers=headers)
         self.error = word  # type: ignore[misc]

@@ -10,7 +10,7 @@ from oauth2_provider.models import AbstractApplication
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
-# Django finds an app's tables through this module; the rooms have models of their own.
+# Django finds an app's tables through this module; the packages have models of their own.
 from identity.accounts.models import (
     AccountHistory,
     DeletionRequest,
@@ -31,18 +31,18 @@ __all__ = [
 
 
 class User(AbstractUser):
-    """A person or a system with an account. Its id in decimal is the `user_id` of the interface."""
+    """A person or a system with an account. Its id in decimal is the `user_id` of the API."""
 
-    # Whatever was issued before this moment no longer counts: tokens are compared with it.
+    # Tokens that were issued before this moment are invalid.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
     wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
 
     class Meta(AbstractUser.Meta):
-        # Whoever forgot a password is looked for by their address.
+        # A password reset looks up the account by its address.
         indexes = [models.Index(fields=["email"], name="identity_user_email")]
 
     def set_password(self, raw_password: str | None) -> None:
-        """Set the password and end every token that was issued under the old one (once saved)."""
+        """Set the password, in NFKC, and end every token that was issued under the old one (once saved)."""
         super().set_password(raw_password)
         now = timezone.now()
         last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None

@@ -11,7 +11,7 @@ from config.ops.pruning import Rule
 from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
-INVITATION_KEPT_DAYS = 30  # who was invited is personal data
+INVITATION_KEPT_DAYS = 30  # the invited address is personal data
 UNCONFIRMED_DAYS = 7  # longer than the link lasts by which an address is confirmed
 
 
@@ -27,7 +27,7 @@ def _ended_families(now: datetime) -> Any:
 
 
 def _unconfirmed(now: datetime) -> Any:
-    """Select accounts whose address nobody confirmed, who never came in, and to whom nothing belongs."""
+    """Select accounts without a confirmed address, a log-in, and any record."""
     addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
     made_before = now - timedelta(days=UNCONFIRMED_DAYS)
     found = User.objects.filter(
@@ -45,14 +45,14 @@ RULES = (
     _older(UsedSignature, "used_signatures", "expires_at"),
     _older(OneTimeLink, "one_time_links", "expires_at"),
     _older(Session, "sessions", "expire_date"),
-    # Of the toolkit's tables only grants are used; the tokens are ours.
+    # Only grants are used of the toolkit's tables; the tokens are ours.
     _older(oauth.Grant, "oauth_grants", "expires"),
     _older(oauth.AccessToken, "oauth_access_tokens", "expires"),
     _older(oauth.IDToken, "oauth_id_tokens", "expires"),
     _older(oauth.DeviceGrant, "oauth_device_grants", "expires"),
     _older(oauth.RefreshToken, "oauth_refresh_tokens", "created", days=REFRESH_DAYS),
     _older(Invitation, "invitations", "expires_at", days=INVITATION_KEPT_DAYS),
-    # Where somebody was logged in, with the address that they had, ends with the log-in.
+    # The record of a session, with its IP address, ends with the session.
     Rule(
         UserSession,
         "user_sessions",

@@ -18,7 +18,7 @@ class OtpField(serializers.TextField):
 
 
 class LoginRequestSerializer(serializers.RequestSerializer):
-    """A user name and its password, and the second factor of whoever has one."""
+    """A user name, its password, and the code of an account with an authenticator."""
 
     username = serializers.IdField(help_text="The name of the account.")
     password = serializers.TextField(min_length=1, max_length=4096, help_text="The account's password.")
@@ -55,7 +55,7 @@ class TokenSerializer(serializers.ResponseSerializer):
 
 
 class CallerSerializer(serializers.ResponseSerializer):
-    """Who the caller is. An app that acts for somebody is told their id and its own scopes, and nothing else."""
+    """The caller. An app on behalf of a person gets their id and its own scopes only."""
 
     id = serializers.Int64Field(help_text="The account's id, as a number.")
     user_id = serializers.TextField(source="id", help_text="The same as text, as other bodies and answers have it.")
@@ -86,7 +86,7 @@ class IssuedKeySerializer(serializers.ResponseSerializer):
 
 
 class GrantRequestSerializer(serializers.RequestSerializer):
-    """What a client sends to the token endpoint (RFC 6749): which members are needed depends on `grant_type`."""
+    """A client's request to the token endpoint (RFC 6749): the required members depend on `grant_type`."""
 
     grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
     code = serializers.TextField(
@@ -107,7 +107,7 @@ class GrantRequestSerializer(serializers.RequestSerializer):
 
 
 class RevocationRequestSerializer(serializers.RequestSerializer):
-    """What a client sends to end a token (RFC 7009)."""
+    """A client's request to end a token (RFC 7009)."""
 
     token = serializers.TextField(min_length=1, max_length=4096, help_text="The token to end.")
     token_type_hint = serializers.TextField(

@@ -20,7 +20,7 @@ from identity.models import User
 
 
 class Caller(NamedTuple):
-    """Who is calling; an app is told no more than the first two."""
+    """The caller; an app gets only the first two."""
 
     id: int
     scopes: list[str]
@@ -43,12 +43,12 @@ class AuthViewSet(ApiViewSet):
     def token(self, request: ApiRequest, body: serializers.LoginBody) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
-        With `otp`, the code that the person's authenticator shows now or one of their recovery codes, the tokens carry
-        the second factor that staff need to decide with. A code is good once.
+        An account with an authenticator needs `otp`: the code that the authenticator shows now, or a recovery code. A
+        code works once. The response is the same 401 whether the user name, the password or the code is wrong, or the
+        code is missing.
 
-        After ten failures for one user name from one address within a quarter of an hour, or a hundred from anywhere
-        within an hour, further tries are refused until that time is over. The right code passes the second of these
-        limits.
+        After 10 failures for one user name from one address within 15 minutes, or 100 from anywhere within an hour, the
+        API returns 429. The right code passes the second of these limits.
         """
         code = body["otp"]
         with login_attempt(
@@ -80,7 +80,7 @@ class AuthViewSet(ApiViewSet):
 
     @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
     def revoke(self, request: ApiRequest, body: serializers.RefreshBody) -> Response:  # noqa: ARG002
-        """End the log-in that a refresh token belongs to; an unknown token is no error."""
+        """End the log-in that a refresh token belongs to; an unknown token is accepted."""
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
         return Response({})
 
@@ -99,7 +99,7 @@ class AuthViewSet(ApiViewSet):
         """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
 
         The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
-        that was set after it. A second call answers 404.
+        that was set after it. A second call returns 404, unless it has the Idempotency-Key of the first one.
         """
         return collect_api_key(owner=request.user, identifier=key_id, now=timezone.now())
 

@@ -1,4 +1,6 @@
-"""Who may call service B: anybody in development; in production a credential writes, and reads what is somebody's."""
+"""Access to service B: open in development; in production a credential is required for writing, and for reading a
+user's entries.
+"""
 
 from typing import Any
 
@@ -24,7 +26,7 @@ class LedgerAuthentication(BaseAuthentication):
 
         Raises InvalidToken and its kin.
         """
-        # In development anybody may write; the platform's key opens its own report types besides.
+        # In development every caller may write; the platform's key also opens its own report types.
         meta = request.META
         caller = identify(meta) if settings.PRODUCTION else listed(meta.get("HTTP_X_API_KEY", ""))
         return None if caller is None else (None, caller)
@@ -44,7 +46,7 @@ class MayUseLedger(BasePermission):
 
 
 class HasListedKey(BasePermission):
-    """Keeps what floods the log to the keys in `LEDGER_API_KEYS`; in development nobody needs one."""
+    """Restricts writes that could flood the log to the keys in `LEDGER_API_KEYS`; development requires none."""
 
     def has_permission(self, request: Any, view: Any) -> bool:  # noqa: ARG002
         if request.auth is not None and request.auth.user_id is not None:
@@ -53,7 +55,7 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """One permit for a request. What further entries a batch brings takes theirs once it is read: `take_permits`."""
+    """One permit for a request. A batch takes the permits of its further entries once it is read: `take_permits`."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)
@@ -76,7 +78,8 @@ class LedgerViewSet(ApiViewSet):
     def take_permits(self, request: Any, permits: int) -> None:
         """Count a read, or entries to write: of an address, a token's account or a listed key. Raises RateLimited.
 
-        Who sends a listed key may read without a limit. A log that cannot write goes on answering readers, uncounted.
+        A caller with a listed key may read without a limit. A log that cannot write goes on answering readers,
+        uncounted.
         """
         caller, writes = request.auth, self.declared.access == ANCHOR_SCOPE
         if not writes and listed(request.META.get("HTTP_X_API_KEY", "")):

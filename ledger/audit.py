@@ -40,13 +40,13 @@ class Verdict:
 
 
 def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> Verdict:
-    """Recompute the log; `progress` is told how many entries were just done. Raises FaultError."""
+    """Recompute the log; `progress` gets the number of entries since the last call. Raises FaultError."""
     audit = _Audit(verifier)
     try:
         with _snapshot():
             audit.run(progress)
     except DatabaseError as error:
-        # A text that is no UTF-8 any more, a page that cannot be read: the database names it.
+        # A value that is no longer UTF-8, or a page that cannot be read: the database's message names it.
         raise FaultError(f"behind ledger_entry {audit.frontier.size}", str(error)) from error
     return Verdict(audit.frontier.size, audit.block.number)
 

@@ -1,4 +1,4 @@
-"""Who may write, in production: holders of a token of service A, of a listed key, or of service A's own.
+"""Authorization of writes in production: holders of a token of service A, of a listed key, or of service A's own.
 
 Service B has no accounts. It verifies service A's access tokens with the public keys that A publishes, asks A whether
 they still count, and knows machine keys only by the SHA-256 in `LEDGER_API_KEYS`. In development writing is open, but
@@ -18,7 +18,7 @@ from config.core.credentials import AmbiguousCredentials, AuthenticationRequired
 from config.core.errors import UserMismatch
 from ledger import service_a
 
-# Service A's own records. Whoever finds an entry of such a type knows that the platform made it.
+# Service A's own records. An entry of such a type was made by the platform.
 PLATFORM_TYPES = frozenset({
     "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
 })  # fmt: skip
@@ -28,7 +28,7 @@ LIST_SCOPE = "identity:read"
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. `user_id` None stands for nobody in particular: a listed key, or development."""
+    """The caller. `user_id` is None for a listed key, and in development."""
 
     label: str
     user_id: str | None = None

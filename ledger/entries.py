@@ -1,8 +1,8 @@
-"""What is anchored, and how it becomes the 64 bytes that the tree hashes.
+"""Anchored entries, and their form as the 64 bytes that the tree hashes.
 
-entry = SHA-256(report data in UTF-8) || commitment, where commitment = SHA-256(nonce || canonical JSON
-of who anchored what as what and when). Without the nonce nobody can test a guess at the person; with it
-its owner can open the commitment to anybody.
+entry = SHA-256(report data in UTF-8) || commitment, where commitment = SHA-256(nonce || canonical JSON of who anchored
+what as what and when). Without the nonce a guess at the person cannot be tested; with it its owner can open the
+commitment to others.
 """
 
 import os
@@ -18,14 +18,14 @@ NONCE_BYTES = 16
 USER_ID_MAX = 255
 REPORT_TYPE_MAX = 64
 REPORT_DATA_MAX_BYTES = 10 * 1024 * 1024
-# What the interface shows in place of both texts of an erased entry.
+# Shown in place of both texts of an erased entry.
 ERASED = "erased"
 
 
 def commitment_of(nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str) -> bytes:
-    """Commitment to the metadata of one entry, 32 bytes; `timestamp` as the interface shows it."""
+    """Commitment to the metadata of one entry, 32 bytes; `timestamp` as the API shows it."""
     document = {"hash": report_hash.hex(), "report_type": report_type, "timestamp": timestamp, "user_id": user_id}
-    # Of a flat object of texts and integers below 2**53 with ASCII names, our canonical JSON is that of RFC 8785.
+    # For a flat object of strings and integers below 2**53 with ASCII names, our canonical JSON is that of RFC 8785.
     return sha256(nonce + canonical_json(document)).digest()
 
 
@@ -50,7 +50,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Where a submission stands in the log."""
+    """The place of a submission in the log."""
 
     report_hash: bytes
     index: int
@@ -59,7 +59,7 @@ class Receipt:
     nonce: bytes
     block_number: int
     duplicate: bool
-    success: ClassVar[bool] = True  # the interface says so of whatever has a receipt
+    success: ClassVar[bool] = True  # the API reports it for every entry with a receipt
 
     @property
     def extrinsic_hash(self) -> str:

@@ -32,7 +32,7 @@ class GuardDamagedError(LogUnavailableError):
 
 
 class GuardMissingError(LogUnavailableError):
-    """A log that has blocks has no guard file, or an empty one: nobody knows whether blocks are missing."""
+    """A log that has blocks has no guard file, or an empty one: it is unknown whether blocks are missing."""
 
     message = (
         "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "
@@ -57,7 +57,7 @@ class ForeignHeadError(LogUnavailableError):
 
 
 class LogDamagedError(LogUnavailableError):
-    """The stored tree contradicts itself; `verify_ledger` says where."""
+    """The stored tree contradicts itself; `verify_ledger` finds the place."""
 
     message = "The stored log is damaged: nothing can be proven from it until its operator has looked."
 

@@ -103,7 +103,7 @@ class Follower:
         raise FollowError(f"The log does not serve tile {names[0].path()}.")
 
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
-        """What the log serves there, None when it has nothing; FollowError when it cannot be asked."""
+        """The log's resource there, None when it is missing; FollowError when the request fails."""
         try:
             answer = exchange(
                 "GET",

@@ -1,9 +1,9 @@
 """Group commit: the requests that wait at the same time are sealed together, in one block.
 
-The first request to come leads: it locks the log, takes everything that is queued by then, seals it in one
-transaction and wakes the others with their receipts. Whoever came meanwhile is the next block, led by the
-first of them, so nobody leads for longer than one block and nobody waits for more than two. There is no
-thread of its own and no delay: alone, a request is sealed at once; under load, blocks grow by themselves.
+The first request to come leads: it locks the log, takes everything that is queued by then, seals it in one transaction
+and wakes the others with their receipts. Requests that came meanwhile are the next block, led by the first of them, so
+no request leads for longer than one block or waits for more than two. It has no thread of its own and no delay: a
+single request is sealed at once; under load, blocks grow by themselves.
 """
 
 import threading
@@ -18,8 +18,8 @@ Seal = Callable[[Take], list[Receipt]]
 
 # A block is computed and sent under the log's lock; this bounds how long that takes.
 MAX_BLOCK_ENTRIES = 5_000
-# Within the 30 s that a request has. What is given up on may still be sealed: it was not acknowledged,
-# and the same request again gets its receipt.
+# Within the 30 s that a request has. An abandoned request may still be sealed: it was not acknowledged, and its
+# repetition gets the receipt.
 WAIT_SECONDS = 25.0
 
 
@@ -29,7 +29,7 @@ class _Waiting:
     def __init__(self, submissions: Sequence[Submission]) -> None:
         self.submissions = submissions
         self.receipts: list[Receipt] = []
-        # What the caller gets unless it is sealed: it stays when the leader is ended by something unforeseen.
+        # The result unless the block is sealed: it remains if an unforeseen error ends the leader.
         self.error: Exception | None = LogUnavailableError()
         self.leads = False
         # Held until there is news; a bare lock wakes a waiter for a fraction of what an Event costs.
@@ -56,9 +56,9 @@ class GroupCommit:
         return self._led
 
     def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:
-        """Seal the submissions with whatever else waits; receipts in order, once the block is committed.
+        """Seal the submissions with all other waiting ones; receipts in order, once the block is committed.
 
-        All of them stand in one block. What `sealing.seal` raises, all requests of the block get.
+        All of them are in one block. All requests of the block get an exception of `sealing.seal`.
         """
         request = _Waiting(submissions)
         with self._lock:
@@ -83,7 +83,7 @@ class GroupCommit:
         return request.wait(0)
 
     def _lead(self, leader: _Waiting) -> None:
-        """Seal one block of what waits, tell everybody in it, and hand the lead on."""
+        """Seal one block of the waiting submissions, pass the result to each, and hand over the lead."""
         block: list[_Waiting] = []
 
         def take() -> list[Submission]:
@@ -97,8 +97,8 @@ class GroupCommit:
                 request.receipts = [next(receipts) for _ in request.submissions]
                 request.error = None
         except Exception as error:  # noqa: BLE001
-            # Whatever it is, it happened to each request of the block, and each must hear of it. Without the
-            # database there is no block yet: those who wait now fail now, instead of each trying in turn.
+            # An error of the block is an error of each of its requests, and each must get it. Without the database no
+            # block can be made: waiting requests fail now, instead of trying one after the other.
             if not block:
                 take()
             for request in block:

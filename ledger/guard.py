@@ -34,7 +34,7 @@ class Mark:
 
 
 def read() -> Mark | None:
-    """The last head signed on this machine; None when there is no file, or an empty one.
+    """The last head signed on this machine; None when the file is missing or empty.
 
     Raises GuardOutOfReachError or GuardDamagedError.
     """
@@ -77,7 +77,7 @@ def advance(mark: Mark) -> None:
 
 
 def replace(mark: Mark) -> None:
-    """Remember this head whatever the file holds, when a person says so. Raises GuardOutOfReachError."""
+    """Store this head regardless of the file's content, at an operator's request. Raises GuardOutOfReachError."""
     with _locked() as descriptor:
         os.ftruncate(descriptor, 0)
         _write(descriptor, mark)

@@ -1,4 +1,4 @@
-"""The signing keys of the log and of a witness: made once in development, taken from the environment in production."""
+"""The signing key of the log: made once in development, taken from the environment in production."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ def signer() -> Signer:
 
 
 def is_here() -> bool:
-    """Say whether this machine has a key to sign with; unlike `signer` this makes none."""
+    """Return whether this machine has a key to sign with; unlike `signer` this makes none."""
     return bool(settings.LEDGER_SIGNING_KEY) or (
         not settings.PRODUCTION and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
     )

@@ -52,7 +52,7 @@ def read_head(using: str | None = None) -> Head:
 
 
 def cosigned_checkpoint(head: Head) -> str:
-    """The head's checkpoint with the newest cosignature of each witness; LogDamagedError for an invalid one."""
+    """The head's checkpoint with the newest cosignature of each witness. One that is damaged is left out."""
     lines: dict[str, str] = {}
     # Twice as many as fit into a note: of some there are an older and a newer one.
     for one in Cosignature.objects.filter(block_id=head.number).order_by("-timestamp")[: 2 * MAX_SIGNATURES]:
@@ -66,7 +66,7 @@ def cosigned_checkpoint(head: Head) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """An entry with its block's time, as the interface shows it."""
+    """An entry with its block's time, as the API shows it."""
 
     index: int
     leaf_hash: bytes

@@ -124,7 +124,7 @@ class Cosignature(models.Model):
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
-    # The verifier key, so that whoever has the row can verify it.
+    # The verifier key, so that a reader of the row can verify it.
     witness = models.CharField(max_length=VKEY_MAX)
     # In seconds since 1970, as the witness signed it.
     timestamp = models.BigIntegerField()

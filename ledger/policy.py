@@ -5,7 +5,7 @@
     group <name> all|any|<k> <name>…
     quorum <name>|none
 
-Names are octets to the format; bytes that are no UTF-8 travel through texts here as surrogates.
+Names are octets to the format; bytes other than UTF-8 are surrogates in strings here.
 """
 
 import re
@@ -17,7 +17,7 @@ from ledger.checkpoint import NoteError, Verifier, parse_note, signatures_of
 from ledger.cosignature import WitnessVerifier, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# What the format asks every program to support; more would let a file ask for any amount of work.
+# The minimum that the format requires of every program; a higher limit would let a file cause any amount of work.
 MAX_OF_A_KIND = 32
 NONE = "none"
 

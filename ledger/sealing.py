@@ -4,9 +4,8 @@ The transaction takes the log's lock, reads the head, writes entries, tiles and 
 compares the head it read with the head it replaces, and each tile with the width it expects, so that even without the
 lock two processes could never sign two histories.
 
-While the lock is held everybody else's block waits, so it is held for two round trips and the commit. What is anchored
-already is therefore not looked for at first: the database refuses it, and only then the block is sealed a second time,
-with a look at what the log has.
+While the lock is held all other blocks wait, so it is held for two round trips and the commit. Therefore duplicates are
+not looked up at first: the database rejects them, and only then the block is sealed a second time, after a lookup.
 """
 
 import logging
@@ -84,9 +83,9 @@ class _AnchoredAlreadyError(Exception):
 def seal(take: Take) -> list[Receipt]:
     """Append what `take` gives, in order, in one signed block; receipts in the same order.
 
-    A submission that is anchored already (same hash, user and type) gets the receipt of the first time, and
-    when all are, there is no new block. Returns only after the commit. Raises LogUnavailableError, with
-    nothing appended, when the database cannot be used or `signing.check_may_sign` refuses.
+    A submission that is anchored already (same hash, user and type) gets the first receipt, and if all are, no new
+    block is made. Returns only after the commit. Raises LogUnavailableError, with nothing appended, when the database
+    cannot be used or `signing.check_may_sign` refuses.
     """
     taken: list[Submission] = []
 
@@ -136,7 +135,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         if not fresh:
             return answers, head
         if head.number == 0:
-            # Before the first block, so that a log that lost its guard is told from one that never had any.
+            # Before the first block, so that a log that lost its guard differs from one that never had any.
             guard.advance(guard.Mark(0, head.root))
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
@@ -145,7 +144,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
 
 
 def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
-    """Lock the log; return its head and the one before. Where there are fewer blocks, an empty `Head` stands in."""
+    """Lock the log; return its head and the one before. If there are fewer blocks, it is an empty `Head`."""
     statements: list[Statement] = [(_SELECT_HEADS, [])]
     if vendor == "postgresql":
         # On SQLite the transaction itself, begun IMMEDIATE, is the lock.

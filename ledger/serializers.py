@@ -13,7 +13,7 @@ from ledger.log import Record
 BATCH_MAX_ITEMS = 1_000
 # A report of 10 MiB in which every character is escaped takes six times as much.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Anybody may ask for a check, and reading a body takes several times its size: three times a report is enough, and a
+# Everybody may request a check, and parsing a body takes several times its size. Three times a report is enough. A
 # report that is larger only because of its escapes can be checked by its hash.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 PROOF_FILE_MAX_CHARACTERS = 65_536
@@ -36,7 +36,7 @@ class ReportDataField(serializers.TextField):
 
 
 class AnchorRequestSerializer(serializers.RequestSerializer):
-    """What is to be anchored (specification section 4.3)."""
+    """Entries to anchor (specification section 4.3)."""
 
     user_id = serializers.TextField(
         min_length=1,
@@ -170,7 +170,7 @@ class UserHashesSerializer(serializers.ResponseSerializer):
 
 
 class AnchorSerializer(LogSerializer):
-    """Where a report stands in the log; the nonce opens the commitment and is shown only here."""
+    """The place of a report in the log; the nonce opens the commitment and is shown only here."""
 
     success = serializers.FlagField(help_text="True: it is in the log.")
     hash = serializers.TextField(source="report_hash")
@@ -265,7 +265,7 @@ class StepSerializer(serializers.ResponseSerializer):
 
 
 class VerdictSerializer(serializers.ResponseSerializer):
-    """What came of checking a proof file: every step up to the first that failed."""
+    """The result of checking a proof file: every step up to the first that failed."""
 
     verified = serializers.FlagField(help_text="Whether every step held.")
     steps = StepSerializer(many=True, help_text="In order, up to the first that failed.")

@@ -1,8 +1,8 @@
-"""What the ledger asks of service A: its public keys, and whether a token still counts.
+"""Requests of the ledger to service A: its public keys, and whether a token is still valid.
 
-A token lasts 15 minutes and is ended within five seconds: so A is asked about each one, with the token itself, every
-few seconds. While A cannot be reached no token is taken (503 `E5030`): nobody else knows whether it was ended. Listed
-keys need nothing of A, and go on.
+A token lasts 15 minutes and is ended within five seconds: so A is queried about each one, with the token itself, every
+few seconds. While A cannot be reached no token is accepted (503 `E5030`): no other service knows whether it was ended.
+Listed keys need nothing of A, and go on.
 """
 
 import threading
@@ -29,7 +29,7 @@ _JWKS_RETRY_SECONDS = 10.0
 # With the three seconds for which A remembers a check, five in all (decisions, section 9).
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
-# Whoever waits for A holds a thread, which listed keys need: after a failure nobody waits for so long.
+# A request that waits for A holds a thread, which listed keys need. After a failure none waits that long.
 OUTAGE_SECONDS = 1.0
 ACCESS_ENDED = "E2013"  # service A's code for a partner whom the person no longer lets act
 

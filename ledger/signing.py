@@ -1,7 +1,7 @@
 """Signing blocks: whether this process may, and the block it signs.
 
-A log has one history as long as whoever signs knows the newest head. So nothing is signed on top of a head that the
-guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`adopt_ledger_head`).
+A log has one history as long as its signer knows the newest head. So nothing is signed on top of a head that the guard
+file contradicts or has lost, nor on one that another key signed, until a person has looked (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle
@@ -16,7 +16,7 @@ _known: tuple[log.Head, Signer] | None = None
 
 
 def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
-    """Whether `check_may_sign` passes; its guard half alone where there is no key to look at."""
+    """Whether `check_may_sign` passes; its guard half alone without a key."""
     try:
         check_guard(head, using=using)
         if with_key:
@@ -38,7 +38,7 @@ def check_may_sign(head: log.Head, before: log.Head, *, using: str) -> None:
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
     """Raise unless the guard file is there, can be written, and knows no other history. An empty log needs none yet.
 
-    `before` is the head before this one, for whoever has it at hand: it often saves a query. Raises GuardMissingError,
+    `before` is the head before this one, if the caller has it: it often saves a query. Raises GuardMissingError,
     GuardDamagedError, GuardOutOfReachError or LogBehindError.
     """
     mark = guard.probe()

@@ -47,7 +47,7 @@ _checkup = Checkup(_examined_status)
 
 
 def status_in_time() -> NodeStatus | None:
-    """Return how the node is, or None when its database does not say so within CHECK_SECONDS."""
+    """Return the node's status, or None if its database does not answer within CHECK_SECONDS."""
     return in_time(_checkup, seconds=CHECK_SECONDS)
 
 

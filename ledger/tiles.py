@@ -1,4 +1,4 @@
-"""C2SP tlog-tiles: which hashes stand in which tile, how tiles are named, what follows from one.
+"""C2SP tlog-tiles: the hashes in each tile, the names of tiles, and derived values.
 
 A tile of level L holds up to 256 consecutive tree hashes of tree level 8 * L. Full tiles never
 change; the last tile of a level only ever grows at its end, so a narrower (partial) tile is always

@@ -1,8 +1,7 @@
 """Append-only, enforced by the database: the SQL that refuses every change but the two allowed ones.
 
-Allowed are erasure (an entry loses nonce, user and type, all three and nothing else) and growth (a tile
-keeps all its bytes and gets more). Whoever wants to rewrite history has to drop these triggers first,
-and `verify_ledger` still finds it.
+Allowed are erasure (an entry loses nonce, user and type, all three and nothing else) and growth (a tile keeps all its
+bytes and gets more). Rewriting history requires dropping these triggers first, and `verify_ledger` still finds it.
 """
 
 TABLES = ("ledger_block", "ledger_entry", "ledger_tile", "ledger_cosignature")

@@ -39,7 +39,7 @@ BYTES = "application/octet-stream"
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
-# What the two ways to anchor, and the two forms of a proof, declare alike.
+# Declarations that both operations of anchoring and both forms of a proof share.
 _anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
 _proves = partial(
     endpoint,
@@ -58,7 +58,7 @@ def read_hash(text: str) -> bytes:
 
 
 def read_user_id(text: str) -> str:
-    """The user id in a path; `.` and `..` are no names of anybody but ways around in a URL."""
+    """Return the user id in a path; `.` and `..` are segments that clients resolve."""
     if text in {".", ".."}:
         raise NotFound
     if "\0" in text or len(text) > USER_ID_MAX:
@@ -83,7 +83,7 @@ class NodeViewSet(LedgerViewSet):
     @also_answers(503, serializers.HealthSerializer, "The same members.")
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
-        """Say whether the node reads and signs.
+        """Return whether the node reads and signs.
 
         `degraded` when it only reads: its database is behind what it signed or is read-only, its guard file is lost or
         cannot be written, or its key is another. 503 with the same members when it cannot read either.
@@ -110,7 +110,7 @@ class NodeViewSet(LedgerViewSet):
     @renderer_classes([renderer_for("text/plain")])
     @endpoint(access=PUBLIC)
     def policy(self, _request: ApiRequest) -> HttpResponse:
-        """Give this log's key, its witnesses and their quorum (C2SP tlog-policy), for whoever verifies proofs.
+        """Return this log's key, its witnesses and their quorum (C2SP tlog-policy), for verifiers of proofs.
 
         Keep it: a proof is only as good as the keys that it is checked with, and these come from the log itself.
         """
@@ -181,7 +181,7 @@ class RecordViewSet(LedgerViewSet):
 
     @endpoint(access=PUBLIC, answer=serializers.HashPageSerializer, errors=(InvalidHashError, NotFound))
     def hash(self, request: ApiRequest, report_hash: str) -> Response:
-        """Say whether a hash is anchored, and where first.
+        """Return whether a hash is anchored, and its first place.
 
         An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
         """
@@ -208,10 +208,10 @@ class RecordViewSet(LedgerViewSet):
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.AnchorRequestSerializer, answer=serializers.AnchorSerializer)
     def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
-        """Anchor a report; answers once it stands in a committed, signed block.
+        """Anchor a report; answers once it is in a committed, signed block.
 
         The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key` and
-        `release` are the platform's own: to anybody else they are refused.
+        `release` are the platform's own: other callers get 403.
         """
         self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]
@@ -227,7 +227,7 @@ class RecordViewSet(LedgerViewSet):
         for item in body["items"]:
             self.caller.check_anchoring(item)
         receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
-        # What was anchored before stands in earlier blocks.
+        # Entries that were anchored before are in earlier blocks.
         newest = max(receipt.block_number for receipt in receipts)
         return Response(serializers.BatchSerializer.represent_values((newest, receipts)))
 
@@ -278,7 +278,7 @@ class ProofViewSet(LedgerViewSet):
 
 
 def submission_of(item: dict[str, Any]) -> Submission:
-    """What a validated item asks to anchor; its data is hashed here and kept nowhere."""
+    """A validated item to anchor; its data is hashed here and not stored."""
     return Submission(report_digest(item["report_data"]), item["user_id"], item["report_type"])
 
 

@@ -1,7 +1,7 @@
 """The log and its witnesses: asking them to cosign, keeping what they say, and waiting until enough have.
 
-Witnesses are asked by a process of their own (`manage.py ask_witnesses`), about the newest checkpoint at most once a
-second: an anchor never waits for them, and the log's lock is not taken.
+A process of its own (`manage.py ask_witnesses`) asks witnesses about the newest checkpoint at most once a second: an
+anchor never waits for them, and the log's lock is not taken.
 """
 
 import logging
@@ -31,7 +31,7 @@ logger = logging.getLogger("platform.ledger")
 
 WAIT_SECONDS = 20.0  # within the 30 s that a request has
 _LOOK_SECONDS = 0.5
-# Whoever waits holds a thread, which anchors need: of the 32 that are served with, a quarter may wait.
+# A waiting request holds a thread, which anchors need: a quarter of the 32 threads may wait.
 WAITING_MAX = 8
 PEER_SECONDS = 3_600
 # A log that does not grow is cosigned again so often: a cosignature says that nothing newer was seen until then.
@@ -83,7 +83,7 @@ def policy() -> Policy | None:
 
 
 def published_policy() -> str:
-    """What a verifier of this log's proofs may demand: this log's key alone, its witnesses and the quorum."""
+    """The requirements for a verifier of this log's proofs: this log's key, its witnesses and the quorum."""
     asked = policy() or Policy(quorum=NONE)
     return Policy([PolicyLog(signer().verifier, None)], asked.witnesses, asked.groups, asked.quorum).text()
 
@@ -104,7 +104,7 @@ _waiting = threading.BoundedSemaphore(WAITING_MAX)
 def wait_for_head(index: int) -> log.Head:
     """The newest head over this entry that has a quorum; waits for one, and holds no transaction meanwhile.
 
-    Raises NotWitnessedYetError when there is none in time, when too many wait already, or when nobody is asked.
+    Raises NotWitnessedYetError when there is none in time, when too many wait already, or when witnesses are off.
     """
     asked = policy()
     if asked is None:
@@ -242,7 +242,7 @@ class Asker:
         )
 
     def _note(self, one: _Asked, outcome: str, meaning: str, now: datetime) -> None:
-        """Remember how it went, and when that changed say so in the log and to the metrics."""
+        """Store the outcome, and when it changed, report it to the log and the metrics."""
         one.failures = 0 if outcome == COSIGNED else one.failures + 1
         one.not_before = time.monotonic() + min(2.0**one.failures, _RETRY_SECONDS_MAX) if one.failures else 0.0
         if outcome == one.outcome:
@@ -265,7 +265,7 @@ def _request(old_size: int, head: log.Head) -> bytes:
 
 
 def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
-    """The outcome when a witness knows this size, and not the one that it was told."""
+    """The outcome when a witness knows this size with another root."""
     if size > log.read_head(database().alias).tree_size:
         return _AHEAD
     if size > head.tree_size:
@@ -274,7 +274,7 @@ def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
 
 
 def _named_size(answer: Answer) -> int | None:
-    """The size that a conflict names, in entries; NoteError when it is no number."""
+    """The size that a conflict names, in entries; NoteError when it is not a number."""
     kind = answer.headers.get("content-type", "")
     if answer.status != HTTPStatus.CONFLICT or not kind.startswith("text/x.tlog.size"):
         return None

@@ -5,9 +5,12 @@
 - `wallets/`: references to accounts, `connected` or `disconnected`, and `custody/` providers. Events:
   `wallet.connected`, `wallet.default_changed`, `wallet.disconnected`.
 - `crypto/`: `machine` (the table of statuses), `broadcast` (initiate and confirm, with the rule that at most one
-  transaction counts), `network` (what is sent), `settlement` (what became of it), `queries`; the chain itself in
-  `chain/`. Events: `payment.crypto.initiated`, and one for each of `submitted`, `confirmed`, `failed`, `expired`.
+  transaction counts), `network` (sending), `settlement` (outcomes), `queries`; the chain itself in `chain/`. Events:
+  `payment.crypto.initiated`, and one for each of `submitted`, `confirmed`, `failed`, `expired`.
+
+`cards/`, `wallets/` and `crypto/` do not import each other. `views` is the base of their views, `screening` rejects
+card numbers, and `console` is the back office.
 
 Endpoints belong to the account itself; wallets and the status of a transaction may be read with `wallet:read`.
-`reconcile_payments` finishes what nobody came back for.
+`reconcile_payments` finishes abandoned payments.
 """

@@ -18,7 +18,7 @@ from payments.cards.methods import PROCESSOR_TYPES
 from payments.cards.models import UNKNOWN, Payment, PaymentMethod, ProcessorEvent
 from payments.crypto import machine as crypto
 
-ATTEMPTS_MAX = 200  # of one payment: a longer story shows its latest part
+ATTEMPTS_MAX = 200  # per payment: a longer history shows its latest part
 
 
 def _money(field: str, description: str, *, ordering: str | None = None) -> Any:

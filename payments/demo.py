@@ -34,7 +34,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         for amount_cents, token, description in _CARDS:
             order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}
             card.process({**order, "description": description}, user=consumer, key=None)
-    # Not the demo account's: while one is open nobody can make the account as if new.
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=staff).exists():
         _leave_open(staff, now)
     if Wallet.objects.filter(pk=demo_ids.PHONE_WALLET).exists():
@@ -53,7 +52,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def _leave_open(owner: Any, now: datetime) -> None:
-    """Leave payments that nobody has finished; the worker does once their time has come, and finds no charge."""
+    """Leave unfinished payments; the worker finishes them when they are due, and finds no charge."""
     for status in OPEN:
         Payment.objects.create(
             user=owner,

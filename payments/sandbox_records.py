@@ -14,7 +14,7 @@ from payments.wallets.models import Wallet
 
 
 def settle(*, now: datetime) -> dict[str, int]:
-    """Do what `reconcile_payments` does, except where somebody outside has to be asked: that is left to it."""
+    """Do what `reconcile_payments` does, except for calls to third parties: those are left to it."""
     cards = {"completed": 0, "failed": 0}
     if SandboxProcessor.name == settings.CARD_PROCESSOR:
         cards = reconcile_due(now=now)

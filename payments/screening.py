@@ -16,19 +16,19 @@ from payments.errors import CardDataRefused
 _DIGITS_MIN, _DIGITS_MAX = 13, 19
 # The digits of even places count twice, and of the result the sum of its digits.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-# What a text is read as: its digits, gaps, what may be a gap, and one mark for everything else.
+# Classes of characters: digits, gaps, possible gaps, and one mark for everything else.
 _GAP, _MAYBE, _OTHER = " ", "_", "x"
 _GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, invisible ones, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
 # Between the groups of a card number they are gaps; between other numbers they belong to dates, times and amounts.
 _PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
-_MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # what stands on a character: accents, variation selectors, keycaps
-# Of a number that is longer than any character's, no more than that is read.
+_MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # marks on a character: accents, variation selectors, keycaps
+# The limit for a number that is longer than any card's.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{13,}")
-# As cards show it. What stands before or behind it may be digits too: a date, three digits of the back.
+# As cards show it. Digits before or after it can belong to something else: a date, or the three digits of the back.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
-# An id or a hash is never a card number, whatever digits stand in it.
+# An id or a hash is never a card number, even if it contains such digits.
 _IDENTIFIER = re.compile(
     r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
 )
@@ -61,7 +61,7 @@ def reject_card_numbers(document: Any) -> None:
 
 
 def holds_card_number(document: Any) -> bool:
-    """Say whether a text, a name or a number anywhere in a JSON document holds a card number."""
+    """Return whether a string, a name or a number anywhere in a JSON document holds a card number."""
     waiting = [document]
     while waiting:
         value = waiting.pop()
@@ -80,8 +80,9 @@ def holds_card_number(document: Any) -> bool:
 
 
 def _text_holds_one(text: str) -> bool:
-    """Say whether a text holds a card number: 13 to 19 digits, whatever gaps are between them.
+    """Return whether a string holds a card number: 12 to 19 digits, with any gaps between them.
 
+    Telephone numbers behind `+`, fractions and account numbers (IBAN) are read as other text.
     As a part of a longer run of digits and gaps, behind a date for example, it is found when it is written as on cards;
     with punctuation in place of gaps also when it is written in groups of one length.
     """
@@ -107,7 +108,7 @@ def _has_printed(groups: bytes) -> bool:
 
 
 def _is_even(groups: bytes) -> bool:
-    """Say whether all groups have one length, of which the last may lack some."""
+    """Return whether all groups have one length; the last may be shorter."""
     lengths = [len(group) for group in groups.split()]
     return len({*lengths[:-1]}) == 1 and lengths[-1] <= lengths[0]
 
@@ -142,7 +143,7 @@ def _read(character: str) -> str:
 
 
 def _is_card_number(groups: bytes) -> bool:
-    """Say whether digits, in groups, are 13 to 19, begin with 2 to 6 and pass Luhn's check (ISO/IEC 7812-1)."""
+    """Return whether digits, in groups, are a number that a network issues and pass Luhn's check (ISO/IEC 7812-1)."""
     number = groups.replace(b" ", b"")
     if not _DIGITS_MIN <= len(number) <= _DIGITS_MAX or number[:1] not in b"23456":
         return False

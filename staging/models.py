@@ -14,7 +14,8 @@ from staging.machine import MACHINE, STAGED
 class StagedItem(models.Model):
     """A payload that waits for its user's decision, or has had it.
 
-    It is no `StatefulModel`: it is decided once, its row says when and by whom, and one statement decides hundreds.
+    It is not a `StatefulModel`: it is decided once, its row has the time and the actor, and one statement decides
+    hundreds.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -34,7 +35,7 @@ class StagedItem(models.Model):
     )
     credential = models.CharField(max_length=80, blank=True, default="")
 
-    stored_id = ""  # of the permanent row, on an item that was just approved; an `Approval` keeps it
+    stored_id = ""  # the id of the permanent row, on an item that was just approved; an `Approval` stores it
 
     class Meta:
         indexes = [

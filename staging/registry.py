@@ -1,4 +1,4 @@
-"""What other apps use of staging: they declare the kinds they own, and stage items.
+"""The interface of staging for other apps: they declare the kinds they own, and stage items.
 
 The app that owns a permanent table declares its kind (`staged_kinds` of its AppConfig) and stages items with
 `stage_items`. Staging itself knows no other app.
@@ -30,7 +30,7 @@ class Store(Protocol):
         """Store payloads of `actor.user`'s own items; return the permanent rows' ids, one per payload, in their order.
 
         It runs in the transaction that approves the items, with at most ITEMS_PER_STATEMENT payloads, oldest item
-        first. The number of its statements must not depend on how many there are. What it raises undoes the whole
+        first. The number of its statements must not depend on how many there are. An exception undoes the whole
         decision. It writes the events of the rows it makes.
         """
         ...
@@ -40,7 +40,7 @@ class Store(Protocol):
 class Kind:
     """`payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest`
     marks a validated payload that an app stages itself for an account's id, so that `store` can tell it from a
-    client's. The mark is no field of `payload`, so that no client can send one.
+    client's. The mark is not a field of `payload`, so that no client can send one.
     """
 
     name: str
@@ -57,9 +57,9 @@ def kinds() -> dict[str, Kind]:
 def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
     """Stage items for an account to approve or reject; return their ids in the order given.
 
-    Each of `items` is (kind, payload); `source` says where they come from (1 to 255 characters, or None). Payloads are
-    validated by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
-    ValidationFailed for a payload that its kind refuses, KeyError for an unknown kind.
+    Each of `items` is (kind, payload); `source` is their origin (1 to 255 characters, or None). Payloads are validated
+    by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises ValidationFailed for
+    a payload that its kind refuses, KeyError for an unknown kind.
     """
     rows = []
     for name, payload in items:

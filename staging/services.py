@@ -26,7 +26,10 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
-    """Make one of the actor's own staged items permanent; return it, with `stored_id`. Raises StagedItemNotFound."""
+    """Make one of the actor's own staged items permanent; return it, with `stored_id`.
+
+    Raises StagedItemNotFound; RecordNotEditable if no app knows the item's kind any more.
+    """
     with transaction.atomic(savepoint=False):
         return _approve([_take_one(item_id, actor)], actor=actor, now=now)[0]
 
@@ -43,14 +46,14 @@ class Decided(NamedTuple):
 
 
 def approve_all(*, actor: Actor, now: datetime) -> Decided:
-    """Approve whatever the actor has in staging now, all of it or nothing."""
+    """Approve all of the actor's staged items, all or nothing, except for kinds that no app knows any more."""
     with transaction.atomic(savepoint=False):
         ids = [item.pk for items in _take_all(actor) for item in _approve(items, actor=actor, now=now)]
     return Decided(len(ids), ids)
 
 
 def reject_all(*, actor: Actor, now: datetime) -> Decided:
-    """Reject whatever the actor has in staging now, all of it or nothing."""
+    """Reject all items that the actor has in staging now, all or nothing."""
     with transaction.atomic(savepoint=False):
         ids = [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
     return Decided(len(ids), ids)

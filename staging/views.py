@@ -22,7 +22,7 @@ _decides_all = partial(
 
 
 class StagingViewSet(ApiViewSet):
-    """What waits until its owner approves or rejects it."""
+    """Items that wait until their owner approves or rejects them."""
 
     @endpoint(access=FIRST_PARTY, query=serializers.ItemQuery, answer=serializers.ItemPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:

@@ -45,7 +45,7 @@ def operations_of(document: dict[str, Any]) -> Iterator[Operation]:
 
 
 def without_examples(document: dict[str, Any]) -> set[str]:
-    """Return what should have an example and has none: JSON and forms that a schema describes, and path parameters."""
+    """Return what should have an example and has none: JSON, forms, CSV with a schema, and path parameters."""
     missing = set()
     for operation in operations_of(document):
         missing |= {

@@ -1,6 +1,7 @@
-"""The OpenAPI document: what it says is what there is, and every change of it is seen in review.
+"""The OpenAPI document matches the code, and a review shows each change of it.
 
-`UPDATE_OPENAPI=1 pytest tests/test_openapi.py` writes `tests/openapi.json` anew.
+`tests/openapi.json` is the golden document. It leaves out what these tests derive: code samples, examples, and the
+error responses of each operation. `make contract` rewrites it.
 """
 
 import hmac

@@ -55,7 +55,7 @@ ANY_ID = {
     "crypto_payments_receipt", "crypto_payments_receipt_details", "crypto_payments_status",
     "payment_methods_make_default", "payment_methods_toggle",
 }  # fmt: skip
-# Moving the sandbox's clock and beginning anew touch every table there is.
+# Moving the sandbox's clock touches every table.
 EVERY_TABLE = {"sandbox_accounts_advance", "sandbox_accounts_reset"}
 # One statement looks for the record and changes it.
 CONDITIONAL = {"wallets_disconnect", "providers_accept_invitation"}

@@ -8,7 +8,7 @@ Application = Callable[..., Iterable[bytes]]
 
 
 class ChunkedBodies:
-    """A WSGI application that reads a chunked body to its end, so that the one behind it is told a length."""
+    """A WSGI application that reads a chunked body to its end, so that the next application gets a length."""
 
     def __init__(self, application: Application, *, limit: int) -> None:
         self._application = application

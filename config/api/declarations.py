@@ -1,4 +1,4 @@
-"""What an endpoint declares: read by views, permissions, throttles, parsers and the OpenAPI document."""
+"""The declaration of an endpoint: read by views, permissions, throttles, parsers and the OpenAPI document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,18 @@ class Endpoint:
     """The arguments of `@endpoint`.
 
     `access` is a scope or a word of `credentials`. `body` and `query` are validated and handed to the method under
-    those names. `answer` represents what the method returns (`OfferSerializer(many=True)`: a list of it); without it
-    the method returns what the renderer takes, None for an empty body, or a response of its own. `errors` are those
-    that the method may raise beyond what follows from the declaration. `limit` names a rate limit other than the one
-    of the method's kind.
+    those names; `page` is validated and applied to the queryset that the method returns. `answer` represents what the
+    method returns (`OfferSerializer(many=True)`: a list of it); without it the method returns what the renderer takes,
+    None for an empty body, or a response of its own. `errors` are those that the method may raise beyond what follows
+    from the declaration. `limit` names a rate limit other than the one of the method's kind.
 
-    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. A method with a
-    parameter `key` makes its transactions itself, because no transaction should wait for a provider, a file, a
-    scanner. It gets the request's `idempotency.ReservableKey` (or None) and returns an `idempotency.Outcome`.
+    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. No transaction
+    waits for a vendor, a file, or a scanner: a `leased` method makes its own transactions, and holds the key by a lease
+    meanwhile. With `reserves_key` the method does both itself: it gets the request's `idempotency.ReservableKey` (or
+    None) as `key`, and returns an `idempotency.Outcome`.
 
-    What few views need stands above `@endpoint`: REST framework's `parser_classes` and `renderer_classes` (or on the
-    view), `heavy.operation`, `also_answers`.
+    Decorators above `@endpoint` hold what few views need: REST framework's `parser_classes` and `renderer_classes` (or
+    on the view), `heavy.operation` (a large body), `also_answers`.
     """
 
     access: str
@@ -42,7 +43,7 @@ class Endpoint:
 
 
 def also_answers(status: int, answer: type[ResponseSerializer] | None, description: str) -> Callable[[Method], Method]:
-    """Describe a further status of a method that is no error."""
+    """Describe a further success status of a method."""
 
     def describe(method: Method) -> Method:
         method.also_answers = {status: OpenApiResponse(answer, description=description)}  # type: ignore[attr-defined]

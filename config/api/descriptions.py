@@ -1,7 +1,7 @@
-"""What a member or a parameter means wherever it appears: used where its own field has no `help_text`.
+"""Default descriptions of fields and parameters by name: used where the field has no `help_text`.
 
-A name that means something else somewhere says so with its field. The texts stand in `openapi.json`; a parameter has
-the piece of the path before it where the name alone does not tell.
+A field with another meaning has its own description. The texts are in `openapi.json`; a parameter is prefixed with the
+piece of the path before it where the name alone is ambiguous.
 """
 
 import json

@@ -33,7 +33,7 @@ def document_bytes(urlconf: str) -> bytes:
 
 
 class OpenapiViewSet(ApiViewSet):
-    """What describes this interface to programs."""
+    """The documents that describe this API to programs."""
 
     tag = "documents"
 

@@ -49,7 +49,9 @@ def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    """Answer for a path that no route matches (`handler404`); a slash too many is told, the path never repeated."""
+    """Answer for a path that no route matches (`handler404`); the message hints at a surplus slash and never repeats
+    the path.
+    """
     path = request.path_info
     if path.endswith("/") and is_valid_path(path.removesuffix("/")):
         return errors.NotFound("Nothing is here. The same address without the slash at its end is served.").response()

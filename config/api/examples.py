@@ -1,6 +1,6 @@
-"""Examples of the OpenAPI document, from a recorded run: `examples.json` beside the service's addresses.
+"""Examples of the OpenAPI document: `examples.json` next to the service's URLconf.
 
-`UPDATE_EXAMPLES=1 python3 -m tests.system.walk` writes them anew.
+You write the parameters and the body of a request; `make contract` records the response.
 """
 
 import json

@@ -1,11 +1,12 @@
-"""Heavy operations: those that cost more than 50 ms of CPU at their largest input, marked with `@heavy.operation()`.
+"""Heavy operations: those that cost more than 50 ms of CPU at their largest input.
 
-An account has one at a time, whichever process it came to, and a process works on two. Any further one is refused at
-once: a thread that waits for its turn is one fewer for everybody else.
+An account has one slot, in all processes together, and a process has two. An operation takes its slot around the work,
+after authorization and loading: `with slot(request):`. Where the work is to read a large body, `@operation(when=…)`
+takes it. Others wait up to WAIT_SECONDS; a waiting request occupies a thread, so few wait: WAITERS, one per account.
 
-The account's turn is a count in the shared counter of the rate limits. It belongs to the minute in which it began, and
-that of the minute before counts, too: no request lasts longer. So what a killed process leaves behind is forgotten
-after two minutes at most.
+The account's slot is a count in the shared counter of the rate limits. It belongs to the minute in which the work
+began; the minute before counts, too, because no request lasts longer. The slot of a killed process ends after two
+minutes at most.
 """
 
 import threading
@@ -31,9 +32,7 @@ _turns = threading.BoundedSemaphore(AT_ONCE)
 
 
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
-    """Let an endpoint have a turn, for requests of which `when` says so. It stands above `@endpoint`: reading the body
-    is a part of the work.
-    """
+    """Take a slot for requests of which `when` is true. It stands above `@endpoint`: the work includes the body."""
 
     def decorate(handle: Method) -> Method:
         @wraps(handle)
@@ -77,7 +76,7 @@ def _turn_of(whom: str) -> Iterator[None]:
 
 
 def _account_of(request: Any) -> str:
-    """Name whose turn it is: the account with all its credentials, a key of the ledger, or an address."""
+    """Name whose slot it is: the account with all its credentials, a key of the ledger, or an address."""
     if request.auth is None:
         return network_of(client_address(request))
     return str(request.auth.user_id or request.auth.label)

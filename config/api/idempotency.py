@@ -8,12 +8,15 @@ Work that is local to the database runs in one transaction with the stored answe
 3. The work runs, and its answer is inserted. A conflict here means that another execution came first: everything of
    this one is rolled back, and the other's answer is replayed.
 
-Who dies in between leaves nothing behind. Who is paused in between holds the key until the server ends the idle
-transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a
+A process that dies in between leaves nothing behind. A paused process holds the key until the server ends the idle
+transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it resumes. SQLite has one writer at a
 time, so a second request waits and then replays.
 
-An answer of the domain (a transition that is not allowed, an object that is not there) is stored too; refusals that a
-second try may lift (`ApiError.stored` is False) and faults are not.
+Work that asks a vendor makes its own transactions. `run_leased` commits the claim to the key first; a holder that died
+is replaced after LEASE.
+
+An answer with a secret is stored encrypted. An answer of the domain (a transition that is not allowed, an object that
+is not there) is stored too; refusals that a second try may lift (`ApiError.stored` is False) and faults are not.
 """
 
 import hashlib
@@ -100,8 +103,8 @@ def read_key(request: HttpRequest) -> UUID | None:
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
     """Work that asks a provider cannot run in the transaction of its answer. It reserves the key together with the
-    record that it will carry to its end (`reserve`), asks, and commits outcome and answer together (`complete`).
-    Whoever comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to resume.
+    record that it will carry to its end (`reserve`), asks, and commits outcome and answer together (`complete`). A
+    concurrent request with the same key finds the record (`find`), and with it whether to wait or to resume.
     """
 
     owner_id: int

@@ -1,4 +1,4 @@
-"""What a session of the pages holds: encrypted, and the second factor that was given in it."""
+"""The encrypted data of a page session, and its second factor."""
 
 import json
 from typing import Any
@@ -12,14 +12,14 @@ SECOND_FACTOR = "second_factor"
 
 
 def gave_second_factor(request: HttpRequest) -> bool:
-    """Say whether this session has the second factor, and the account still has what was given."""
+    """Return whether this session has the second factor, and the account still has that factor."""
     given = request.session.get(SECOND_FACTOR)
     user: Any = request.user
     return bool(given and user.is_authenticated and user.authenticator_set.filter(pk=given).exists())
 
 
 class SealedSessions:
-    """What a session holds, encrypted: allauth keeps there the secret of an authenticator that is being added."""
+    """Encrypt a session's data: allauth stores the secret of an authenticator that is being added in it."""
 
     def dumps(self, held: dict[str, Any]) -> bytes:
         return seal(json.dumps(held, separators=(",", ":")).encode())

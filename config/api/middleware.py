@@ -1,4 +1,4 @@
-"""What happens to every request before any view, and after it: HTTPS, the host, the form of errors, refused bodies."""
+"""Steps before and after the view of every request: HTTPS, the host, the form of errors, refused bodies."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -37,7 +37,7 @@ class TransportMiddleware:
 
 
 def _asks_for_problems(request: HttpRequest) -> bool:
-    """Say whether `Accept` names the media type itself: `*/*` is satisfied with JSON, and `q=0` refuses it."""
+    """Return whether `Accept` names the media type itself: `*/*` is satisfied with JSON, and `q=0` refuses it."""
     named = request.META.get("HTTP_ACCEPT", "").lower()
     return PROBLEM in named and any(str(one).partition(";")[0].lower() == PROBLEM for one in request.accepted_types)
 
@@ -55,7 +55,7 @@ def _write_as_problem(response: HttpResponseBase) -> None:
 def _drain(request: HttpRequest) -> None:
     """Read the rest of a refused body: a connection that is closed before makes the proxy answer 502.
 
-    A proxy of ours holds the whole request already, within its own limit of size, so this waits for nobody.
+    Our proxy holds the whole request already, within its own limit of size, so this does not wait for the client.
     """
     with suppress(OSError):
         while request.read(_CHUNK_BYTES):
@@ -81,7 +81,7 @@ def check_transport(request: HttpRequest) -> None:
 
 
 def is_https(request: HttpRequest) -> bool:
-    """Say whether the caller spoke HTTPS to us, or to a trusted proxy that says so exactly, without contradiction."""
+    """Return whether the caller used HTTPS, directly or through a trusted proxy with an unambiguous header."""
     meta = request.META
     if meta.get("wsgi.url_scheme") == "https":
         return True

@@ -5,7 +5,7 @@ from config.core.ids import uuid7
 
 
 class IdempotencyRecord(models.Model):
-    """One request under an Idempotency-Key: what was asked, and the answer byte for byte.
+    """One request under an Idempotency-Key, and its answer byte for byte.
 
     A request that reaches out to a provider reserves its key first: until it has an answer, `status` is 0 and
     `subject` names the record with which the work can be resumed.

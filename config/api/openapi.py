@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, written from the declarations that also do the work.
 
-drf-spectacular asks this class about each endpoint; everything it answers comes from the `Endpoint` declaration, so the
-document can only say what the code does. Each operation lists every status it answers, with the error codes of each.
+drf-spectacular calls this class for each endpoint; every value comes from the `Endpoint` declaration, so the document
+matches the code. Each operation lists every status it answers, with the error codes of each.
 """
 
 import json
@@ -34,7 +34,7 @@ _UNCOUNTED = frozenset({
     "auth", "oauth", "identity", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set",
     "openapi",
 })  # fmt: skip
-# What the ids of operations say for methods with REST framework's names; generated clients have these names.
+# The first word of an operation's id for each REST framework method; generated clients use these names.
 _VERBS = {"update": "change", "partial_update": "change", "destroy": "remove"}
 _FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
@@ -112,7 +112,7 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Name the scope for whoever writes the document's security: this package knows no OAuth."""
+        """Name the scope for the document's security: this package does not know OAuth."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
@@ -137,14 +137,14 @@ class EndpointSchema(AutoSchema):
 
     def get_response_serializers(self) -> Any:
         declared, view = self.declared, cast("Any", self.view)
-        view.pagination_class = None  # what is declared is the whole answer
+        view.pagination_class = None  # the declared schema is the whole response
         media_types = [one.media_type for one in view.answer_renderers]
         answer: Any = declared.answer
         if answer is None and media_types != ["application/json"]:
             is_text = media_types[0].startswith("text/")
             answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
-        # What is JSON has the shape of the answer; another form of the same thing is a text.
+        # JSON has the shape of the response; any other content type is a string.
         text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
         responses: dict[Any, Any] = {
             (declared.status, one): success if one == "application/json" else text for one in media_types
@@ -196,7 +196,7 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
 
 
 def _say_default(member: dict[str, Any]) -> None:
-    """Say a default in words: generators take a member that has one for always there, also in what is sent."""
+    """Move a default into the description: generators treat a field with a default as always present."""
     default = member.pop("default", None)
     if default is not None:
         text = f"Default: {json.dumps(default)}."
@@ -212,7 +212,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     schemas |= ours["schemas"] | {"ErrorCode": _error_codes(urlconf)}
     components["securitySchemes"] = ours["securitySchemes"]
     result["tags"] = _tags(urlconf)
-    # What a newcomer must know stands beside the service's addresses.
+    # The introduction for newcomers follows the service's addresses.
     beside = Path(str(import_module(urlconf).__file__))
     result["info"]["description"] = beside.with_name("description.md").read_text().strip()
     for path, operations in result["paths"].items():

@@ -1,11 +1,11 @@
 """Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES.
 
-A page has fewer rows rather than more bytes. It says so by `has_more`; the plain arrays of the specification, which
-have no such member, by the header `X-Truncated: true`. Either way the next page begins at `offset` plus the number of
+A page has fewer rows rather than more bytes. A page reports it by `has_more`; the plain arrays of the specification,
+which lack that field, by the header `X-Truncated: true`. Either way the next page begins at `offset` plus the number of
 rows that came.
 
-What does not fit is not loaded: where rows may be long, the database is asked for their sizes first. What is loaded is
-counted once more as it is rendered (`fitting`), because a text in JSON may be longer than in a column.
+Rows beyond the limit are not loaded: where rows may be long, the database is queried for their sizes first. Loaded rows
+are counted again while they are rendered (`fitting`), because a string in JSON may be longer than in its column.
 """
 
 from collections.abc import Iterable
@@ -25,8 +25,8 @@ from config.core.json_text import render_json
 
 ANSWER_MAX_BYTES = 8 * 1_048_576
 TRUNCATED = "X-Truncated"
-_FRAME_BYTES = 4_096  # what stands around the rows
-_CHUNK_ROWS = 10  # of weighed rows are in memory at a time: documents that were parsed take ten times their size
+_FRAME_BYTES = 4_096  # the envelope around the rows
+_CHUNK_ROWS = 10  # rows with weights in memory at a time: parsed documents take ten times their size
 _ROW_BYTES = 512  # a row's names and short columns, about
 
 
@@ -41,7 +41,7 @@ class ByteLength(Func):
 
 
 class Shown(NamedTuple):
-    """Rows of an answer, each rendered already; `is_cut` where others were left out for want of room."""
+    """Rows of an answer, each rendered already; `is_cut` if the size limit excluded others."""
 
     rows: list[orjson.Fragment]
     is_cut: bool
@@ -66,7 +66,7 @@ def number_that_fits(sizes: Iterable[int]) -> int:
 
 
 def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
-    """Render answers one by one until there is no room for the next."""
+    """Render answers one by one until the size limit."""
     rendered: list[orjson.Fragment] = []
     room = ANSWER_MAX_BYTES - _FRAME_BYTES
     for answer in answers:
@@ -102,7 +102,7 @@ class FittingPagination(BasePagination):
         if limit is None or sizes:
             page = page.iterator(chunk_size=_CHUNK_ROWS)
         rows, is_full = fitting(map(row.represent, page))
-        number = len(sizes) or len(rows)  # of this page's rows, as far as they are known
+        number = len(sizes) or len(rows)  # for this page's rows, as far as they are known
         self.is_cut = is_full or len(rows) < number
         if self.is_object:
             is_last = (limit is None or number < limit) and (number or not self.offset) and (sizes or not is_full)
@@ -111,7 +111,7 @@ class FittingPagination(BasePagination):
 
     @property
     def is_object(self) -> bool:
-        """Say whether the answer is an object with a member for the rows, not the array of them."""
+        """Return whether the answer is an object with a field for the rows, not the array of them."""
         return isinstance(self.answer, type)
 
     def get_paginated_response(self, data: Any) -> Response:

@@ -1,8 +1,8 @@
 """JSON in: one strict reader, for every body of both services.
 
 Python's own decoder accepts duplicate keys, NaN, documents nested until the stack ends, NUL characters and lone
-surrogates. Each of those is somebody else's crash or a record that reads differently in another language, so a body
-with any of them is refused before it reaches a serializer.
+surrogates. Each of those crashes some parser or reads differently in another language, so a body with any of them is
+rejected before it reaches a serializer.
 """
 
 import json
@@ -81,7 +81,7 @@ def _constant(text: str) -> NoReturn:
     raise MalformedJSON(f"{text} is not JSON.")
 
 
-# Reading takes up to eight times the size of a body, and threads that do it at the same time are no quicker.
+# Parsing takes up to eight times the size of a body in memory, and parallel threads parse no faster.
 _one_large_body = threading.Lock()
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
 

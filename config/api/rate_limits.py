@@ -36,11 +36,11 @@ _LONG_WINDOWS_SECONDS = {
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
-# Of IPv6, one customer is given as many addresses as they like: a home a /64, a site a /48.
+# In IPv6, one customer gets many addresses: a home a /64, a site a /48.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
-_BUCKET_MAX_LENGTH = 160  # of the column
+_BUCKET_MAX_LENGTH = 160  # the column's limit
 
 
 class RateLimited(ApiError):
@@ -130,7 +130,7 @@ def consume_singly(limit_name: str, whom: str) -> None:
 def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
     """Count a try in a window longer than a minute; return its counter, and the refusal of one too many.
 
-    Such a window is named by its last minute, so that nobody forgets its counter before it is over.
+    Such a window is named by its last minute, so that no store drops its counter before the window ends.
     """
     limit: int | None = settings.RATE_LIMITS[limit_name]
     if limit is None:
@@ -178,8 +178,8 @@ def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter and return its new value.
 
     The counter lives in Redis when `REDIS_URL` is set, else, and while Redis is away, in the database. The statement
-    commits by itself: a limit counts tries, also those that are rolled back. It waits for nobody (`UNAWAITED`), so that
-    readers do not queue at the counter of an account whose writers wait for a standby.
+    commits by itself: a limit counts tries, also those that are rolled back. The write does not wait for a standby
+    (`UNAWAITED`), so that readers do not queue at the counter of an account whose writers wait for one.
     """
     if settings.REDIS_URL:
         used = _take_from_redis(bucket, window, count)
@@ -214,7 +214,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         cache.add(name, 0, timeout=max(2 * WINDOW_SECONDS, int((window + 2) * WINDOW_SECONDS - time.time())))
         return int(cache.incr(name, count))
     except ValueError:
-        return None  # thrown out between the two for want of room
+        return None  # evicted between the two because the cache was full
     except _redis_failures() as error:
         # Each try could last as long as its time-out, and calls wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS

@@ -24,10 +24,13 @@ def renderer_for(media_type: str) -> type[BaseRenderer]:
 
 
 class AnyAnswer(DefaultContentNegotiation):
-    """REST framework's negotiation, which callers without a wish (no `Accept`, or `*/*`) need not go through."""
+    """Negotiation by RFC 9110. For types with equal weight, the first one is chosen."""
 
     def select_renderer(
-        self, request: Any, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+        self,
+        request: Any,
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002
     ) -> tuple[BaseRenderer, str]:
         if request.META.get("HTTP_ACCEPT", "*/*") == "*/*":
             first = next(iter(renderers))

@@ -1,6 +1,6 @@
 """Code samples of the OpenAPI document: how each operation is called with curl, Python and TypeScript.
 
-They stand in `x-codeSamples`, which Redoc shows beside an operation; each language has a template in
+They are in `x-codeSamples`, which Redoc shows next to an operation; each language has a template in
 `templates/api/samples`. Everything in them is the document's own (paths, security, examples) but for the optional
 parameters of a query, which come from the recorded examples.
 """

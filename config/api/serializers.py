@@ -25,7 +25,7 @@ from config.core.errors import ApiError, InvalidPagination, InvalidStatus, Missi
 from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, parse_uuid
 from config.core.json_text import JsonTextField, day_of, rfc3339
 
-# Others' own, beside ours: an app's `serializers.py` imports this module alone.
+# Re-exported: an app's `serializers.py` imports this module alone.
 DateField = serializers.DateField
 DateTimeField = serializers.DateTimeField
 DictField = serializers.DictField
@@ -210,7 +210,7 @@ class PageField(QueryInt64Field):
 
 
 class RequestSerializer(serializers.Serializer[Any]):
-    """Validates a JSON object; unknown members are ignored. What spans several members belongs in `validate`."""
+    """Validates a JSON object; unknown members are ignored. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
     is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
@@ -313,8 +313,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
     """Describes an answer and represents it; a field's `source` names the attribute it comes from.
 
     Asking each field in turn is the dearest part of a list: the members are compiled to one attribute getter and the
-    few conversions that their fields need. A member that is not required is left out where there is no such attribute,
-    or where it is None.
+    few conversions that their fields need. An optional field is omitted if its attribute is missing or None.
     """
 
     # So many rows are loaded without asking for their sizes: what a person writes into one has some 100 KiB at most.
@@ -334,12 +333,12 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def kept_as(cls, thing: Any, body: bytes) -> bytes | None:  # noqa: ARG003
-        """Return what is kept under an Idempotency-Key in place of the body, None for the body itself."""
+        """Return what encrypts the body that is kept under an Idempotency-Key, None if nothing does."""
         return None
 
     @classmethod
     def opened(cls, kept: bytes) -> bytes:
-        """Return the body of what was kept under an Idempotency-Key."""
+        """Return the body of a value that was stored under an Idempotency-Key."""
         return kept
 
     @classmethod
@@ -387,7 +386,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[Any]):
     """Describes an answer that shows a model: each of `Meta.fields` that is not declared is a column of `Meta.model`.
 
-    A foreign key is shown by its column (`wallet_id`). `Meta.extra_kwargs` says what a member means.
+    A foreign key is shown by its column (`wallet_id`). A field without a `help_text` has its column's.
     """
 
     serializer_choice_field = OneOfField

@@ -1,7 +1,7 @@
 """The one check of an access token: its signature and every claim, by value and by type.
 
-Service A issues these tokens and both services take them. What is checked here is in the token alone; whether its
-log-in has been ended since only service A knows.
+Service A issues these tokens and both services take them. The checks here read the token alone; only service A knows
+whether its log-in has ended since.
 """
 
 import time
@@ -18,7 +18,7 @@ CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a tok
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
 _LATEST_MOMENT = 253_402_300_800  # the year 10000, which no datetime holds
-# Claims are checked by whoever asks, by type as well: the library takes "9999999999" for a moment.
+# Callers check claims themselves, types included: the library accepts the string "9999999999" as a time.
 SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
 
 

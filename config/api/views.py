@@ -121,8 +121,8 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     pagination_class = FittingPagination
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
-    query: dict[str, Any]  # what the endpoint's query has read, but for
-    filter_values: dict[str, Any]  # what its filters take: by name, those that the request gives
+    query: dict[str, Any]  # the parsed query of the endpoint, except for
+    filter_values: dict[str, Any]  # the filters' parameters by name, as far as the request has them
 
     @cached_property
     def handler(self) -> Any:
@@ -159,7 +159,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             super().initial(request, *args, **kwargs)
         except ApiError as refusal:
             if refusal.status == 401:
-                # Guessing costs us a look-up each, so it counts like every other call of nobody in particular.
+                # A guess costs a lookup, so it counts as an anonymous call.
                 rate_limits.consume_by_address("anonymous", request)
             raise
 

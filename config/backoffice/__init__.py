@@ -1,8 +1,8 @@
 """The back office: Django admin as the place where the platform's people work.
 
 It is shared code and knows no app. An app's `admin.py` builds on `config.backoffice.bases`, and its AppConfig declares
-what it adds: `queues` of what waits on somebody, `charts`, `person_lines` for a person's page, and `timeline_sources`
-for what happened to a record's person.
+what it adds: `queues` of waiting records, `charts`, `person_lines` for a person's page, and `timeline_sources` of a
+person's events.
 
 Everything goes through the model methods that the API calls. A status is never a field of a form.
 """

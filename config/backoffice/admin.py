@@ -1,6 +1,4 @@
-"""The back office's own lists: who saw whose data, who did what, whose work is what, notes that mention somebody, and
-texts that reviewers use again.
-"""
+"""The back office's own lists: data accesses, failed items, admin actions, assignments, mentions, reply templates."""
 
 from typing import Any
 
@@ -31,7 +29,7 @@ class RecordNamedAdmin(ReadOnlyAdmin):
         return self.fields or self.list_display
 
     def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Note the addresses of the rows' records: nobody is offered a link that is refused."""
+        """Load the addresses of the rows' records: the list has links only to pages that the viewer may open."""
         for row in rows:
             kind, record_id = self.named_by(row)
             app_label, _, model = kind.partition(".")

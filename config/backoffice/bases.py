@@ -59,7 +59,7 @@ def _mentions(text: str) -> set[str]:
 
 
 class HistoryAdmin(ReadOnlyAdmin):
-    """What happened to a record of a person: theirs like the record itself, whose column is `about`."""
+    """A record about a person's record: personal like that record, whose column is `about`."""
 
     about: ClassVar[str]
     is_about_people = True
@@ -86,9 +86,9 @@ class HistoryAdmin(ReadOnlyAdmin):
 class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
     """An admin for records with a lifecycle: transitions of one or of many at once, and whose work a record is.
 
-    Of `bulk_transitions` each is an action of the list: choose, look at what would happen to each record, confirm, and
-    read what happened to each. Every row is a transaction of its own; one that changed since the preview, or that the
-    rules refuse, is reported and left as it is.
+    Each of `bulk_transitions` is an action of the list: choose, preview the effect on each record, confirm, and read
+    each result. Every row is a transaction of its own; one that changed since the preview, or that the rules refuse, is
+    reported and left as it is.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()
@@ -140,7 +140,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Keep a note for the others, who are told when it says `@` and their user name (POST: `text`)."""
+        """Store a note for colleagues; each mentioned user name (`@`) is notified (POST: `text`)."""
         back = HttpResponseRedirect(self.record_address(record, request))
         text = request.POST.get("text", "").strip()
         if request.method != "POST":
@@ -183,7 +183,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         return back
 
     def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Say to whom the record may be given (GET); give it to somebody, or to nobody.
+        """List possible assignees of the record (GET); assign it, or remove the assignment.
 
         POST: `assignee` is "me", a user's id, or empty.
         """
@@ -223,7 +223,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
     def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
         return {
             "record": record,
-            "tail": str(record.pk)[-12:],  # of the id, which is what differs
+            "tail": str(record.pk)[-12:],  # the part of the id that differs
             "address": self.address_of("change", record.pk),
             "chip": chip(record.status),
             "seen": f"{record.pk}|{seen}",

@@ -1,6 +1,6 @@
 """Whom the back office shows what: the platform's staff what their permissions give, a lender's people their own desk.
 
-Somebody who is not staff has a `Desk` (`Declarations.desks`), and sees of a model the rows that its rule selects
+A person who is not staff has a `Desk` (`Declarations.desks`), and sees the rows of a model that its rule selects
 (`Declarations.desk_rules`). A model without a rule shows a lender nothing, and every address of it is refused.
 """
 
@@ -21,7 +21,7 @@ EXPORT = "backoffice.export_records"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """What somebody may do for one provider, and since when records are meant for it."""
+    """A person's rights for one provider, and the time from which records belong to it."""
 
     provider_id: str
     since: datetime
@@ -45,12 +45,12 @@ class Desk:
 
 
 Rule = Callable[[Desk], Q]
-# The desk of whoever the page is for: links are drawn where nobody knows the request.
+# The console of the current user: links are drawn in places that have no request.
 viewing: ContextVar[Desk | None] = ContextVar("viewing", default=None)
 
 
 def desk_of(user: Any) -> Desk | None:
-    """Return the desk of somebody who is not staff, looked up once a request; None for staff."""
+    """Return the desk of a person who is not staff, looked up once a request; None for staff."""
     if user.is_staff:
         return None
     desk: Desk | None = getattr(user, "backoffice_desk", None)
@@ -61,14 +61,14 @@ def desk_of(user: Any) -> Desk | None:
 
 
 def enters(user: Any) -> bool:
-    """Say whether the back office is for `user`, once they have given what it asks for."""
+    """Return whether `user` may use the back office, after the required second factor."""
     desk = desk_of(user)
     return desk is None or bool(desk.seats)
 
 
 @cache
 def deciding() -> frozenset[str]:
-    """Return the permissions that whoever decides for a provider has for its records."""
+    """Return the permissions on a provider's records of those who decide for it."""
     return frozenset(declared("desk_permissions"))
 
 
@@ -95,7 +95,9 @@ def shown_at(desk: Desk | None, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def may(user: Any, permission: str) -> bool:
-    """Say whether `user` has a permission at the back office: staff by Django's, anybody else by their desk alone."""
+    """Return whether `user` has a permission at the back office: staff by Django's permissions, others by their desk
+    alone.
+    """
     desk = desk_of(user)
     if desk is None:
         return bool(user.has_perm(permission))
@@ -121,7 +123,7 @@ def of_provider(name: str) -> Rule:
     return lambda desk: Q(**{f"{name}__in": desk.providers})
 
 
-# The desk's own records: whoever decides for a lender writes its people's texts.
+# The console's own records: those who decide for a lender write its reply templates.
 PERMISSIONS = tuple(f"backoffice.{verb}_replytemplate" for verb in ("add", "change", "delete"))
 RULES = {
     f"backoffice.{model}": of_provider("provider") for model in ("note", "assignment", "dataaccess", "replytemplate")

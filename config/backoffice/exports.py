@@ -1,7 +1,7 @@
 """Taking a filtered list away as a file: CSV that no spreadsheet executes, or JSON Lines.
 
-The file is written row by row to a temporary file, so that its SHA-256 is known before the first byte leaves: it is in
-the answer's `Repr-Digest` (RFC 9530), in the file's name, and for good in the row that says who took what.
+The file is written row by row to a temporary file, so that its SHA-256 is known before the first byte is sent. The hash
+is in the answer's `Repr-Digest` (RFC 9530), in the file's name, and permanently in the access row.
 """
 
 import base64
@@ -76,7 +76,7 @@ def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
 
 
 def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
-    """Answer with a spooled file of a kind, under a name that says when it was made and what is in it."""
+    """Answer with a spooled file of a kind, under a name with its time and content."""
     name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
     response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
     response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"

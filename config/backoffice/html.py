@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.desks import rules, viewing
 from config.core.registration import declared
 
-_LATE_SHARE = 0.7  # of a clock's time: from then on it is shown as late
+_LATE_SHARE = 0.7  # for a deadline: it is shown as late from then on
 NOTHING = "—"
 TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
@@ -119,7 +119,7 @@ def link(address: str, text: object) -> SafeString:
 
 
 def change_address(kind: str, pk: Any) -> str:
-    """Return the address of a record's page, whatever its key is made of; `kind` is `app_model`."""
+    """Return the address of a record's page for any kind of key; `kind` is `app_model`."""
     return reverse(f"admin:{kind}_change", args=[quote(str(pk))])
 
 

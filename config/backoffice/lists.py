@@ -20,7 +20,7 @@ from config.backoffice.desks import desk_of, has_rule, narrowed
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """A paginator that stops counting at COUNT_MAX: nobody pages further, and a whole table is never counted."""
+    """A paginator that stops counting at COUNT_MAX: a whole table is never counted."""
 
     COUNT_MAX = 5_000
 
@@ -88,12 +88,12 @@ def _refuse(_request: HttpRequest) -> HttpResponseBase:
     raise PermissionDenied
 
 
-# What Django's own list filters append to a field's name in their links.
+# Suffixes that Django's own list filters append to a field's name in their links.
 _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 
 
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """What every list of the back office does: no counting of whole tables, no facets, pages of fifty.
+    """Settings of every list of the back office: no counting of whole tables, no facets, pages of fifty.
 
     `list_defer` names columns that a list need not read. `rows_shown` may add to a page's rows what would cost a query
     per row.
@@ -101,7 +101,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     paginator: ClassVar[Any] = CappedPaginator
     show_full_result_count = False
-    view_on_site = False  # there is no website behind this
+    view_on_site = False  # the site has no public pages
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_max_show_all = 0
@@ -109,7 +109,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def urls(self) -> list[Any]:
-        """Refuse every address of a model without a rule to a lender's people, whatever the address asks for."""
+        """Deny a lender's members every address of a model without a rule."""
         pages = self.get_urls()
         if not has_rule(self.model):
             for page in pages:
@@ -126,7 +126,8 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return shown
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Narrow whatever is asked for here (lists, searches, exports, pages, bulk actions) to what the viewer may see.
+        """Narrow every queryset here (lists, searches, exports, pages, bulk actions) to the rows that the viewer may
+        see.
 
         An override narrows further, or adds to what is read. The rows have an order, because Django's look-up of
         names pages them, and two pages without one could share rows.
@@ -139,7 +140,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().has_module_permission(request) if desk is None else bool(desk.seats) and has_rule(self.model)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show staff who did what here. It names the platform's people and their work, which is no lender's."""
+        """Show staff who did what here. It names the platform's people and their work, which lenders must not see."""
         if desk_of(request.user) is not None:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)

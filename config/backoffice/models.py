@@ -1,4 +1,4 @@
-"""What the back office itself remembers: who looked at whom, who works on what, notes and texts.
+"""The back office's own tables: data accesses, assignments, notes and reply templates.
 
 Records of every app are named by kind (`credit.application`) and id, as text: the back office knows no app.
 """
@@ -15,7 +15,7 @@ from config.core.context import request_id
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
-PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody counts as being there
+PRESENT_FOR = timedelta(minutes=5)  # a person counts as present for this long after opening a page
 
 
 def named(record: models.Model) -> dict[str, Any]:
@@ -45,7 +45,9 @@ class RecordNamed(models.Model):
 
 
 class DataAccess(RecordNamed):
-    """Who saw or took whose data, when, and why; who asked a list for what it does not offer. Append-only."""
+    """An access to personal data: viewer, subject, time, and reason; or a list's use of a parameter that it does not
+    offer. Append-only.
+    """
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
 
@@ -88,7 +90,7 @@ class DataAccess(RecordNamed):
 
 
 class Assignment(RecordNamed):
-    """Whose work a record is. At most one person's of the platform, and one's of the lender."""
+    """The assignee of a record. At most one person's of the platform, and one's of the lender."""
 
     provider = _side()
     assignee = _person()
@@ -106,7 +108,7 @@ class Assignment(RecordNamed):
 
 
 class Note(RecordNamed):
-    """What somebody wrote about a record for their colleagues, the platform's or the lender's. Append-only."""
+    """A note about a record for colleagues, the platform's or the lender's. Append-only."""
 
     provider = _side()
     author = _person()
@@ -126,7 +128,7 @@ class Note(RecordNamed):
 
     @classmethod
     def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
-        """Select the notes that mention somebody who has not opened the record's page since."""
+        """Select the notes that mention a user who has not opened the record's page since."""
         looked = DataAccess.objects.filter(
             kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
         ).filter(at__gte=OuterRef("at"))

@@ -1,4 +1,4 @@
-"""What the platform knows of a person, in lines for their page (`Declarations.person_lines`)."""
+"""Lines about a person for their page (`Declarations.person_lines`)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Line = tuple[str, Any]
 class Lines:
     """`source(person_id, viewer)` returns what this viewer may see, with one query at most.
 
-    With `for_other_apps` it is also shown beside a record of another app.
+    With `for_other_apps` it is also shown next to a record of another app.
     """
 
     source: Callable[[int, Any], Iterable[Line]]
@@ -33,7 +33,7 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
 
 
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
-    """Return what says how many of a person's records are in which status, linked to their list.
+    """Return the number of a person's records by status, linked to their list.
 
     It says nothing to those who lack the permission to view them.
     """

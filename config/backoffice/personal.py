@@ -1,9 +1,10 @@
 """Personal data at the back office: masked for those who need not see it, and every look written down.
 
-An admin says that its records are about people (`is_about_people`), whose data a record is (`subject_of`) and which
-columns are personal (`personal_fields`, beside WRITTEN_ABOUT). Whoever lacks `backoffice.view_personal_data` sees them
-masked, and with `backoffice.unmask_personal_data` can unmask one record for UNMASKED_SECONDS by giving a reason, which
-is kept. Masking changes the record in memory only; these admins never save what they show.
+An admin declares that its records are about people (`is_about_people`), the data subject of a record (`subject_of`),
+and the personal columns (`personal_fields`, in addition to WRITTEN_ABOUT). Viewers without
+`backoffice.view_personal_data` see them masked, and with `backoffice.unmask_personal_data` can unmask one record for
+UNMASKED_SECONDS with a stored reason. Masking changes the record in memory only; these admins never save what they
+show.
 """
 
 from copy import copy
@@ -20,7 +21,7 @@ from config.backoffice.models import DataAccess
 from config.core.ids import askable
 
 MASK = "•••"
-# What staff and systems write about a person, in whatever record it stands: masked without being named by its admin.
+# Texts that staff and systems write about a person, in any record: masked although no admin names them.
 WRITTEN_ABOUT = ("status_reason", "reason", "metadata")
 UNMASKED_SECONDS = 600
 _SESSION_KEY = "backoffice.unmasked"
@@ -53,18 +54,18 @@ else:
 
 class PersonalData(_Admin):
     personal_fields: ClassVar[tuple[str, ...]] = ()
-    is_about_people: ClassVar[bool] = False  # an admin that says so overrides `subject_of`
+    is_about_people: ClassVar[bool] = False  # an admin with such records overrides `subject_of`
 
     @property
     def hidden_fields(self) -> tuple[str, ...]:
         return (*self.personal_fields, *WRITTEN_ABOUT) if self.is_about_people else ()
 
     def subject_of(self, record: Any) -> int | None:  # noqa: ARG002
-        """Return the id of the user whose data the record is; None when it is nobody's."""
+        """Return the id of the user whose data the record is; None if it has no subject."""
         return None
 
     def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Say whether the record is this viewer's work, which unmasks it."""
+        """Return whether the record is assigned to this viewer, which unmasks it."""
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
@@ -119,7 +120,7 @@ class PersonalData(_Admin):
             self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Let nobody sort by what they see masked: the order tells what the mask hides."""
+        """Forbid sorting by masked columns: the order would reveal the hidden values."""
         names = super().get_sortable_by(request)
         if may(request.user, VIEW):
             return names
@@ -136,7 +137,7 @@ class PersonalData(_Admin):
         return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Mask rows, and write down that a list was seen: an empty one is an answer about somebody, too."""
+        """Mask rows, and log the access to the list: an empty list is also information about a person."""
         if not self.is_about_people:
             return
         masked = not may(request.user, VIEW)

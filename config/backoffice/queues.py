@@ -1,7 +1,7 @@
-"""What waits on somebody: apps declare their queues (`Declarations.queues`), the landing page shows them.
+"""Queues of waiting records: apps declare them (`Declarations.queues`), the landing page shows them.
 
-All queues of a page are asked in one statement. Each is counted up to COUNT_MAX, from its oldest row on, so `rows`
-ordered by `waiting_since` should be what an index gives.
+One statement counts all queues of a page. Each is counted up to COUNT_MAX, from its oldest row on, so `rows` ordered by
+`waiting_since` should be what an index gives.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Queue:
     title: str
     permission: str
     rows: Callable[[Any], QuerySet[Any]]
-    waiting_since: str
+    waiting_since: str  # with `ends`, when a row ends
     address: str | Callable[[Any], str]
     calm: str
     urgent_days: int | None = None

@@ -44,8 +44,8 @@ AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
 
 @dataclass(frozen=True)
 class RecordAction:
-    """`permission` is asked of whoever wants to see the button; `refusal` says why it cannot be used now ("" when it
-    can). A confirmation is bound to what `seen` returns: when that differs at the POST, nothing is done.
+    """The button requires `permission`; `refusal` has the reason why it cannot be used now ("" when it can). A
+    confirmation is bound to what `seen` returns: when that differs at the POST, nothing is done.
     """
 
     name: str
@@ -288,7 +288,7 @@ class Owned(_Admin):
         if named is not None:
             return queryset.filter(named), False
         users = get_user_model()._default_manager.all()
-        if desk_of(request.user) is not None:  # of the people here, not of all
+        if desk_of(request.user) is not None:  # people of this console only
             users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
         found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
         if user_id := parse_positive_int64(term.removeprefix("user:")):

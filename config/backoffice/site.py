@@ -25,7 +25,7 @@ PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "What needs you now"
-    site_url = None  # there is no website behind this, only an interface
+    site_url = None  # the site has only an API, no public pages
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
@@ -57,7 +57,7 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Let in active staff, who give their second factor where one is asked for, and lenders' people with theirs."""
+        """Admit active staff, with their second factor where one is required, and lenders' members with theirs."""
         if self.has_desk(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
@@ -72,7 +72,7 @@ class BackOfficeSite(AdminSite):
         return [page for page in super().get_urls() if getattr(page, "name", None) != "view_on_site"]
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Lead to the page on which everybody logs in; whoever has done that gives their second factor, or adds one."""
+        """Redirect to the log-in page; a logged-in person submits or adds their second factor there."""
         wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
         if not request.user.is_authenticated:
             return redirect_to_login(wanted or reverse(f"{self.name}:index"))

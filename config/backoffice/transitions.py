@@ -1,7 +1,7 @@
 """Changes of a record's status: a button for each that is possible now, and a page that repeats what will happen and
 asks for a reason.
 
-Whatever is decided calls the model's own `transition_to`, so that the rules are those of the API.
+Every decision calls the model's own `transition_to`, so that the rules are those of the API.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,7 @@ from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entri
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor, Machine, Role
 
-CREDENTIAL = "admin"  # what history rows name as the credential of a transition made here
+CREDENTIAL = "admin"  # the credential in history rows of transitions made here
 
 
 class ChangedMeanwhile(ApiError):
@@ -47,11 +47,11 @@ class Transitions(_Admin):
     transition_labels: ClassVar[Mapping[str, str]] = {}
     transition_form: ClassVar[type[TransitionForm]] = TransitionForm
     reason_required: ClassVar[frozenset[str]] = frozenset()
-    # Statuses with which somebody's work on a record is done: the assignment ends.
+    # Statuses that end the work on a record: the assignment ends.
     ends_work: ClassVar[frozenset[str]] = frozenset()
 
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Say whether this person may decide about this record at all; if not, the page has no buttons."""
+        """Return whether this person may decide about this record at all; if not, the page has no buttons."""
         return may(request.user, self.review_permission)
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
@@ -170,7 +170,9 @@ class Transitions(_Admin):
         return {}
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
-        """Return what the confirmation says beside its form: `figures`, and `preview`, the button that counts anew."""
+        """Return the content of the confirmation next to its form: `figures`, and `preview`, the button that computes
+        them again.
+        """
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:

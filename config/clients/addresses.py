@@ -107,8 +107,8 @@ class Target:
 def read_url(url: str, *, allow_private: bool | None = None) -> Target:
     """Return the one reading of a receiver's URL; raises AddressRefused for anything that could be read otherwise.
 
-    Nothing is resolved. What the settings allow decides on scheme, port, and addresses written out; `allow_private`
-    takes the place of WEBHOOK_ALLOW_PRIVATE where the operator and not a stranger gives the URL.
+    Nothing is resolved. The settings allow or deny by scheme, port, and literal addresses; `allow_private` replaces
+    WEBHOOK_ALLOW_PRIVATE for a URL from the operator.
     """
     if allow_private is None:
         allow_private = settings.WEBHOOK_ALLOW_PRIVATE

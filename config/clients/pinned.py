@@ -1,7 +1,6 @@
-"""Sending one POST to a receiver, to an address that was checked, within one deadline for everything.
+"""Sends one POST after another to a receiver, at an address that was checked, each within one deadline.
 
-libcurl has a hook that sees every address before it is connected to, so that no name is resolved again after its
-addresses were checked.
+A name is resolved once, and every connection is made to the addresses that were checked then.
 """
 
 import socket
@@ -22,7 +21,7 @@ _ADDRESSES_TRIED_MAX = 4
 
 
 class AttemptFailed(Exception):
-    """Nothing, or nothing whole, came back. `word` names the kind for the delivery's log.
+    """No response, or an incomplete one, arrived. `word` names the kind for the delivery's log.
 
     One of: invalid_url, blocked_address, blocked_port, unresolvable, connect, tls, timeout, reset, bad_answer.
     """
@@ -64,7 +63,10 @@ class Channel:
         self._curl: pycurl.Curl | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
-        """Send one POST and read its answer, all within `seconds`; raises AttemptFailed."""
+        """Send one POST and read its response, all within `seconds`; raises AttemptFailed.
+
+        The final status line is the response, even if more data follow; `headers` are empty if the head is incomplete.
+        """
         ends_at = time.monotonic() + seconds
         try:
             curl = self._curl = self._curl or self._prepared(seconds)

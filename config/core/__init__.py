@@ -1,1 +1,1 @@
-"""What models share: state machines, errors, ids, encryption, append-only tables, leases, databases, declarations."""
+"""Shared code of models: state machines, errors, ids, encryption, append-only tables, leases, databases."""

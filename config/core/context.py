@@ -1,4 +1,4 @@
-"""What is known of the request that this thread is answering, for log lines and for rows that name their request."""
+"""The context of this thread's current request, for log lines and for rows that store their request."""
 
 import logging
 from contextvars import ContextVar

@@ -1,4 +1,4 @@
-"""What a request was authenticated with, in the form in which every app sees it."""
+"""A request's credential, in the form in which every app sees it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,13 +8,13 @@ from config.core.errors import ApiError
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# What an endpoint may ask for instead of a scope.
-PUBLIC = "public"  # nobody needs to say who they are
+# Access rules that an endpoint can declare in place of a scope.
+PUBLIC = "public"  # no identity is required
 ANY_CALLER = "any"  # any credential will do
 FIRST_PARTY = "first-party"  # the account itself, never something it delegated (decision 9)
 LOG_IN = "log-in"  # the account itself, logged in: no key does
 
-# During a key's last days every answer to it says when it ends.
+# During a key's last days every response has a header with the key's end.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
 SIGNATURE_TOLERANCE_SECONDS = 300
 
@@ -59,7 +59,7 @@ class TimestampOutOfRange(ApiError):
     message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of our clock."
 
 
-# What any authenticated request may be refused with.
+# Errors that any authenticated request can return.
 CALLER_ERRORS: tuple[type[ApiError], ...] = (
     AuthenticationRequired,
     InvalidToken,
@@ -74,9 +74,9 @@ CALLER_ERRORS: tuple[type[ApiError], ...] = (
 
 @dataclass(frozen=True)
 class Credential:
-    """`scopes` is None for a credential that may do whatever its account may: a token of the account's own log-in, or
-    an API key made without a list. `client_id` names the app that holds a token on the account's behalf, `actor_id` the
-    partner that holds one to act for a person whose account it made.
+    """`scopes` is None for an unrestricted credential: a token of the account's own log-in, or an API key without a
+    list of scopes. `client_id` names the app that holds a token on the account's behalf, `actor_id` the partner that
+    holds one to act for a person whose account it made.
     """
 
     kind: str
@@ -97,7 +97,7 @@ class Credential:
         return self.scopes is None and not self.delegated
 
     def carries(self, access: str) -> bool:
-        """Say whether it covers what asks for `access`: a scope, or one of the words above."""
+        """Return whether it satisfies `access`: a scope, or one of the words above."""
         if access == FIRST_PARTY:
             return self.is_first_party
         if access == LOG_IN:

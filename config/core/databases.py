@@ -67,7 +67,7 @@ def _keep_private(name: str) -> None:
     """Make SQLite's file before SQLite does, which would let every account of the machine read it."""
     if name == ":memory:":
         return
-    with suppress(OSError):  # SQLite says what is wrong with the place
+    with suppress(OSError):  # SQLite's message names the problem with the path
         os.close(os.open(name, os.O_CREAT | os.O_RDONLY, 0o600))
     for suffix in ("", "-wal", "-shm"):
         close_to_others(Path(name + suffix))
@@ -81,7 +81,7 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Say whether an error is the database's absence, so that the same may be tried again a little later.
+    """Return whether an error means that the database is away, so that a retry may succeed.
 
     A primary that was demoted answers, and refuses what writes: to us it is away, too, until we are led to the new one.
     """
@@ -108,10 +108,10 @@ def unawaited(alias: str = "default") -> Iterator[None]:
 
 @contextmanager
 def alone(alias: str, *, purpose: str) -> Iterator[None]:
-    """Do something to a database while nobody else, on any machine, does it: others wait until the block is over.
+    """Run a block under a lock on a database, over all machines: others wait until the block ends.
 
     PostgreSQL: an advisory lock, held by a connection of its own, which ends with its process. SQLite: a lock on a file
-    beside the database, which is on one machine anyway; a database in memory is nobody else's.
+    next to the database, which is on one machine anyway; a database in memory belongs to one process.
     """
     from django.db import connections  # needs the settings, which are made from this module
 
@@ -142,7 +142,7 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     lock = Path(f"{name}.{purpose}-lock")
     try:
         lock.touch()
-    except OSError as error:  # the database beside it cannot be opened either
+    except OSError as error:  # the second database cannot be opened either
         raise OperationalError(f"unable to open {name}: {error.strerror}") from error
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

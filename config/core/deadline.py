@@ -23,11 +23,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# A request has 30 s. What it does after it was cut off, such as waiting for one more lock, is to be over by then, too.
+# A request has 30 s. Any further work, such as waiting for one more lock, must end by then as well.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 
-# Of each thread that is serving: since when, and the databases that it uses.
+# For each serving thread: its start time, and the databases that it uses.
 _serving: dict[int, tuple[float, Sequence[BaseDatabaseWrapper]]] = {}
 _lock = threading.Lock()
 
@@ -48,7 +48,7 @@ class DeadlineMiddleware:
         try:
             return self._get_response(request)
         finally:
-            with _lock:  # who is being cut off now does not begin another request before it is done
+            with _lock:  # a thread that is being interrupted begins no other request before that is done
                 _serving.pop(thread, None)
 
 

@@ -1,10 +1,20 @@
-"""Text that is encrypted in the database: MultiFernet over `FIELD_ENCRYPTION_KEYS`.
+"""Encryption of single values in the database, with the keys of `FIELD_ENCRYPTION_KEYS`.
 
 The first key encrypts, every key decrypts. docs/operate/keys.md gives the order in which a key is replaced while
 several processes run.
 
-A value that no key opens does not stand in the way of its row: the row is read as any other, and whoever asks for the
-value gets UnreadableSecret. The log names the value, so a caller that goes on without it need not.
+A value has one of two forms:
+
+- Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL has
+  copied to another place does not open.
+- Unbound: Fernet, as version 1.0 writes it. It opens at any place.
+
+The database holds the mode, which only moves forward: `unbound` writes unbound values and reads both forms, `binding`
+writes bound values and reads both, `bound` refuses unbound values. `rotate_encryption_key` moves it. A process reads
+the mode again after REREAD_SECONDS.
+
+An unreadable value does not block its row. The row is loaded, and reading the value raises UnreadableSecret. The log
+names the value, so a caller that continues without it need not.
 """
 
 import logging
@@ -56,7 +66,7 @@ class Unreadable:
 
 
 class _Opened(DeferredAttribute):
-    """The attribute of an encrypted column: raises UnreadableSecret when it is asked for what no key opens."""
+    """The attribute of an encrypted column: opens the value when it is first read."""
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)

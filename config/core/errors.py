@@ -1,8 +1,8 @@
 """Errors as the caller sees them (specification section 7).
 
-An error is a small exception class that stands beside whoever raises it and carries its status, `error` slug and
-`code`. Those that belong to no app stand here. `ApiError.registry` knows all of them, so that the tests can hold the
-list against the OpenAPI document. `config.api.errors` renders them.
+An error is a small exception class next to the code that raises it, with its status, `error` slug and `code`. Those
+that belong to no app stand here. `ApiError.registry` knows all of them, so that the tests can hold the list against the
+OpenAPI document. `config.api.errors` renders them.
 """
 
 from typing import Any, ClassVar, Self
@@ -19,8 +19,8 @@ PROBLEM = "application/problem+json"
 
 
 class ApiError(Exception):
-    """`status` is the HTTP status, `error` the slug, `code` the `E` number. `stored` says whether the answer is kept
-    under the request's Idempotency-Key: answers of the domain are, refusals that a second try may lift are not.
+    """`status` is the HTTP status, `error` the slug, `code` the `E` number. With `stored` the answer is stored under
+    the request's Idempotency-Key: domain errors are, errors that a retry may resolve are not.
     """
 
     status: ClassVar[int] = 400
@@ -42,7 +42,7 @@ class ApiError(Exception):
     def __init__(
         self, message: str = "", *, details: Details | None = None, headers: dict[str, str] | None = None
     ) -> None:
-        """Say what happened; `details` is shown as is, `headers` are added to the answer."""
+        """Set the message; `details` is shown as is, `headers` are added to the answer."""
         super().__init__(message or self.message)
         self.details = details
         self.headers = headers or {}

@@ -1,8 +1,8 @@
 """The groups, filled by each app for its own models.
 
 At the back office `Reviewer` decides about people's records, `Support` reads, `Operations` looks after keys and
-webhooks. `Lender` and `Partner` are no staff: a lender may make a provider over the interface, a partner accounts for
-its customers. An app's migration says what each group may do there with `GrantToGroups`; nobody needs to know every
+webhooks. `Lender` and `Partner` are not staff: a lender may make a provider over the API, a partner accounts for its
+customers. An app's migration grants each group's permissions there with `GrantToGroups`; no module has to know every
 app.
 """
 

@@ -11,16 +11,15 @@ _NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0}
 
 
-# Note [Looking before decoding]
-# A document is looked at before it is decoded, because the decoder goes as deep as it is nested and makes an object of
-# each member. The look must cost time linear in the size whatever a stranger sends, so it is made of passes over the
-# bytes that never go back. A regular expression for texts goes back to each quote when the last one is missing: 40 kB
-# of escaped quotes held the interpreter for three seconds.
+# Note [Looking before decoding] A document is looked at before it is decoded, because the decoder goes as deep as it is
+# nested and makes an object of each member. The check must cost time linear in the size for any input, so it makes
+# passes over the bytes that never go back. A regular expression for texts goes back to each quote when the last one is
+# missing: 40 kB of escaped quotes held the interpreter for three seconds.
 
 
 def marks_of(body: bytes) -> bytes:
     """Return the brackets, braces and commas of a document, and the quotes around its texts, in order."""
-    # Outside a text a backslash is no JSON, and the decoder goes no further than the first.
+    # Outside a string a backslash is invalid JSON, and the decoder stops at the first.
     return body.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_MARKS)
 
 
@@ -34,7 +33,7 @@ def depth(marks: bytes) -> int:
 
 
 def is_deeper(body: bytes, levels: int) -> bool:
-    """Say whether a document is nested beyond so many levels; see Note [Looking before decoding]."""
+    """Return whether a document is nested deeper than this many levels; see Note [Looking before decoding]."""
     return body.count(b"[") + body.count(b"{") > levels and depth(without_texts(marks_of(body))) > levels
 
 
@@ -52,7 +51,7 @@ def rfc3339(moment: datetime) -> str:
 
 
 def day_of(text: Any) -> date | None:
-    """Return the day that a text such as 2026-01-31 spells, None for whatever else it is."""
+    """Return the day of a string such as 2026-01-31, None for any other value."""
     try:
         day = date.fromisoformat(text)
     except (TypeError, ValueError):

@@ -1,8 +1,6 @@
-"""When a row's turn has come, also after the clock was set back, and whose it then is.
+"""Claim due rows of a queue, and contain the error of one item.
 
-Queues keep the moment at which a row may be taken next: the end of a lease, or of a wait. Both are bounded, so a moment
-much further ahead than the bound was written while the clock was ahead, and waiting for it would be for nothing. Much
-further: another process may have looked at its clock a little later than this one, and machines' clocks differ.
+`due_at` is the moment at which a row may be claimed next: the end of a lease, or of a wait.
 """
 
 from datetime import datetime, timedelta
@@ -28,7 +26,7 @@ def is_due(moment: datetime, *, now: datetime, within: timedelta) -> bool:
 
 
 def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
-    """Take up to `limit` rows of a queue that are due, what waits longest first; return those that were taken.
+    """Take up to `limit` due rows of a queue, the longest waiting first; return the taken rows.
 
     The rows have `due_at`, which moves to the end of the lease, and `claim`, with which alone a result can be stored:
     who was paused for longer than the lease finds another claim there.

@@ -1,8 +1,8 @@
 """State machines: declared transitions, a history row for each one made, and the one function that writes a status.
 
-An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. `transition_to`
-does the rest in one transaction: compare-and-set on what was read, derived columns, history row, event. Of two racing
-transitions one finds the row as it read it, the other loses.
+An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. `transition_to` does
+the rest in one transaction: compare-and-set on what was read, derived columns, history row, followers, event. If two
+transitions race, one finds the row as it read it, and the other fails.
 """
 
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ from config.core.json_text import JsonTextField
 
 class Role(StrEnum):
     OWNER = "owner"  # the person whose record it is
-    REVIEWER = "reviewer"  # somebody who may decide about it
+    REVIEWER = "reviewer"  # a reviewer with the right to decide
     EITHER = "either"
     SYSTEM = "system"  # a management command, never a request
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, as the platform knows it: nothing here is chosen by a client."""
+    """The actor, as the platform knows it: no client chooses any of it."""
 
     user: Any  # the user, or None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
@@ -156,7 +156,8 @@ class StatefulModel(models.Model):
 
     A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
     `invalid_transition`; `check_transition`; what has to be said for a transition, `require_reasons`; and what
-    follows: `derived_columns` and `record_transition`.
+    follows in the model itself: `derived_columns` and `record_transition`. The app's configuration sets `followers`
+    once, in `ready` (`set_followers`): what follows in other packages, in order.
     """
 
     machine: ClassVar[Machine]
@@ -195,7 +196,7 @@ class StatefulModel(models.Model):
         row.save(force_insert=True)
 
     def lost_race(self, to: str) -> Exception:
-        """Return the error of a transition that somebody else's came before; the record is as stored again."""
+        """Return the error of a transition that lost a race; the record is reloaded."""
         self.refresh_from_db(fields=["status", "moves"])
         return self.invalid_transition.between(self, to)
 
@@ -212,9 +213,10 @@ class StatefulModel(models.Model):
     ) -> Any:
         """Change the status, with its history row and its event; return the row. The record in memory follows.
 
-        `changed_by` is the name that the caller gave, by default the actor's id; `changes` are columns that belong to
-        this transition. Call it in a transaction, with what belongs to it. Raises what `check_transition` returns, and
-        what `lost_race` returns when the stored record is no longer as it was read; the transaction stays usable.
+        `changed_by` is the name that the caller gave, by default the actor's id. `changes` are columns that belong to
+        this transition. The creator of the record `completes` passed `check_transition` then, so it is not called
+        again. Call this in a transaction, with what belongs to it. Raises what `check_transition` returns, and what
+        `lost_race` returns when the stored record is no longer as it was read; the transaction stays usable.
         """
         refusal = self.check_transition(to, actor)
         if refusal is not None:

@@ -1,7 +1,8 @@
-"""HTTP to other servers: one request, one answer, and one deadline for both, from the first byte to the last.
+"""HTTP to other servers by `requests`: one request, one response, and one deadline for both.
 
-libcurl, because `requests` bounds each wait and not their sum: a server that sends a byte now and then would hold a
-thread for ever. Nothing here follows a redirect, or reads a proxy or a log-in from the process environment.
+`requests` bounds each wait and not their sum, so a server that sends a byte now and then would hold a thread forever.
+Here the sockets of the connection pool read the limits of the running exchange before each operation. No redirect is
+followed. No proxy, cookie or log-in is read from the process environment.
 """
 
 import ssl
@@ -32,8 +33,9 @@ _handles = threading.local()
 
 
 class NoAnswer(Exception):
-    """No whole answer came. `word` is one of connect, tls, timeout, reset, stopped, too_large and unreadable;
-    `was_sent` is False when nothing of the request has left.
+    """No complete response arrived. `word` is one of connect, tls, timeout, reset, stopped, too_large and unreadable.
+
+    `was_sent` is False if no byte of the request has left. `status` is that of the final status line, 0 without one.
     """
 
     def __init__(self, word: str, *, was_sent: bool) -> None:
@@ -62,9 +64,10 @@ def exchange(
     ca_file: str = "",
     is_stopped: Callable[[], bool] | None = None,
 ) -> Answer:
-    """Send a GET or a POST and read its answer, all within `seconds`; raises NoAnswer.
+    """Send a GET or a POST and read its response, all within `seconds`; raises NoAnswer.
 
-    The body may have `max_bytes`. Where `is_stopped` is given, it is asked about once a second, and ends the exchange.
+    The body may have `max_bytes`. If `is_stopped` is given, it is called about once a second and ends the exchange.
+    A POST is sent once, over a connection of its own. A GET is repeated if its kept connection had been closed.
     """
     lines = [f"{name}: {value}" for name, value in (headers or {}).items()]
     if not all(line.isprintable() for line in lines):

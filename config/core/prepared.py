@@ -4,9 +4,9 @@ For a query of constant shape most of the ORM's time goes into writing the same 
 with slots in place of its arguments, compiled by Django for the database at hand, and from then on only executed. The
 ORM stays the only source of SQL; nothing here knows a table. Everywhere else the ORM is used plainly.
 
-On PostgreSQL the driver's own cursor executes them: it sends arguments beside the SQL and has the server prepare what
-comes often, where Django's cursor writes every argument into the text. Elsewhere, and while somebody watches the
-statements (a test that counts them, an execute wrapper), Django's cursor does the work.
+On PostgreSQL the driver's own cursor executes them: it sends arguments separately from the SQL and has the server
+prepare frequent statements, where Django's cursor writes every argument into the text. On other databases, and while a
+test or an execute wrapper records the statements, Django's cursor executes them.
 """
 
 import inspect
@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
 # Stand for `limit` and `offset` while Django writes the statement: it puts both into the SQL as digits.
 _DIGITS = {"limit": 730_001_173, "offset": 730_002_173}
-# What Django's converters of these expect is the text that its own cursor gives them.
+# Django's converters expect the string that its own cursor returns.
 _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 
 
@@ -101,7 +101,8 @@ class PreparedSelect:
 
     `build` takes named arguments and returns a queryset; `arguments` names them where its signature does not. It is
     called once, so an argument may be used as a filter value only, `limit` and `offset` as the bounds of a slice only.
-    Documents come as fragments, ready for `render_json`, unless `parsed` asks for them as Python values.
+    Documents come as fragments, ready for `render_json`, unless `parsed` asks for them as Python values. An encrypted
+    column is opened with the primary key, which must be among the columns; `PreparedGet` leaves that to the instance.
     """
 
     def __init__(
@@ -219,7 +220,10 @@ def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-    """Set columns in the rows whose fields equal `where`; return how many. Signals are not sent."""
+    """Set columns in the rows whose fields equal `where`; return how many. Signals are not sent.
+
+    A foreign key takes a record, as in `QuerySet.update`.
+    """
     alias = router.db_for_write(model)
     connection = connections[alias]
     sql, parts = _updating(model, alias, tuple(where), tuple(values))

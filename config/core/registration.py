@@ -1,4 +1,4 @@
-"""What an app tells the shared code about itself: attributes of its AppConfig, asked by whoever needs the answer.
+"""An app's declarations for the shared code: attributes of its AppConfig, read where they are needed.
 
 class ClaimsConfig(Declarations, AppConfig):
     name = "claims"
@@ -19,24 +19,26 @@ Places = str | tuple[str, ...]
 
 
 class Declarations:
-    """What apps are asked; an AppConfig sets what it has an answer to.
+    """The possible declarations; an AppConfig sets those that it has.
 
     Apps that others build on ask questions of their own with `declared` (`staged_kinds`, `facts`).
     """
 
     event_types: ClassVar[Places] = ()  # each an `EventFamily`
-    # What the discovery document names, and for each the setting that switches it on, "" for none.
+    # Names in the discovery document, each with the setting that switches it on; "" for none.
     capabilities: ClassVar[Mapping[str, str]] = {}
     # Makes demo data: `seed(consumer=…, staff=…, now=…)` makes the app's records for these two accounts unless they are
-    # there, under the ids of `config.ops.demo_ids`: what has such an id may belong to another account by now. It asks
-    # nothing of the others' records, so the order does not matter.
+    # there, under the ids of `config.ops.demo_ids`: what has such an id may belong to another account by now. The
+    # function reads no records of the others, so the order does not matter.
     demo: ClassVar[Places] = ()
     prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
-    prune_tasks: ClassVar[Places] = ()  # what else falls due with time: called with `now`, returns its counts by name
+    # further work that falls due with time: called with `now`, returns its counts by name
+    prune_tasks: ClassVar[Places] = ()
     readings: ClassVar[Places] = ()  # (model, `Measure`): numbers of `/metrics`, from the model's database
-    backup_parts: ClassVar[Places] = ()  # a `Part` by its name: what a backup must hold beside databases and secrets
+    # a `Part` by its name: data that a backup must hold in addition to databases and secrets
+    backup_parts: ClassVar[Places] = ()
     sandbox: ClassVar[Places] = ()  # each a `SandboxRecords`; columns that none names stand still
-    # How statuses look at the back office: `good`, `bad`, `wait` (for us) and `ask` (somebody else).
+    # How statuses look at the back office: `good`, `bad`, `wait` (for us), and `ask` (for another party).
     tones: ClassVar[Places] = ()
     queues: ClassVar[Places] = ()  # each a `Queue`
     desks: ClassVar[Places] = ()  # each returns the seats that an account has at the desks of lenders (`desks.Seat`)

@@ -15,7 +15,7 @@ RETRY_AFTER_MAX = timedelta(hours=24)
 def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:
     """Return how long to wait after so many attempts have failed; None when that was the last.
 
-    A receiver's `Retry-After` can make the wait longer, not shorter: it says when it can be asked at the earliest.
+    A receiver's `Retry-After` can make the wait longer, not shorter: it is the earliest time of a retry.
     """
     if attempts >= len(DELAYS):
         return None

@@ -21,8 +21,8 @@ _HOW_TO = (
 def read_seed(variable: str, configured: str, *, without: str, file_name: str, damaged: str) -> bytes:
     """Return the configured seed, else the one that development keeps in a file.
 
-    `without` says what is lost with it, `damaged` what to do about a file that holds none. Raises ImproperlyConfigured
-    with a sentence that says what to set.
+    `without` describes the loss without it, `damaged` the remedy for an invalid file. Raises ImproperlyConfigured with
+    a message that names the setting.
     """
     how_to = f"{_HOW_TO}{without}"
     if configured:

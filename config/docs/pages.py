@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from config.docs.rendering import Rendered, relink, render, render_line
 
-# Folders of `docs/` in the order of the navigation, the pages beside README.md last; "" is the beginning.
+# Folders of `docs/` in the order of the navigation, the pages next to README.md last; "" is the beginning.
 _SECTIONS = {
     "": "Begin here",
     "guides": "Guides",
@@ -25,7 +25,7 @@ _FRONT = "README.md"
 _PICTURES = "docs/pictures"
 _BESIDE_IT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _ERRORS = "guides/errors-and-retries"
-CONTENTS_LEVEL = 2  # of the headings that tell what a page is about
+CONTENTS_LEVEL = 2  # the level of headings in a page's table of contents
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s#]+)")
 
@@ -112,7 +112,7 @@ class Library:
 
 @cache
 def library(root: Path) -> Library:
-    """Return the pages below a folder; they are read once per process, and each is rendered when it is asked for."""
+    """Return the pages below a folder; they are read once per process, and each is rendered on its first request."""
     return Library(root)
 
 

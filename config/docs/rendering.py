@@ -25,7 +25,7 @@ _NO_PAGE = "In the source code"
 
 @dataclass(frozen=True)
 class Part:
-    """What stands below one heading: `level` is 1 to 6, `text` has no markup."""
+    """The content below one heading: `level` is 1 to 6, `text` has no markup."""
 
     level: int
     heading: str
@@ -50,7 +50,7 @@ def render(source: str, resolve: Resolve) -> Rendered:
 
 
 def render_line(source: str, resolve: Resolve) -> str:
-    """Render text that stands in a line, such as a cell of a table."""
+    """Render text within a line, such as a cell of a table."""
     tokens = _PARSER.parseInline(source)
     _lead_links(tokens, resolve)
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})

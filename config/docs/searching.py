@@ -1,4 +1,4 @@
-"""Finding sections by words. What it costs is linear in the documentation, for a bounded number of words."""
+"""Finding sections by words. The cost is linear in the documentation, for a bounded number of words."""
 
 import re
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ _WORD_LETTERS_MIN = 2
 _RESULTS_MAX = 25
 _EXCERPT_LETTERS = 110
 _WORD = re.compile(r"[^\W_]+")
-# What a word is worth where it stands; in the text it counts up to so many times.
+# The weight of a word by its place; in the text it counts up to the given number of times.
 _IN_HEADING, _IN_TITLE, _IN_TEXT_TIMES = 12, 6, 5
 
 
 @dataclass(frozen=True)
 class Section:
-    """What can be found: a part of a page, or an error code."""
+    """A search result: a part of a page, or an error code."""
 
     title: str
     heading: str

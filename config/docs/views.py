@@ -1,4 +1,4 @@
-"""The documentation's pages, as HTML and as Markdown, and the one at `/`. They only show; everybody may read them."""
+"""The documentation's pages, as HTML and as Markdown, and the one at `/`. They are read-only and public."""
 
 import json
 from functools import cache
@@ -34,7 +34,7 @@ DEMO_FILE = "demo.json"  # in VAR_DIR
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-# Whoever asks again with the ETag of what they have is told that it is still so.
+# A request with the ETag of the current version gets 304.
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
@@ -124,7 +124,7 @@ def error_markdown(request: HttpRequest, code: str) -> HttpResponse:
 
 @reading
 def error(request: HttpRequest, code: str) -> HttpResponse:
-    """Say what errors of a code are: the page that `type` of a problem (RFC 9457) names."""
+    """Describe the errors of a code: the page that `type` of a problem (RFC 9457) names."""
     known = ApiError.registry.get(code)
     if known is None:
         return _nothing(request)
@@ -175,7 +175,7 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
 def _demo(request: HttpRequest) -> dict[str, Any]:
     """Return what `seed_demo` keeps, for a person at the very machine of a server for development; else nothing.
 
-    Whoever reaches such a server from elsewhere has to be told the key by somebody who sees the terminal.
+    People who reach such a server from another machine must get the key from a person who sees the terminal.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
     if settings.PRODUCTION or not names <= _THIS_MACHINE:
@@ -206,7 +206,7 @@ def _index(root: Path) -> Index:
 
 
 def _meaning(error: type[ApiError]) -> str:
-    """Return the message that errors of a kind have when nothing more is known, as HTML: names stand in backticks."""
+    """Return the default message of an error class, as HTML: names are in backticks."""
     return render_line(error.message, str)
 
 

@@ -119,7 +119,7 @@ def _close(connection: Any) -> None:
 
 
 def _store(mail: OutgoingMail, error: Exception | None) -> str:
-    """Store an attempt, unless somebody else holds the mail by now; say what became of it."""
+    """Store an attempt, unless another worker holds the mail by now; return the outcome."""
     attempts, now = mail.attempts + 1, timezone.now()
     if error is None:
         status, due_at = SENT, None
@@ -142,7 +142,7 @@ def _hand_back(mails: Sequence[OutgoingMail]) -> None:
 
 
 def _is_final(error: Exception) -> bool:
-    """Say whether the server has refused this mail for good (RFC 5321, 4.2.1: 5yz)."""
+    """Return whether the server has rejected this mail permanently (RFC 5321, 4.2.1: 5yz)."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _text in error.recipients.values())
     return isinstance(error, SMTPDataError) and error.smtp_code >= 500

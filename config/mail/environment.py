@@ -1,4 +1,4 @@
-"""What the environment says about mail: `EMAIL_URL`."""
+"""Mail settings of the environment: `EMAIL_URL`."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -15,7 +15,7 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
 def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
-    """Return Django's e-mail backend and its options; an empty text when there is no mail.
+    """Return Django's e-mail backend and its options; an empty string if mail is off.
 
     `smtps://` is TLS from the first byte. `smtp://` begins TLS by STARTTLS, and does without to this machine alone:
     mail carries links that let people in. `backend:` names any other backend for Django, and its options.

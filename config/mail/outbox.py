@@ -1,4 +1,4 @@
-"""What causes a mail calls `queue_mail` in its own transaction: both happen, or neither."""
+"""Code that causes a mail calls `queue_mail` in its own transaction: both happen, or neither."""
 
 import json
 from datetime import datetime
@@ -15,10 +15,11 @@ def queue_mail(
 ) -> OutgoingMail | None:
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 
-    The caller's answer is the same in both cases: it would tell whose address is known. Nobody is shut out by mails
-    that somebody else asked for in their name: those lie in their mailbox, and their links work.
+    The caller's answer is the same in both cases: it would tell whose address is known. Mails that another person
+    requested shut nobody out: they are in the recipient's mailbox, and their links work.
 
-    `context` is JSON: links and names of ours.
+    `named_by` is the id of the account whose call names the address. Raises RateLimited, which that caller gets, if
+    the account has named too many addresses in this hour. `context` is JSON: links and names of ours.
     """
     try:
         consume_singly("mail_recipient", _name_of(to))
@@ -30,5 +31,5 @@ def queue_mail(
 
 
 def _name_of(recipient: str) -> str:
-    """Return a name for the counter from which nobody reads the address."""
+    """Return a name for the counter that does not reveal the address."""
     return salted_hmac("config.mail.recipient", recipient.strip().casefold(), algorithm="sha256").hexdigest()

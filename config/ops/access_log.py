@@ -120,7 +120,7 @@ def _who(caller: str | None, user_id: Any) -> str:
 
 
 def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:
-    """Return the credential's kind and public id, and whose it is; nothing is asked of the database for it."""
+    """Return the credential's kind, public id, and owner, without a query."""
     credential = getattr(request, "auth", None)
     if credential is not None:
         return credential.label, credential.user_id

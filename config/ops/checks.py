@@ -1,8 +1,8 @@
-"""What must hold around the program, as Django's checks: `manage.py doctor` runs those tagged DOCTOR, and each server
-and worker those tagged START when it starts.
+"""Requirements on the environment of the program, as Django's checks: `manage.py doctor` runs those tagged DOCTOR, and
+each server and worker those tagged START when it starts.
 
-A check only reads. It returns an Error that says what is wrong and what to do, a Warning of what should be changed, or
-an Info of what it found. Apps register their own in their `ready()`.
+A check only reads. It returns an Error with the problem and the remedy, a Warning for a recommended change, or an Info
+with a finding. Apps register their own in their `ready()`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ def register(check: Check, *tags: str) -> None:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Run every check of DOCTOR: its `name`, whether it is `ok`, and `why`. What cannot be asked counts as an error."""
+    """Run every check of DOCTOR: `name`, `ok`, and `why`. A check that cannot run counts as an error."""
     return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
 
 
@@ -62,7 +62,7 @@ def _outcome(check: Any) -> dict[str, Any]:
 def require_at_start() -> None:
     """Raise ImproperlyConfigured when a check of START finds an error.
 
-    A database that is away is no reason: a server starts without it, and says so at `/health`.
+    An unreachable database does not count: a server starts without it, and reports it at `/health`.
     """
     for check in _tagged(START):
         try:
@@ -76,9 +76,8 @@ def require_at_start() -> None:
 def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Look for a database of another kind of installation than this process is of.
 
-    A sandbox's clocks were moved and its decisions played; production's people never asked to be played with; and in
-    development whoever reaches the server may decide. So none of them opens a database of another, not even to migrate
-    it.
+    A sandbox's clocks were moved and its decisions simulated; production's people did not consent to that; and in
+    development every caller may decide. So none of them opens a database of another, not even to migrate it.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
     found: list[checks.CheckMessage] = [

@@ -44,7 +44,8 @@ class JsonCommand(BaseCommand):
     """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
 
     A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order. A
-    ValidationError that it raises is shown like a CommandError.
+    ValidationError that it raises is shown like a CommandError. If the result counts failed items under `fault_count`,
+    the command shows the result and ends with status 1 and the sentence `fault`.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -71,7 +72,7 @@ class JsonCommand(BaseCommand):
         raise NotImplementedError
 
     def note(self, line: str, *, fault: bool = False) -> None:
-        """Write a line beside the answer, to stderr; on a terminal only a fault is red."""
+        """Write a line to stderr, separate from the answer; on a terminal only an error is red."""
         self.stderr.write(line, None if fault else str)
 
     def note_step(self, state: str, name: str, detail: str) -> None:
@@ -82,7 +83,7 @@ class JsonCommand(BaseCommand):
 class WorkerCommand(JsonCommand):
     """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.
 
-    A subclass implements `work`. What is in hand is finished before the process ends. A database that goes away is
+    A subclass implements `work`. Items in hand are finished before the process ends. A database that goes away is
     waited for; any other error ends the process with its traceback, for the supervisor to see.
     """
 

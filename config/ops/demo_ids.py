@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 def _known(number: int) -> UUID:
-    """Return a UUIDv7 of June 2024: whatever is made later comes after it in every list."""
+    """Return a UUIDv7 of June 2024: every later record follows it in every list."""
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
@@ -30,12 +30,12 @@ SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
 # The offer that the examples apply to, and its provider.
 OFFER, PROVIDER = 1, 1001
-# It says what an application needs.
+# It has the facts that an application needs.
 ASKING_OFFER = 3
 # The demo account lends, too: its provider, an offer that is scored by its model, and one that may be changed.
 OWN_PROVIDER, SCORED_OFFER, OWN_OFFER = 1003, 5, 6
 INVITATION = _known(130)
-# What waits for the demo account's answer: other terms for the application that is under review.
+# Waiting for the demo account's response: a counteroffer for the application that is under review.
 COUNTEROFFER = _known(140)
 SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
 
@@ -44,22 +44,22 @@ CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLA
 )
 NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number in range(1, 4))
 VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
-# What the sandbox makes of the public token that the demo account has exchanged.
+# The sandbox's result for the public token that the demo account has exchanged.
 BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
 KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "demo00000003"
-EXPIRING_KEY = "demo00000004"  # of the staff
+EXPIRING_KEY = "demo00000004"  # a member of staff
 OAUTH_CLIENT, OAUTH_CLIENT_TO_DELETE = "demo-client-1", "demo-client-2"
 ACCOUNT_INVITATION = _known(403)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
-# What stands in for the hash of the submitted payment's transaction while no chain is configured.
+# Stands for the hash of the submitted payment's transaction while no chain is configured.
 SUBMITTED_HASH = "0x2a27eb78467212b32cf4304b96328e437f26e6ff4ad8b7dc62261d68fbb09644"
 CARD_PAYMENT = 1
 # The request of a line in the log of requests.
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
-# What `make run` anchors in the ledger, so that it proves something from the start.
+# `make run` anchors these in the ledger, so that it has something to prove from the start.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
     for text in ("What the demo's report says.", "What the demo's second report says.")

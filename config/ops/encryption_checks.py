@@ -15,7 +15,7 @@ def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
-    """Look for other keys than everything was encrypted with. One damaged value keeps nobody from starting."""
+    """Look for other keys than everything was encrypted with. One damaged value does not prevent the start."""
     opened, closed = _open_the_newest()
     return [_not_opened(closed)] if closed and not opened else []
 

@@ -1,4 +1,4 @@
-"""Is the service well? Answers within two seconds, whatever state the database is in."""
+"""Is the service well? Answers within two seconds in every state of the database."""
 
 import logging
 import sqlite3
@@ -31,10 +31,10 @@ _migrated_at: dict[str, float] = {}
 
 
 class Checkup(Generic[T]):
-    """Asks a database one question, once at a time: whoever asks meanwhile gets the same answer.
+    """Runs one check of a database at a time: concurrent callers share its result.
 
-    The question has a thread of its own, and its connections are closed after each answer. A database that hangs so
-    costs one thread and one connection, however often it is asked about.
+    The question has a thread of its own, and its connections are closed after each answer. A hanging database so costs
+    one thread and one connection, for any number of callers.
     """
 
     def __init__(self, question: Callable[[], T]) -> None:
@@ -46,7 +46,7 @@ class Checkup(Generic[T]):
     def ask(self, *, seconds: float) -> T:
         """Return the answer. Raises what the question raises, and TimeoutError when it takes longer than `seconds`.
 
-        The time counts from when the question was first put, so nobody waits for a second deadline.
+        The time counts from the start of the check, so no caller waits for a second deadline.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
@@ -96,7 +96,7 @@ def examine(alias: str) -> Vitals:
 
 
 def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
-    """Say whether a transaction may write: not on a standby, nor in a database or a file that is read-only."""
+    """Return whether a transaction may write: not on a standby, nor in a database or a file that is read-only."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SHOW transaction_read_only")
@@ -106,7 +106,7 @@ def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
             cursor.execute("BEGIN IMMEDIATE")
             cursor.execute("ROLLBACK")
         except OperationalError as error:
-            # Somebody else is writing: then it can be written to.
+            # Another process holds the lock, so the database accepts writes.
             code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
             return bool(code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
     return True
@@ -150,7 +150,7 @@ class HealthViewSet(ApiViewSet):
     @also_answers(503, HealthSerializer, "The same members.")
     @endpoint(access=PUBLIC, limit="health", answer=HealthSerializer)
     def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
-        """Say whether the service is healthy.
+        """Return whether the service is healthy.
 
         503 with the same three members when the database does not answer, is read-only or is not migrated.
         """

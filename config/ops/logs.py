@@ -1,7 +1,7 @@
-"""Log lines: how they look, where they go, and what never stands in them.
+"""Log lines: format, destination, and excluded content.
 
-What goes wrong with a log (a full disk, a closed or stuck pipe) costs lines, never a request. The text of an exception
-is left out of production's lines: a database quotes the row it refuses, a parser the document it could not read.
+A failing log (a full disk, a closed or stuck pipe) costs lines, never a request. The text of an exception is left out
+of production's lines: a database quotes the row it refuses, a parser the document it could not read.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import Any
 
 from pythonjsonlogger.orjson import OrjsonFormatter
 
-ACCESS_LOGGER = "platform.access"  # of the record of each request, see `config.ops.access_log`
+ACCESS_LOGGER = "platform.access"  # the logger of the record of each request, see `config.ops.access_log`
 _PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
 # Exceptions whose text speaks of code, not of what a caller sent or a row holds.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
@@ -61,7 +61,7 @@ class JsonLines(OrjsonFormatter):
         )
 
     def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
-        """Return a traceback whose exceptions are named, but say nothing that may be somebody's data."""
+        """Return a traceback with the names of its exceptions, without their messages: these may be personal data."""
         return "".join(_discreet_lines(ei[1])) if ei[1] is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""What `/metrics` shows: the counts of all servers of this machine, and what the apps read (`config.ops.readings`)."""
+"""The content of `/metrics`: counts of all servers of this machine, and the readings of `config.ops.readings`."""
 
 import logging
 import platform
@@ -22,7 +22,7 @@ from config.ops.readings import Reading, measures
 
 logger = logging.getLogger("platform.metrics")
 
-# A scrape is answered within two seconds, whatever state a database is in.
+# A scrape gets its response within two seconds, even if a database hangs.
 READ_SECONDS = 1.5
 
 
@@ -63,7 +63,7 @@ def _read(alias: str) -> list[Reading]:
     # SQLite's transactions would keep writers out, and its statements have no limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
-        # Nobody waits for a slower statement any more, and the database has better things to do.
+        # Nobody waits for a slower statement any more, so the database should not finish it.
         cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
         return [reading for where, measure in measures() if where == alias for reading in measure(using=alias, now=now)]
 

@@ -6,7 +6,10 @@ KINDS = ("development", "sandbox", "production")
 
 
 class Installation(models.Model):
-    """Whose database this is: one row, which the first migration writes from `ENVIRONMENT` and nothing changes."""
+    """The environment that owns this database: one row, which the first migration writes from `ENVIRONMENT`.
+
+    Nothing changes `kind`. `rotate_encryption_key` moves `encryption` forward, and the database refuses the way back.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS])
@@ -22,7 +25,7 @@ class Installation(models.Model):
 
 
 class RequestLine(models.Model):
-    """One call of the interface, as its caller may see it for seven days: ids, a template and numbers, nothing more.
+    """One API call, as its caller may see it for seven days: ids, a template and numbers only.
 
     The account is a number without a reference: lines are written a second later, in hundreds, and one account that is
     gone must not cost the others theirs. Ids grow with time, so that the table's key serves to read and to prune.

@@ -1,7 +1,4 @@
-"""Sessions, visitors and messages are for pages: operations of the interface need none of them.
-
-Each class is the package's own, and a request to an operation passes it by.
-"""
+"""Sessions, visitors, messages and the like are for pages: API operations need none of them."""
 
 import time
 from typing import Any
@@ -40,8 +37,8 @@ def _note_begin(*, request: HttpRequest, **_signal: Any) -> None:
 
 
 class VisitorMiddleware(_ForPages, AuthenticationMiddleware):
-    """Ends a session that lasted long enough, whoever uses it, and notes a page's visitor for the access log once the
-    page has looked who it is.
+    """Ends an expired session even if it is in use, and passes a page's visitor to the access log once the page has
+    identified them.
     """
 
     def process_request(self, request: HttpRequest) -> None:

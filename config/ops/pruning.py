@@ -1,4 +1,4 @@
-"""Forgetting what nobody needs any more, a bounded batch at a time.
+"""Deletion of expired data, a bounded batch at a time.
 
 The app that owns a table declares what of it has an end (`Declarations.prune_rules`). A table without a rule is kept.
 """
@@ -23,7 +23,7 @@ Task = Callable[..., dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rows of a table that have an end: `rows(now)` selects them, `name` is what their number is told under."""
+    """Rows of a table that have an end: `rows(now)` selects them, `name` labels their count."""
 
     model: type[models.Model]
     name: str
@@ -55,6 +55,6 @@ def _counters(now: datetime) -> "models.QuerySet[Any]":
     return RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1)
 
 
-# `config.api` knows nothing of pruning.
+# `config.api` and `failed_items` know nothing of pruning.
 ANSWERS = Rule(IdempotencyRecord, "idempotency_records", _answers)
 COUNTERS = Rule(RateCounter, "rate_counters", _counters)

@@ -1,4 +1,4 @@
-"""What an app tells `/metrics` (`Declarations.readings`): numbers that are read in its database for every scrape.
+"""An app's numbers for `/metrics` (`Declarations.readings`), read from its database for every scrape.
 
 `measure(using=…, now=…)` yields readings from the database `using`, where the model's records are. Each is a statement
 that an index answers, and stops counting at COUNT_MAX.
@@ -12,7 +12,7 @@ from django.db import models, router
 
 from config.core.registration import declared
 
-COUNT_MAX = 10_000  # more is told as one more: a queue of that length needs somebody, however long it is
+COUNT_MAX = 10_000  # longer queues are reported as this number plus one: an operator must act on them anyway
 
 
 class Reading(NamedTuple):

@@ -46,7 +46,7 @@ class RequestCounts:
 
 @cache
 def counts_of_process() -> RequestCounts | None:
-    """Return what this process counts with, always the same; None, and nothing is loaded, where nobody counts."""
+    """Return this process's counters, always the same; None, without loading the library, if counting is off."""
     return RequestCounts() if os.environ.get(FOLDER_VARIABLE) else None
 
 

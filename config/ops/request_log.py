@@ -31,9 +31,9 @@ from config.ops.request_counts import counts_of_process
 logger = logging.getLogger("platform.requests")
 
 KEPT_DAYS = 7
-SHOWN_MAX = 100_000  # of an account's lines, the newest: a bound for every look at them
+SHOWN_MAX = 100_000  # the newest rows of an account: a limit for every query of them
 GROUPED_MAX = 10_000
-WAITING_MAX = 20_000  # of a process
+WAITING_MAX = 20_000  # per process
 BATCH = 500
 FLUSH_SECONDS = 1.0  # zero: nothing is written until `flush` is called
 
@@ -92,7 +92,7 @@ class RequestLog:
             self._start()
 
     def flush(self) -> None:
-        """Write what waits. While the database is away it goes on waiting, as far as there is room."""
+        """Write what waits. While the database is away it keeps waiting, up to the limit of the queue."""
         with self._writing:
             self._some.clear()
             self._full.clear()

@@ -11,7 +11,7 @@ from config.ops.serializers import RequestQuery, RequestsPageSerializer
 
 
 class RequestViewSet(ApiViewSet):
-    """What became of the account's calls of the last seven days."""
+    """The account's calls of the last seven days."""
 
     tag = "requests"
 
@@ -20,7 +20,7 @@ class RequestViewSet(ApiViewSet):
         """List the account's calls of the last seven days, the newest 100,000, newest first.
 
         A call is here about a second after its answer. It was made with a key or a log-in of the account, by an app for
-        it, or by the account as a partner for one of its customers. What no account could be told of is not here: a
-        call without a credential, or with one that was refused. An app reads none of it, nor does a key with scopes.
+        it, or by the account as a partner for one of its customers. Calls that belong to no account are missing: those
+        without a credential, or with a rejected one. An app reads none of it, nor does a key with scopes.
         """
         return lines_of(request.user.pk, now=timezone.now())

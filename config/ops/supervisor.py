@@ -1,8 +1,8 @@
 """Both services and the worker from one command, while developing: `python -m config.ops.supervisor`.
 
-It migrates, makes demo data once, starts every process in a session of its own, anchors two reports, says what to try,
-and ends them all within ten seconds of SIGINT or SIGTERM. In production each of these processes is a service of the
-machine's own.
+It migrates, makes demo data once, starts every process in a session of its own, anchors two reports, prints what to
+try, and ends them all within ten seconds of SIGINT or SIGTERM. A process that ends by itself is started again. In
+production each of these processes is a service of the machine's own.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from config.ops import demo_ids
 STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "262144"}
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
-STOP_SECONDS = 7.0  # of SIGTERM; then SIGKILL, so that everything is over within ten
+STOP_SECONDS = 7.0  # after SIGTERM; then SIGKILL, so that everything ends within ten seconds
 PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002, "WITNESS_PORT": 8003}
 INNER_PORTS = ("METRICS_PORT", "WITNESS_PORT")  # of this machine alone; nobody needs to name them
 LOCAL = "127.0.0.1"
@@ -45,7 +45,7 @@ Processes = dict[str, "subprocess.Popen[bytes]"]
 
 
 class CannotStart(Exception):
-    """Something stands in the way; the message is for the person at the terminal."""
+    """The start failed; the message is for the person at the terminal."""
 
 
 def _say(text: str) -> None:
@@ -97,7 +97,7 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 def _start(running: Processes, environment: dict[str, str], host: str, ports: dict[str, int]) -> None:
-    """Start both services and the workers, none of which a Ctrl-C at the terminal reaches: they are ended in order."""
+    """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{host}:{ports['PORT']}", f"{host}:{ports['LEDGER_PORT']}"
     commands = {
@@ -112,7 +112,10 @@ def _start(running: Processes, environment: dict[str, str], host: str, ports: di
 
 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start one process of Python's in a session of its own; what a person needs to see goes to standard error."""
+    """Start one process of Python's in a session of its own; what a person needs to see goes to standard error.
+
+    A Ctrl-C at the terminal does not reach it: processes are ended in order.
+    """
     return subprocess.Popen(  # noqa: S603
         [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
     )
@@ -144,7 +147,7 @@ def _answers(address: str) -> bool:
 
 
 def _anchor_reports(ledger: str) -> None:
-    """Anchor the demo's reports: again is no error. A log that takes none now says so itself, at /health."""
+    """Anchor the demo's reports: idempotent. A log that accepts none now reports it at /health."""
     body = json.dumps({"items": demo_ids.REPORTS}).encode()
     request = urllib.request.Request(  # noqa: S310  an address of ours
         f"{ledger}/anchor/batch", body, {"Content-Type": "application/json"}, method="POST"
@@ -154,7 +157,7 @@ def _anchor_reports(ledger: str) -> None:
 
 
 def stop(running: Processes) -> None:
-    """End every process: SIGTERM, and SIGKILL to the whole session of what is left."""
+    """End every process: SIGTERM, then SIGKILL to the whole session of those that remain."""
     for process in running.values():
         process.terminate()
     deadline = time.monotonic() + STOP_SECONDS
@@ -169,7 +172,7 @@ def stop(running: Processes) -> None:
 def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip() or LOCAL
     ports = _ports(host)
-    # What a browser on this machine can open.
+    # An address that a browser on this machine can open.
     visible = LOCAL if host in {"0.0.0.0", "::"} else host  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports['METRICS_PORT']}/metrics"

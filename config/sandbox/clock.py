@@ -2,8 +2,8 @@
 
 The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others stand still.
 
-Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does
-not: histories, what a hash was computed from, what somebody was told.
+Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does not
+move: histories, the inputs of hashes, and sent notices.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from config.ops import pruning
 from config.sandbox.records import timers
 
 ADVANCE_MAX = timedelta(days=400)
-# Waiting is no jump: a key is announced 14 days before it ends, and a worker has to come by in between.
+# The clock advances in steps: a key is announced 14 days before it ends, and a worker has to run in between.
 STEP_MAX = timedelta(days=7)
 # An account's clock is not moved for ever: databases know no moment before the year 1.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,10 +63,10 @@ def move(account_id: int, by: timedelta) -> None:
 
 
 def run_workers(*, now: datetime) -> Counter[str]:
-    """Do what is due, whoever's it is; return what was done, by name.
+    """Do what is due, for all accounts; return the counts by name.
 
-    Each worker may be called beside itself. Where two of them wait for each other the database ends one, which begins
-    again.
+    Each worker tolerates a concurrent run of itself. Where two of them wait for each other the database ends one, which
+    begins again.
     """
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]

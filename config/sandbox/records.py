@@ -1,10 +1,4 @@
-"""What of an app's records moves with an account's clock, and what becomes of them when the account is reset.
-
-A reset makes an account as if it were new. What tells what happened is never deleted, so what has a history is handed
-over: the rows go to a fresh account that nobody can log in to, with their histories, events and deliveries; what was
-anchored names the account that it was about, as it did. What has no history is deleted. Keys, log-ins, and what others
-go by (providers, offers, scoring models) stay; so do scores, which never change.
-"""
+"""The columns of an app's tables that move with an account's clock, and the app's workers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,12 +38,9 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRecords:
-    """What an app declares (`Declarations.sandbox`).
+    """An app's declaration (`Declarations.sandbox`).
 
     `workers` are called with `now` after each step of a clock; each does what is due and returns its counts by name.
-    `handed_over` names tables whose rows go to the keeper of a reset, each with the column of its account. `tasks` are
-    called before, in the transaction of the reset; each returns how many records it took away, and raises ApiError when
-    the account cannot be reset now.
     """
 
     timers: tuple[Timer, ...] = ()

@@ -22,7 +22,7 @@ class ClockRequestSerializer(serializers.RequestSerializer):
 
 
 def is_shared(_request: Any) -> bool:
-    """Say whether others work on this server, too: while developing its whole time is one person's."""
+    """Return whether other people use this server: a development server has one user."""
     return bool(settings.SANDBOX)
 
 
@@ -31,7 +31,7 @@ def _count(what: str) -> Any:
 
 
 class ClockDone(serializers.ResponseSerializer):
-    """What the workers did meanwhile, of each kind. They do what is due on this server, whoever's it is."""
+    """Counts of the workers' results, by kind. They do what is due on this server, for all accounts."""
 
     counteroffers_expired = _count("Applications that were rejected because nobody took a counteroffer up.")
     applications_expired = _count("Applications that nobody went on with.")
@@ -53,7 +53,7 @@ class ClockDone(serializers.ResponseSerializer):
 
 
 class ClockSerializer(serializers.ResponseSerializer):
-    """What happened meanwhile."""
+    """Work that became due."""
 
     advanced_seconds = serializers.Int64Field(help_text="How many seconds went by.")
     done = ClockDone(help_text="What the workers did meanwhile, of each kind.")

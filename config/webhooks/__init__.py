@@ -1,4 +1,4 @@
-"""What happened, told to those who asked: the outbox of events, and signed webhooks.
+"""The outbox of events, and signed webhooks to their subscribers.
 
 Every change of state writes its event in its own transaction, with `events.record_event`; `catalogue` lists the types.
 `publishing` numbers the events of an account and makes a delivery for each endpoint that wants it; the feed shows them

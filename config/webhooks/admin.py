@@ -29,7 +29,7 @@ _BY_PERSON = "or a person's user name (its beginning) or id"
 
 
 class AccountRecords(Owned, ReadOnlyAdmin):
-    """Records of an account, which the back office shows to whoever may see webhooks: nothing in them is personal."""
+    """Records of an account without personal data: the back office shows them to viewers of webhooks."""
 
     owner = "account"
     is_about_people = False
@@ -165,7 +165,7 @@ class EndpointAdmin(AccountRecords):
     )
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
-        """Let nobody see a stranger's secret: its owner rotates it through the API."""
+        """Hide other accounts' secrets: the owner rotates them through the API."""
         actions = super().actions_of(request, record)
         is_own = record.account_id == request.user.pk
         return [action for action in actions if is_own or action.name != "rotate"]

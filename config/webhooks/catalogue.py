@@ -1,8 +1,8 @@
 """Every type of event that exists: what it means, and the JSON Schema of the object that it carries.
 
 The app that writes an event declares its type (`Declarations.event_types`); receivers read the types, and this is what
-both can rely on. An object says which record it is about and how it stands now; whoever wants to know more reads the
-record. Members may be added, never taken away, so a schema names what is always there and leaves the rest open.
+both can rely on. An object identifies its record and that record's status; the record itself has the details. Members
+may be added, never taken away, so a schema names what is always there and leaves the rest open.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ FLAG: Schema = {"type": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A type of event, in the shape in which the interface lists it; `example` is an object of it."""
+    """A type of event, as the API lists it; `example` is an object of it."""
 
     name: str
     description: str

@@ -15,7 +15,7 @@ from config.webhooks.signing import new_secret
 _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook"
 
 
-# How the receiver that fails has answered, oldest first: hours ago, and the status; None where nobody did.
+# Responses of the failing receiver, oldest first: hours ago, and the status; None for no response.
 _ANSWERS = ((50, 204), (26, 503), (3, None))
 
 

@@ -38,7 +38,7 @@ def find_endpoint(text: str, credential: Any) -> Endpoint:
 
 
 def deliveries_of(credential: Any) -> QuerySet[Delivery]:
-    """Select what was sent to the endpoints that a credential reaches, deleted ones included."""
+    """Select the deliveries to the endpoints that a credential reaches, deleted ones included."""
     own = Delivery.objects.filter(account_id=credential.user_id)
     return own.filter(endpoint__client_id=credential.client_id) if credential.delegated else own
 
@@ -56,8 +56,8 @@ def check_url(url: str) -> None:
 def create_endpoint(
     *, account_id: int, url: str, event_types: Any, description: str, now: datetime, client_id: str = ""
 ) -> Endpoint:
-    """Make an endpoint that is told about what happens from now on; raises ValidationFailed as `check_url`, or when the
-    account has ENDPOINTS_MAX already.
+    """Make an endpoint that gets events from now on; raises ValidationFailed as `check_url`, or when the account has
+    ENDPOINTS_MAX already.
     """
     check_url(url)
     publish_account(account_id, now=now)
@@ -80,12 +80,12 @@ def create_endpoint(
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
     """Change `url`, `event_types`, `description` or `status` of an endpoint; return it as it is then.
 
-    What happened before is told under the old settings. Raises ValidationFailed for a URL that nothing would be sent
+    Earlier events are delivered under the old settings. Raises ValidationFailed for a URL that nothing would be sent
     to, WebhookEndpointNotFound when it was deleted meanwhile.
     """
     if "url" in changes:
         check_url(changes["url"])
-        changes["failing_since"] = None  # what the old address did says nothing about the new one
+        changes["failing_since"] = None  # failures of the old address do not count for the new one
     publish_account(endpoint.account_id, now=now)
     status = changes.pop("status", None)
     with transaction.atomic():
@@ -102,7 +102,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint, in a transaction, with its event; say whether it was enabled."""
+    """Disable an endpoint, in a transaction, with its event; return whether it was enabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
@@ -129,7 +129,7 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 
 
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
-    """Make a new secret; the old one signs beside it for `grace`, older ones end. Raises WebhookEndpointNotFound."""
+    """Make a new secret; the old one also signs for `grace`, older ones end. Raises WebhookEndpointNotFound."""
     with transaction.atomic():
         endpoint = _lock(endpoint_id)
         try:

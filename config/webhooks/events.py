@@ -24,9 +24,9 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
     """Write an event about one of `account_id`'s records into the outbox; return its id.
 
     `members` become the event's object: ids, statuses and other plain values, never personal data. Call it in the
-    transaction of the change, as its last statement: it is one INSERT, and the event is told to others when (and only
-    if) the transaction commits. Raises ValueError for a type that the catalogue lacks or an object that is too large:
-    both are faults of the code that calls.
+    transaction of the change, as its last statement: it is one INSERT, and the event is sent when (and only if) the
+    transaction commits. Raises ValueError for a type that the catalogue lacks or an object that is too large: both are
+    faults of the code that calls.
     """
     event = Event(
         account_id=account_id,

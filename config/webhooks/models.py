@@ -1,4 +1,4 @@
-"""The outbox, the endpoints that are told about it, and what was sent to each.
+"""The outbox, the endpoints that subscribe to it, and the deliveries to each.
 
 A row of `Event` is written with the change that it tells about and has no number yet. Publishing (`publishing.py`)
 numbers it and makes one `Delivery` for each endpoint that asked for its type.
@@ -61,7 +61,7 @@ class Event(models.Model):
 
 
 class EventFeed(models.Model):
-    """How far an account's events are numbered. Whoever publishes, or changes endpoints, locks this row first."""
+    """How far an account's events are numbered. A publisher, and a change of endpoints, locks this row first."""
 
     account = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+"
@@ -85,7 +85,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 
 
 class Endpoint(models.Model):
-    """An address of a receiver, what it wants to be told, and the secret that signs what it is told.
+    """A receiver's address, its event types, and the secret that signs its deliveries.
 
     During a rotation's grace there are two secrets; `secret` is the newer. `previous_secret` counts until
     `previous_secret_until`.

@@ -24,7 +24,7 @@ _ANSWER = "Any status from 200 to 299 says that the event was received. Anything
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add each type of event as a webhook; the ledger, which tells nobody anything, has none."""
+    """Add each type of event as a webhook; the ledger emits no events and has none."""
     if "Event" in result["components"]["schemas"]:
         result["webhooks"] = {name: {"post": _operation(name)} for name in event_types()}
     return result

@@ -4,13 +4,12 @@
 
 Transactions commit in another order than they began, so a number taken while writing could show up after a larger one,
 and a reader who has seen 8 would never see 7. A counter that every writer locks would make the writers of one account
-wait for each other. So an event is written without a number. Whoever wants to read or deliver (the feed, a worker)
-locks the account's `EventFeed`, then numbers what it finds, which is committed, in order of its id; what becomes
-visible later gets a later number. Who writes events never takes that lock.
+wait for each other. So an event is written without a number. A reader or a worker (the feed, a delivery) locks the
+account's `EventFeed`, then numbers the committed events that it finds, in order of their ids; events that become
+visible later get later numbers. Writers of events never take that lock.
 
 Numbers and deliveries are written in one transaction: an event with a number has its deliveries. An endpoint is made or
-changed under the same lock, after everything that was there before has been published, so that it is told about what
-happens from then on.
+changed under the same lock, after all earlier events have been published, so that it gets events from then on.
 """
 
 from collections import defaultdict
@@ -35,7 +34,7 @@ def lock_feed(account_id: int) -> EventFeed:
 
 
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
-    """Publish an account's events, oldest first, at least to a number; each batch is a transaction of its own."""
+    """Publish the events that an account has now, oldest first, at least to a number; each batch in a transaction."""
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
             feed = lock_feed(account_id)
@@ -59,7 +58,7 @@ class FeedPage(NamedTuple):
 def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> FeedPage:
     """Return up to `limit` events whose sequence follows `after`, in order, and whether there are more.
 
-    Everything that has been committed is in it: what nobody has published yet is published first.
+    It includes everything that has been committed: unpublished events are published first.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
@@ -70,9 +69,9 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> Feed
 def publish_some(*, after_account: int, now: datetime) -> tuple[int, int]:
     """Publish a batch of events of the accounts that come after `after_account`, in order of their ids.
 
-    Return how many were published, and the last account looked at: 0 when there is none, so that a caller who hands
-    it back in walks around all accounts and none waits behind another's backlog. Accounts that somebody else is
-    publishing are left to them.
+    Return how many were published, and the last account looked at: 0 when there is none, so that a caller who hands it
+    back in walks around all accounts and none waits behind another's backlog. Accounts that another process is
+    publishing are skipped. If the batch fails, each of its events is published alone.
     """
     waiting = _unpublished().filter(account_id__gt=after_account).order_by("account_id", "id")
     accounts = sorted(set(waiting.values_list("account_id", flat=True)[:BATCH_EVENTS]))
@@ -89,9 +88,9 @@ def _unpublished() -> "models.QuerySet[Event]":
 
 
 def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
-    """Publish a batch of events of accounts whose feeds are locked; return how many."""
+    """Publish a batch of these events, as far as their accounts' feeds are locked; return how many."""
     by_account = {feed.account_id: feed for feed in feeds}
-    # Read after the locks were taken: whatever another publisher numbered is no longer among these.
+    # Read after the locks were taken, so that events which another publisher numbered are excluded.
     unread = _unpublished().filter(account_id__in=by_account).defer("request_id", "created_at")
     events = list(unread.order_by("account_id", "id")[:BATCH_EVENTS])
     for event in events:

@@ -61,7 +61,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an attempt. `error` is None exactly when it succeeded; `status_code` is what was answered."""
+    """The outcome of an attempt. `error` is None exactly when it succeeded; `status_code` is what was answered."""
 
     task: Task
     at: datetime
@@ -76,7 +76,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Say whether trying again makes no sense, whatever the schedule says."""
+        """Return whether a retry is pointless, even if the schedule has one."""
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:

@@ -14,7 +14,7 @@ from config.webhooks.events import record_event
 from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
 
-EVENTS_LOOKED_AT = 1_000  # the newest of a type: whoever tries something out means one of these
+EVENTS_LOOKED_AT = 1_000  # the newest of a type: a developer who tries out a call means one of these
 
 
 class EventNotFound(NotFound):
@@ -35,7 +35,9 @@ class EventAgainSerializer(serializers.ResponseSerializer):
 
 
 class SandboxEventViewSet(SandboxViewSet):
-    """What happens while developing alone: events again, outcomes and log-ins by hand. Production does not have it."""
+    """Operations for a developer working alone: repeated events, outcomes and log-ins by hand. Production does not have
+    it.
+    """
 
     @endpoint(
         access=SCOPE, body=EventAgainRequestSerializer, answer=EventAgainSerializer, status=201, errors=(NotFound,)

@@ -48,7 +48,7 @@ class EndpointChangeRequestSerializer(serializers.RequestSerializer):
 
 
 class RotationRequestSerializer(serializers.RequestSerializer):
-    """How long the old secret goes on signing beside the new one."""
+    """Time during which the old secret also signs."""
 
     is_optional = True
     grace_seconds = serializers.Int32Field(
@@ -154,7 +154,7 @@ class FeedQuery(serializers.QuerySerializer):
 
 
 class EventDataSerializer(serializers.JsonPartSerializer):
-    """What an event is about."""
+    """The record that an event is about."""
 
     object = serializers.FreeField(help_text="See the schema of the type under `/webhooks/event-types`.")
 

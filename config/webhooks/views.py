@@ -18,7 +18,7 @@ _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
 
 
 class WebhookEndpointViewSet(ApiViewSet):
-    """Endpoints of yours that are told what happens, what was delivered to them, and the feed to catch up from."""
+    """Your webhook endpoints, their deliveries, and the feed to catch up from."""
 
     tag = "webhooks"
 
@@ -34,10 +34,10 @@ class WebhookEndpointViewSet(ApiViewSet):
         status=201,
     )
     def create(self, request: ApiRequest, body: serializers.EndpointBody) -> Endpoint:
-        """Make an endpoint; the answer shows its secret, this once.
+        """Create a webhook endpoint.
 
-        It is told about what happens from now on. An Idempotency-Key is not honoured: the stored answer would be a
-        stored secret.
+        Only this response, and a retry with its Idempotency-Key, contain the secret. The endpoint receives the events
+        that happen from now on.
         """
         made_by = {"account_id": request.user.pk, "client_id": request.auth.client_id or ""}
         return endpoints.create_endpoint(**made_by, now=timezone.now(), **body)
@@ -56,7 +56,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def partial_update(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Change an endpoint's address, event types, description or status.
 
-        What happened before is delivered under the old settings.
+        Earlier events are delivered under the old settings.
         """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.change_endpoint(found, changes=body, now=timezone.now())
@@ -85,7 +85,7 @@ class WebhookEndpointViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=serializers.RedeliverySerializer, errors=(*_NOT_FOUND, ValidationFailed))
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
-        """Send a `webhook.test` event to this endpoint alone, whatever types it asked for."""
+        """Send a `webhook.test` event to this endpoint alone, regardless of its event types."""
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.send_test(found, now=timezone.now())
 
@@ -100,7 +100,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=serializers.RedeliverySerializer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
-        """Send the event to the same endpoint again, under the same `webhook-id`, whatever became of it before."""
+        """Send the event to the same endpoint again, under the same `webhook-id`, regardless of earlier outcomes."""
         found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("There is no such delivery."))
         return endpoints.redeliver(found, now=timezone.now())
 

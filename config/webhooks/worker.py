@@ -3,8 +3,8 @@
 Only the main thread talks to the database. Sending is done in lanes: a lane is a thread with one connection to one
 endpoint and a few deliveries to bring there, one after the other. To a receiver that answers quickly one lane is the
 fastest way there is (a second one would only fight for the processor); one that answers slowly gets more, up to
-LANES_PER_ACCOUNT, so that a hanging receiver, or sixteen of them, can never hold all of a worker. What does not fit
-into its account's lanes goes back to the queue for a moment, which leaves the front of the queue to others.
+LANES_PER_ACCOUNT, so that a hanging receiver, or sixteen of them, can never hold all of a worker. Deliveries that
+exceed their account's lanes go back to the queue for a moment, which leaves the front of the queue to others.
 """
 
 import logging
@@ -184,7 +184,7 @@ class Worker:
         return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, hand back what was left; say whether there was anything."""
+        """Wait briefly for lanes, store outcomes, requeue unsent deliveries; return whether there were any."""
         left_over: list[Task] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)

@@ -39,7 +39,7 @@ def message_of(report_type: str, record: str) -> bytes:
 def queue(record: str, *, now: datetime, key: RecordKey | None = None, **about: Any) -> None:
     """Write the row by which a record goes to the ledger, signed by `key`, by default that of `now`.
 
-    `about` are columns that say what it is about.
+    `about` are the columns that identify its subject.
     """
     key = key or key_at(now)
     anchor = DecisionAnchor(record=record, due_at=now, signed_by=key, **about)
@@ -55,7 +55,10 @@ def key_at(moment: datetime) -> RecordKey:
 
 
 def published(*, now: datetime) -> list[RecordKey]:
-    """Return every key, oldest first, with `valid_until` and `anchor`; make the first where records are anchored."""
+    """Return every announced key, oldest first, with `valid_until` and `anchor`.
+
+    Make the first where records are anchored. A key that can't be announced is left out, and the log names it.
+    """
     if settings.ANCHOR_DECISIONS:
         key_at(now)
     announce(now=now)
@@ -83,7 +86,7 @@ def rotate(*, now: datetime) -> RecordKey:
     """Publish the next key, which the one before announces; it signs after PUBLISHED_AHEAD."""
     with transaction.atomic():
         key_at(now)  # makes the first
-        RecordKey.objects.select_for_update().get(number=1)  # of two that rotate one waits
+        RecordKey.objects.select_for_update().get(number=1)  # one of two concurrent rotations waits
         before = RecordKey.objects.latest("number")
         valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
         fresh = RecordKey.objects.create(

@@ -1,4 +1,4 @@
-"""What is anchored of an application: canonical JSON, of which the ledger's proof proves every byte."""
+"""The anchored record of an application: canonical JSON, of which the ledger's proof proves every byte."""
 
 from typing import Any
 
@@ -34,10 +34,11 @@ def decision_record(application: Any, row: StatusHistory) -> str:
 
     `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person had a
     part in it; `terms` are the loan that an approval names, and `counteroffer` the one whose end the decision is.
-    `applicants_sha256` is of who applies, with a nonce that can be erased; null where nobody was named.
+    `applicants_sha256` is the hash of the applicants, with a nonce that can be erased; null without applicants.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
-    version 2 had no `terms`, `counteroffer` and `applicants_sha256`.
+    version 2 had no `terms`, `counteroffer` and `applicants_sha256`. Up to version 3 scores compared texts as they were
+    spelled, took a value of another type for a missing one, and could decline without a person when one was missing.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     if (score := application.decision_score) is not None:

@@ -1,9 +1,9 @@
-"""Decisions as evidence: what was decided is anchored in the ledger, so that nobody can rewrite it later, we included.
+"""Decisions as evidence: each is anchored in the ledger, so that nobody, including us, can rewrite it later.
 
 The row to be anchored is written in the transaction of the decision (`Application.transition_to`); so is that of a
 scoring model's publication. `anchor_due` carries such rows to service B over HTTP and keeps the proof that comes back.
-Anchoring twice is harmless: the ledger answers a repeated record with its first entry. What one request decided is
-anchored under that request's id (`X-Request-Id`), so that the ledger's log names it too.
+Anchoring twice is harmless: the ledger answers a repeated record with its first entry. Decisions of one request are
+anchored under that request's id (`X-Request-Id`), so that the ledger's log has it too.
 """
 
 import json
@@ -112,7 +112,7 @@ def _anchor(anchors: Sequence[DecisionAnchor], request_id: str) -> list[dict[str
     if not isinstance(results, list) or len(results) != len(anchors):
         raise ProviderError("unreadable", outcome_unknown=True)
     for anchor, result in zip(anchors, results, strict=True):
-        # What was anchored must be what we decided, whoever answered.
+        # The anchored record must equal our decision, even if the ledger answered.
         if (
             not isinstance(result, dict)
             or result.get("hash") != anchor.record_sha256

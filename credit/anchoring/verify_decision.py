@@ -2,7 +2,7 @@
 
     python verify_decision.py bundle.json --platform-key record-keys.json --ledger-key 'NAME+ID+KEY'
 
-This is one file for Python 3.9 or newer. It needs nothing else: no package, no network, nobody's word. By purpose it
+This is one file for Python 3.9 or newer. It needs nothing else: no package, no network, no trusted party. By purpose it
 shares no code with what decided: a fault there would only be repeated here. It checks, in this order:
 
     bundle      the file holds the texts that a bundle has
@@ -48,7 +48,7 @@ from typing import Any, NamedTuple, cast
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *PERSONS)
-# What is an object in the bundle; those from before there were keys lack both, and those of then lack PERSONS.
+# Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack PERSONS only.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
 NONCE_BYTES = 32
 # Facts of these kinds are shared with a lender, or unknown to it, as `share` of the record says.
@@ -56,13 +56,13 @@ PRIVATE = ("bank", "identity")
 REPORT_TYPE = "application_decision"
 DOMAIN = "credit-platform/record/v1"
 OK, FAIL, SKIPPED, UNSIGNED = "ok", "FAIL", "skip", "none"
-# What comes of it, and the status to end with.
+# The verdict, and the exit status for it.
 VERIFIED, FAILED, UNKNOWN = "verified", "failed", "unknown"
 STATUS = {VERIFIED: 0, FAILED: 1, UNKNOWN: 3, "unsigned": 4}
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z", re.ASCII)
 
 
-# What Python raises when a text is not what it claims to be.
+# Errors that Python raises for malformed input.
 UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, StopIteration)
 
 
@@ -79,7 +79,7 @@ class CheckFailed(Exception):
 
 
 def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequence[str] = ()) -> list[Step]:
-    """Check a bundle; return the steps up to the first that fails. Nothing is raised, whatever the content is.
+    """Check a bundle; return the steps up to the first that fails. No content raises an exception.
 
     Each of `platform_keys` is a public key in base64 or the text of a record-keys.json.
     """
@@ -101,7 +101,7 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
 
 
 def outcome_of(steps: list[Step]) -> str:
-    """Say what comes of all steps together: a key of STATUS."""
+    """Return the verdict over all steps: a key of STATUS."""
     if steps[-1].state == FAIL:
         return FAILED
     states = {step.name: step.state for step in steps}
@@ -356,7 +356,7 @@ def keys_of(given: Sequence[str]) -> dict[str, Key]:
 
 
 DEPTH_MAX = 200
-# What a record tells from version 2 on of the score, all of it or nothing.
+# A record of version 2 or later has all of these about the score, or none.
 SCORED = {
     "model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str, "total": int, "outcome": str,
     "score_reasons": list,
@@ -583,7 +583,7 @@ FIGURES = (
 
 
 def told_as(told: Any, found: Any) -> bool:
-    """Say whether the record spells what was found; a rate may be spelled in several ways."""
+    """Return whether the record has the found value; a rate may be spelled in several ways."""
     if isinstance(found, Decimal):
         return number(told) == found
     return type(told) is type(found) and bool(told == found)
@@ -625,7 +625,7 @@ class Loan:
         self.schedule = [] if self.months is None else self.amortised(self.months)
 
     def amortised(self, months: int) -> list[dict[str, Any]]:
-        """Return the level payments: each a month's interest and the rest principal, the last what is left."""
+        """Return the level payments: each a month's interest and the rest principal, the last the remaining balance."""
         first = self.first or month_later(self.start, 1, self.start.day)
         on = first.day if self.first else self.start.day
         self.dates = [month_later(first, number_of, on) for number_of in range(months)]
@@ -847,7 +847,7 @@ BASE = point_of((4 * pow(5, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little"))
 
 
 def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Say whether these bytes are the key's signature of the message."""
+    """Return whether these bytes are the key's signature of the message."""
     if len(signature) != 64:
         return False
     key, commitment = point_of(public_key), point_of(signature[:32])

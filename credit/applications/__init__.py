@@ -1,4 +1,4 @@
-"""Applications: made by consumers, moved through `machine.MACHINE`, read by their reviewers, taken up when approved.
+"""Applications: made by consumers, moved through `machine.MACHINE`, read by their reviewers, accepted when approved.
 
 Only `Application.transition_to` changes a status. The events are `application.created`, `.updated`, `.accepted`, and
 one per status entered.

@@ -12,14 +12,14 @@ from credit.core.applicants import language_of
 from credit.core.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
 from credit.models.notices import EMAIL, Consent
 
-# The events after which the person has something to do or to read.
+# The statuses and events after which the person has something to do or to read.
 _CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})
 
 
 def mail_person(verb: str, application: Any, *, now: datetime) -> None:
-    """Write to the person's confirmed address about an event that concerns them, unless they want no mail.
+    """Write to the person's confirmed address about a status or an event that concerns them, unless they want no mail.
 
-    Whoever agreed to notices by mail gets the notice, and one mail is enough; where the notice has to wait,
+    Applicants who consented to notices by mail get the notice, and one mail is enough; where the notice has to wait,
     `issue_notices` writes this mail instead.
     """
     if verb in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):

@@ -58,7 +58,7 @@ _read_own = PreparedSelect(
 def load_visible(application_id: str, actor: Actor) -> Application:
     """Return the application that a path names.
 
-    Raises ApplicationNotFound unless `actor` may see it, SecondFactorRequired for staff who have not given theirs.
+    Raises ApplicationNotFound unless `actor` may see it, SecondFactorRequired for another's without a second factor.
     """
     identifier = parse_uuid(application_id)
     application = _load_visible(application_id=identifier, user_id=actor.user.pk) if identifier else None
@@ -223,7 +223,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 
 
 def _check_provider(provider_id: int) -> None:
-    """Raise OfferUnavailable for a provider that nobody was granted, where they are granted."""
+    """Raise OfferUnavailable for a provider that was granted to no account, where they are granted."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
         raise OfferUnavailable("There is no such provider here.")
 
@@ -240,7 +240,7 @@ def change_application(
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # Not before the last transition: the next one must not come before it either, whatever the clock says.
+        # Not before the last transition: the next one must not come before it either, even if the clock was set back.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -257,7 +257,7 @@ def change_application(
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)
-        # The status is asked in the statement that writes: a decision made meanwhile is respected.
+        # The UPDATE statement checks the status again, so a concurrent decision wins.
         if not unfrozen.update(**columns):
             raise RecordNotEditable("The application's data, or what is shared with its lender, can no longer change.")
         if is_revised:
@@ -287,7 +287,7 @@ def erase_applicants(user_id: int) -> int:
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:
-    """Expire what nobody took up; return how many left each status. Each application is its own transaction."""
+    """Expire idle applications; return how many left each status. Each application is its own transaction."""
     actor = Actor.system("expire_applications")
     counts = dict.fromkeys(IDLE_DAYS, 0)
     for status, days in IDLE_DAYS.items():

@@ -21,7 +21,7 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     )  # fmt: skip
 
     def subject_of(self, record: DecisionAnchor) -> int | None:
-        """Return the consumer; None for a version or a key, which are nobody's data."""
+        """Return the consumer; None for a version or a key, which are not personal data."""
         return None if record.application is None else record.application.consumer_id
 
     state = column(lambda at: chip("anchored" if at else "pending"), "anchored_at", "state")

@@ -197,7 +197,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         return code(getattr(record, "true_digest", None) or record.data_sha256)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Let nobody filter by an amount that they see masked."""
+        """Forbid filtering by a masked amount."""
         return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
@@ -221,7 +221,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             "title": reference_of(record.pk),
             "lead": self.amount(record),
             "status": page["chip"],
-            "chip": "",  # it stands in the bar
+            "chip": "",  # the toolbar shows it
             "age": self.age(record),
             "numbers": numbers_of(record),
             "score": score_panel(record, revisions=self.revisions_of(record), viewer=request.user),
@@ -253,7 +253,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         return self.take_oldest(request) if is_made else response
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
-        """Give this person the case that has waited longest and is nobody else's work (POST)."""
+        """Assign the unassigned case that has waited longest to this person (POST)."""
         if not may(request.user, self.review_permission):
             raise PermissionDenied
         return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
@@ -352,7 +352,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
         """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
 
-        What else is known of the person comes with `?events=all`.
+        Other events of the person come with `?events=all`.
         """
         began, consumer = record.initial_status, record.consumer.get_username()
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
@@ -394,7 +394,7 @@ def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bo
                     ("after", revision.sha256),
                     *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
                 ),
-                # Values are personal data: whoever sees the record masked sees that they changed, not to what.
+                # Values are personal data: masked readers see that a value changed, not the value.
                 details=None if is_masked else revision.changes,
                 details_title="What changed",
             )

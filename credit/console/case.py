@@ -1,4 +1,4 @@
-"""What the page of an application tells at a glance: the figures, the offer's limits, and who the person is."""
+"""The summary of an application's page: the figures, the offer's limits, and the applicant's identity."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -111,7 +111,7 @@ def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
 def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     """Return what the platform knows of the person, by name; figures of the bank are hidden where data is masked.
 
-    A lender's people are told of the bank and the identity check what this application shares.
+    A lender's members see of the bank and the identity check only what this application shares.
     """
     areas = SHAREABLE if desk_of(viewer) is None else application.share
     identity = [

@@ -27,7 +27,7 @@ _WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 48, 22
 
 @dataclass(frozen=True)
 class Series:
-    """One row of numbers, one for each day or place; `tone` is a status tone of the style sheet."""
+    """One number for each day; `tone` is a status tone of the style sheet."""
 
     name: str
     tone: str
@@ -68,9 +68,7 @@ class Chart:
 class Plot:
     """Bars over places that have labels, of several series on top of each other or side by side.
 
-    `ticks` are the places whose label stands below the bars, by default all; `least_top` is how far the scale reaches
-    at least and `most_top` at most, where longer bars are cut; `marks` are heights with a line across; `show` writes a
-    value; `leaves_out_zeros` says whether the table names only places with something.
+    The series of a day stand on top of each other. The table lists only days with a value.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The checklist on an application's page: what was handed in, looked at, accepted, or asked for again."""
+"""The checklist on an application's page: files that were uploaded, reviewed, accepted, or requested again."""
 
 from typing import Any
 from uuid import UUID
@@ -42,7 +42,7 @@ class Checklist(ReviewAdmin):
         return {**page, "documents": documents, "opens_files": self.may_open_files(request, record)}
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
-        """Let whoever decides see them, and a lender's readers."""
+        """Show them to those who decide, and to a lender's readers."""
         return desk_of(request.user) is not None or self.may_review(request, record)
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:

@@ -15,12 +15,12 @@ from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.core.machine import DECIDED, IN_REVIEW, PENDING_DOCUMENTS, UNDER_REVIEW
 from credit.models import Application, Provider
 
-ASSIGNED_MAX = 5_000  # records that are somebody's work at once
+ASSIGNED_MAX = 5_000  # records that have an assignee now
 PROVIDERS_SHOWN = 30
 
 
 class QueueFilter(ConditionFilter):
-    """What waits on whom; each queue starts with what has waited longest."""
+    """Waiting records by responsible party; each queue starts with the longest waiting."""
 
     title, parameter_name = "queue", "queue"
     conditions = {

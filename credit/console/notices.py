@@ -1,4 +1,4 @@
-"""Notices at the back office: the clocks by days left, and a notice beside what it was made from."""
+"""Notices at the back office: the clocks by days left, and a notice next to its source data."""
 
 import re
 from datetime import datetime, timedelta
@@ -26,12 +26,13 @@ from credit.core.figures import reference_of
 from credit.models import Clock, Notice, ReviewRequest
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
-# Of thirty days: yellow from day 20, red from day 28; of ninety the same number is left.
+# For a clock of thirty days: yellow from day 20, red from day 28; a clock of ninety days leaves the same number of
+# days.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
 def days_left(due_at: datetime, *, now: datetime) -> SafeString:
-    """Return what is left of a clock, yellow from ten days, red from two."""
+    """Return the time left on a clock, yellow from ten days, red from two."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
     said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
@@ -66,7 +67,7 @@ class RunningFilter(ConditionFilter):
 
 @admin.register(Clock)
 class ClockAdmin(_OfApplication):
-    """Who has to be told something, what is due first at the top."""
+    """Running clocks of notices, the first due at the top."""
 
     list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
     list_filter = (RunningFilter, "kind")
@@ -91,7 +92,7 @@ class ClockAdmin(_OfApplication):
 
     @admin.display(description="waits for")
     def waits(self, record: Any) -> SafeString | str:
-        """Say what has to happen before the clock stops."""
+        """Return the event that stops the clock."""
         if record.stopped_at:
             return NOTHING
         kept = record.application.notices.defer("content", "html").order_by("-id")
@@ -130,7 +131,7 @@ def _not_delivered(notice: Notice) -> str:
 
 @admin.register(Notice)
 class NoticeAdmin(_OfApplication):
-    """Notices; what was delivered by post, or by the provider, is recorded here as over the interface."""
+    """Notices; deliveries by post, or by the provider, are recorded here as over the API."""
 
     record_actions = (
         RecordAction(
@@ -175,7 +176,7 @@ class NoticeAdmin(_OfApplication):
         return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Show the notice as the person sees it beside what it was made from; neither to whom it is masked."""
+        """Show the notice as the person sees it next to its source data; viewers with a mask see neither."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "It is not made yet, or no longer kept."
@@ -183,7 +184,7 @@ class NoticeAdmin(_OfApplication):
 
 
 def _inner(html: str) -> SafeString:
-    """Return what stands in the page of a notice, its headings two steps lower: our templates have escaped it."""
+    """Return the content of the page of a notice, its headings two levels lower: our templates have escaped it."""
     body = html.partition("<main>")[2].partition("</main>")[0]
     return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
 
@@ -198,7 +199,7 @@ class AnsweredFilter(ConditionFilter):
 
 @admin.register(ReviewRequest)
 class ReviewRequestAdmin(_OfApplication):
-    """Where a person asked for another look; it is answered by deciding about the application again."""
+    """Requests for reconsideration; deciding about the application again completes one."""
 
     personal_fields = ("statement",)
     list_display = ("__str__", "about", "left", "requested", "answered", "outcome")

@@ -47,7 +47,7 @@ class OfferAdmin(ReadOnlyAdmin):
 
 
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
-    """Say whether this person decides who acts for a provider: its owners, or a superuser.
+    """Return whether this person manages a provider's members: its owners, or a superuser.
 
     A member reviews applications, so no permission to look after providers is enough for making oneself one.
     """
@@ -68,8 +68,8 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
-    """A lender's owners give roles and remove members here; whom they want besides they invite over the interface, so
-    that nobody is a member who has not accepted, and no list of accounts is shown.
+    """A lender's owners set roles and remove members here; they invite others over the API, so that every member has
+    accepted, and no list of accounts is shown.
     """
 
     model = ProviderMember
@@ -117,5 +117,5 @@ class ProviderAdmin(ReadOnlyAdmin):
     inlines = (ProviderMemberInline,)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let whoever decides about members save the page, on which nothing else can be edited."""
+        """Let those who manage members save the page, on which nothing else can be edited."""
         return may_change_members(request, obj)

@@ -26,7 +26,7 @@ from credit.review.services import decide, end_proposal, open_proposal, pending_
 
 
 class TwoReviewers(ReviewAdmin):
-    """What an application's page has for decisions that one reviewer proposes and another confirms."""
+    """Four-eyes approval on an application's page: proposals of one reviewer that another confirms."""
 
     def get_urls(self) -> list[Any]:
         return [
@@ -58,7 +58,7 @@ class TwoReviewers(ReviewAdmin):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Decide or propose. What another has proposed is confirmed on its own page alone."""
+        """Decide or propose. Another reviewer's proposal is confirmed on its own page alone."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
@@ -160,7 +160,7 @@ class TwoReviewers(ReviewAdmin):
 
 
 def _waits_for(user: Any) -> Q:
-    """Select the proposals that wait for `user`: nobody confirms their own."""
+    """Select the proposals that wait for `user`, without their own."""
     return Q(closed_at__isnull=True) & ~Q(proposed_by_id=user.pk)
 
 

@@ -6,7 +6,7 @@ from credit.models import Application, Counteroffer, DecisionAnchor, RequestedDo
 REVIEW_DAYS = 30
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
 _LIST = "/admin/credit/application/"
-# How statuses look, those of the records beside applications among them.
+# Colors of statuses, those of related records included.
 TONES = {
     "good": (
         APPROVED,

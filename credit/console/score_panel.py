@@ -46,7 +46,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class PointRow:
-    """What one characteristic gave; `against` is the difference to its baseline, with its sign."""
+    """The points of one characteristic; `against` is the difference to its baseline, with its sign."""
 
     name: str
     bin: str

@@ -15,7 +15,7 @@ Definition = Mapping[str, Any]
 
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
-# What an outcome is called where it is proposed to people; `refer` proposes nothing.
+# Labels of an outcome that is proposed to reviewers; `refer` proposes nothing.
 PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none, a person has to look"}
 
 

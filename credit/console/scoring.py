@@ -1,6 +1,6 @@
 """Scoring models and their versions at the back office: read, compared, tried, published and retired.
 
-A version's definition is never edited, here or anywhere: a change is the next version, which the interface takes.
+A version's definition is never edited: a change is the next version, which the API accepts.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring_pages import monitoring_page
 
-VERSIONS_SHOWN = 200  # of a model, the newest
+VERSIONS_SHOWN = 200  # the newest scores of a model
 _provider_link = partial(record_link, "credit_provider")
 
 
@@ -169,7 +169,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         return self.draw(request, "credit/backoffice_difference.html", record, **page)
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
+        """Score one application now with this version, and store only the access (POST)."""
         if not may(request.user, REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)

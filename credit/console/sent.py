@@ -1,4 +1,4 @@
-"""What the person sent, as the case page shows it: by the titles of the offer's schema, and who applies."""
+"""The applicant's data on the case page: by the titles of the offer's schema, and the applicants."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _formatted(name: str, member: Mapping[str, Any], value: Any) -> str:
 
 
 def applicants_shown(application: Any) -> SafeString | str:
-    """Return who applies, a table each; a mask for whoever may not see them."""
+    """Return the applicants, a table each; a mask for viewers who may not see them."""
     try:
         persons = application.applicants
     except UnreadableSecret:

@@ -27,7 +27,7 @@ NAMES_LOAN = (APPROVED, COUNTEROFFER)
 
 
 class LoanDesk(ReviewAdmin):
-    """What an application's page has for loans."""
+    """Loans on an application's page."""
 
     def get_urls(self) -> list[Any]:
         way = "counteroffer/<uuid:counteroffer_id>/withdraw/"
@@ -40,7 +40,7 @@ class LoanDesk(ReviewAdmin):
         return filled_in(proposed_terms(record))
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Show what a loan as it stands in the form costs; refuse the form's fields where it is not lent."""
+        """Show the cost of the loan in the form; set errors on the form's fields if the offer does not cover it."""
         if form.to not in NAMES_LOAN:
             return super().beside_form(record, form)
         figures: list[tuple[str, str]] = []

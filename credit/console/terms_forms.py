@@ -1,4 +1,4 @@
-"""The loan in the desk's forms: in dollars, where the interface has cents."""
+"""The loan in the console's forms: in dollars, where the API has cents."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -51,7 +51,7 @@ def filled_in(terms: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
-    """Say beside each field why its loan is refused; return the same as rows where nobody has sent the form yet."""
+    """Set the errors of a loan on its fields; return the same as rows if the form was not submitted yet."""
     fields = {name: field for field, name in _DOLLARS.items()}
     details: Any = refusal.details or ()
     members = [(one["field"].rpartition(".")[2], one["message"]) for one in details]
@@ -64,7 +64,7 @@ def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
 
 
 def terms_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was filled in, as the interface has it."""
+    """Return the submitted values, as the API has them."""
     terms: dict[str, Any] = {}
     for field in LOAN_FIELDS:
         value = cleaned.get(field)

@@ -1,4 +1,4 @@
-"""What happened around an application: identity checks, bank links, deliveries of its events, and what other apps know.
+"""Events around an application: identity checks, bank links, deliveries of its events, and other apps' records.
 
 Each is one query over what an index of the person gives.
 """

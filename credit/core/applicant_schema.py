@@ -1,4 +1,4 @@
-"""The persons who apply as JSON Schema 2020-12, for whoever asks a person for them with a form."""
+"""The applicants as JSON Schema 2020-12, for forms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,7 @@
-"""Who applies: one or two persons, kept as one encrypted value together with the nonce that their hash is made with.
+"""Applicants: one or two persons, stored as one encrypted value together with the nonce of their hash.
 
-Erasing the value takes the nonce with it. The hash stays, with the application and in anchored records, and nobody can
-try out any more what it was made of.
+Erasing the value takes the nonce with it. The hash stays, with the application and in anchored records, and its input
+can no longer be guessed.
 """
 
 import re
@@ -33,7 +33,7 @@ class Applicants:
 
     @classmethod
     def of(cls, persons: Sequence[Person] | None, *, before: "Applicants | None" = None) -> Self | None:
-        """Return the value to keep, None for nobody. The same persons as `before` keep their hash."""
+        """Return the value to store, None without applicants. The same persons as `before` keep their hash."""
         if persons is None:
             return None
         is_same = before is not None and before.persons == persons
@@ -66,7 +66,7 @@ class ApplicantsField(EncryptedTextField):
 
 
 def language_of(applicants: Any, otherwise: str = LANGUAGES[0]) -> str:
-    """Return the first applicant's language, if it is one of LANGUAGES; of what nobody can read, `otherwise`."""
+    """Return the first applicant's language, if it is one of LANGUAGES; `otherwise` for an unreadable value."""
     first: Person = applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {}
     main = re.split("[-_]", first.get("language") or "")[0].lower()
     return main if main in LANGUAGES else otherwise

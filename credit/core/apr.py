@@ -14,8 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # of a note rate a year, and of a loan
-PLACES = 4  # digits after the point of a rate that is told
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # per year, for a note rate and for a loan
+PLACES = 4  # decimals of a disclosed rate
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
 # A rate per period is right to this; Newton's method takes a dozen steps, and some fifty for the dearest loan.
@@ -61,7 +61,7 @@ def count_back(start: date, end: date, day: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, order=True, slots=True)
 class UnitPeriod:
-    """What Appendix J counts a transaction in. Months have 30 days each; weeks and days are those of the calendar."""
+    """Appendix J's unit periods. Months have 30 days each; weeks and days are those of the calendar."""
 
     days: int
     per_year: Fraction

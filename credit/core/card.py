@@ -1,6 +1,7 @@
 """A scorecard, made of its definition: what reads the inputs, the bins, the bounds.
 
-Numbers are integers and decimals; no float takes part. The definition is one that `definition.check` has passed.
+Numbers are integers and decimals; no float takes part. Texts compare in Unicode NFC. The definition is one that
+`definition.check` has passed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ Facts = Mapping[str, Any]
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return a JSON number exactly as it was written, None for anything else; infinity is no number."""
+    """Return a JSON number exactly as it was written, None for anything else; infinity is not a number."""
     if type(value) is int:
         return Decimal(value)
     return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
@@ -35,7 +36,7 @@ def _of_type(kind: str, value: Any) -> Any:
 
 
 class Input(NamedTuple):
-    """`read` returns the value that some facts give, None where it is missing."""
+    """`read` returns the value that some facts give, None where it is missing. `read_fact` reads one fact."""
 
     name: str
     kind: str
@@ -118,7 +119,7 @@ class Knockout(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What is lent at a total from `from_total` on: the note rate, and how much at most."""
+    """The price from a total of `from_total` on: the note rate, and the highest amount."""
 
     from_total: int
     rate_percent: Decimal
@@ -134,7 +135,7 @@ class Card:
     base_points: int
     characteristics: tuple[Characteristic, ...]
     outcomes: tuple[tuple[str, int | None], ...]
-    prices: tuple[Price, ...]  # of approvals, the highest total first
+    prices: tuple[Price, ...]  # for approvals, the highest total first
     segments: tuple[tuple[str, int], ...]
     range: tuple[int, int] | None
     facts: frozenset[str]
@@ -177,7 +178,7 @@ class Card:
         return next((price for price in self.prices if total >= price.from_total), None)
 
     def outcome_of(self, total: int) -> str:
-        """Return the outcome of a total that is clipped, whatever else is known."""
+        """Return the outcome of a total that is clipped, regardless of other facts."""
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
 
 

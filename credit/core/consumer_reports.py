@@ -1,6 +1,6 @@
-"""`metadata.consumer_report` of a decision: a consumer reporting agency's report that it was based on.
+"""`metadata.consumer_report` of a decision: the reports of consumer reporting agencies that it was based on.
 
-Where there is one, the notice of an adverse action says what 15 USC 1681m(a) (FCRA, section 615(a)) asks for.
+For each, the notice of an adverse action contains what 15 USC 1681m(a) (FCRA, section 615(a)) requires.
 """
 
 from datetime import date
@@ -17,11 +17,11 @@ _WHERE = "metadata.consumer_report"
 
 
 def report_of(metadata: Any) -> dict[str, Any] | None:
-    """Return the report that a decision's metadata names, with every member; None where it names none.
+    """Return the reports that a decision's metadata names, each with every member; empty if it names none.
 
-    Raises ValidationFailed for one of another shape than `{agency, address, phone, score?, range?, date?, factors?}`:
-    texts, whole numbers as `score` and the two of `range`, a day, and a list of texts. With a score go its range, its
-    day and its factors.
+    `consumer_report` is one report or a list of up to REPORTS_MAX: `{agency, address, phone, score?, range?, date?,
+    factors?}`. They are texts, whole numbers as `score` and the two of `range`, a day, and a list of texts. `score`
+    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency named twice.
     """
     given = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if given is None:

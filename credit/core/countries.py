@@ -1,4 +1,4 @@
-"""The 249 codes of ISO 3166-1 alpha-2."""
+"""The 249 codes of ISO 3166-1 alpha-2, and what addresses of some countries always have."""
 
 _CODES = """
 AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC

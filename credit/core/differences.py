@@ -1,4 +1,4 @@
-"""What changed between two JSON documents, for a person to read."""
+"""A readable list of the differences between two JSON documents."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an offer's terms ask for, held against what there is."""
+"""An offer's requirements compared with the data of an application."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class Asked:
     def _applicants(self, persons: Iterable[Mapping[str, Any]] | None) -> Iterator[Due]:
         if not self.applicant:
             return
-        # Of nobody everything is missing that a person must have.
+        # For an unknown person every required fact is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
             for path in dict.fromkeys((*ALWAYS, *self.applicant)):
                 if path != "address" and value_at(person, path) is None:

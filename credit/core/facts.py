@@ -1,10 +1,10 @@
 """The catalogue of facts: what a scorecard may ask about a person, each fact declared by the app that knows it.
 
-A fact is read from the platform's own tables while a score is computed: nobody else is asked. What a person's
-application says is not declared, it is read by path: `application_data.monthly_income_cents`.
+A fact is read from the platform's own tables while a score is computed, without a call to a third party. Values of a
+person's application are not declared, they are read by path: `application_data.monthly_income_cents`.
 
 A score can tell what it was computed from: a card of one's own with narrow bins reads a balance to the cent. So each
-fact declares the scope that covers it, and whoever gathers facts says which may be read; the others are missing.
+fact declares the scope that covers it, and callers that gather facts pass which may be read; the others are missing.
 """
 
 import re
@@ -21,7 +21,7 @@ from credit.core.card import SCORED_ON
 APPLICATION_DATA = "application_data."
 _PATH = re.compile(r"application_data(?:\.[A-Za-z0-9_-]{1,60}){1,8}", re.ASCII)
 
-# What an applicant shares with a lender or does not: the first part of facts' names, and the scope that covers them.
+# An applicant shares facts with a lender by area: the first part of a fact's name, and the scope for it.
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
 Read = Callable[[int, datetime], Any]
@@ -44,12 +44,12 @@ MayRead = Callable[[Fact], bool]
 
 
 def covered_by(credential: Credential) -> MayRead:
-    """Return what says whether a fact may be read: where the credential carries its scope."""
+    """Return a predicate of readable facts: those whose scope the credential has."""
     return lambda fact: credential.carries(fact.scope)
 
 
 def shared(share: Collection[str]) -> MayRead:
-    """Return what says whether a fact enters a score: one of an area of SHAREABLE only if `share` names the area."""
+    """Return a predicate of facts that enter a score: one of an area of SHAREABLE only if `share` names the area."""
     return lambda fact: (area := fact.name.partition(".")[0]) not in SHAREABLE or area in share
 
 
@@ -70,7 +70,7 @@ def gather(
 ) -> dict[str, Any]:
     """Return the facts of these names about a person, with the day on which they were read.
 
-    What is unknown, and what `may_read` withholds, is None.
+    A fact that is unknown, or that `may_read` withholds, is None.
     """
     facts: dict[str, Any] = {SCORED_ON: now.date().isoformat()}
     for name in sorted(names):
@@ -83,7 +83,10 @@ def gather(
 
 
 def _at(data: Any, path: str) -> Any:
-    """Return the number, text or truth at a path below `application_data`, None where there is none."""
+    """Return the number, text or truth at a path below `application_data`, None where there is none.
+
+    A list or an object there is returned empty: no input can read it, and it is not missing.
+    """
     for part in path.split(".")[1:]:
         if not isinstance(data, Mapping) or part not in data:
             return None

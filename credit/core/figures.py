@@ -1,4 +1,4 @@
-"""What an application says in figures: read from the person's own data by names that stand here and nowhere else."""
+"""The figures of an application: read from the applicant's own data by names that are defined here alone."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ def end_of_id(reference: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What `application_data` says in cents and months; None for what it does not say as a whole number from 0 on."""
+    """The figures of `application_data` in cents and months; None for one that is not a whole number from 0 on."""
 
     data: Any
 
@@ -39,7 +39,7 @@ class Figures:
 
     @property
     def monthly_income_cents(self) -> int | None:
-        """A twelfth of `income_cents`, which is a year's, where no month's is told."""
+        """A twelfth of `income_cents`, which is yearly, if no monthly income is given."""
         a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
         return a_year // 12 if a_month is None and a_year is not None else a_month
 

@@ -19,13 +19,13 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
-# What who decides may do instead of deciding: the status stays.
+# Actions of a reviewer that leave the status unchanged.
 COUNTEROFFER = "counteroffer"
 IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 DECIDED = frozenset({APPROVED, REJECTED})
-# What two reviewers do together, where two decide.
+# Actions that need two reviewers under four-eyes approval.
 JUDGEMENTS = DECIDED | {COUNTEROFFER}
-# In these `application_data` no longer changes: a decision stands on it, or nobody will look at it again.
+# In these statuses `application_data` is frozen: a decision is based on it, or the application has ended.
 FROZEN = frozenset({APPROVED, REJECTED, WITHDRAWN, EXPIRED})
 # How an application may begin where decisions are made by reviewers.
 INITIAL_STATUSES = frozenset({DRAFT, SUBMITTED})

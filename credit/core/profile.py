@@ -1,7 +1,7 @@
-"""The closed profile of JSON Schema 2020-12 in which an offer says what the data of an application has.
+"""The closed profile of JSON Schema 2020-12 for the data of an offer's applications.
 
-An object of texts, integers, numbers and truths, none inside another: whoever reads it can show a form, and it costs
-what it is long. There are no patterns, references or conditions.
+An object of strings, integers, numbers and booleans, without nesting: a program can show it as a form, and validation
+is linear. It excludes patterns, references and conditions.
 """
 
 import math
@@ -16,7 +16,7 @@ from credit.core.errors.applications import refusal_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
-BYTES_MAX = 16_384  # of the canonical JSON
+BYTES_MAX = 16_384  # bytes of canonical JSON
 TITLE_MAX_LENGTH = 200
 DESCRIPTION_MAX_LENGTH = 1_000
 ENUM_MAX = 100
@@ -106,7 +106,7 @@ def _member(member: Any, here: str) -> Iterator[Refusal]:
         yield f"{here}/type", f"Must be one of {', '.join(KEYWORDS)}."
         return
     unknown = list(_unknown(member, KEYWORDS[kind], here))
-    if unknown:  # what follows looks only at keywords of this type
+    if unknown:  # the keywords below apply only to values of this type
         yield from unknown
         return
     yield from _texts(member, here)
@@ -154,7 +154,7 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
 
 
 def _is_integer(value: Any) -> bool:
-    """Say whether JSON Schema counts a value among the integers: 1.0 is one."""
+    """Return whether JSON Schema counts a value among the integers: 1.0 is one."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 

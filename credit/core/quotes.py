@@ -1,4 +1,4 @@
-"""What a loan of an offer costs: level monthly payments, their schedule, and the annual percentage rate."""
+"""The cost of an offer's loan: level monthly payments, their schedule, and the annual percentage rate."""
 
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -58,8 +58,8 @@ def amortise(
     """Return the schedule: a payment a month, the first by default a month after `start`, the last takes the rest.
 
     Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
-    balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
-    30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer. None
+    balance times a twelfth of the rate, half up; a first period other than a month counts as in Appendix J, with 30
+    days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer. None
     after the first is less than the interest of its month.
     """
     first, day = apr.month_of(start) + 1, start.day
@@ -72,8 +72,8 @@ def amortise(
         level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
         rate = apr_percent / 1200
         owed_at_first = amount_cents + half_up(amount_cents * periods * rate)
-        # After a first period that is no month, rounding may leave so much that the level payment is less than the
-        # interest of a month: what is owed would then grow each month by more than the month before.
+        # If the first period is longer than a month, the level payment can be less than one month's interest. The
+        # balance would then grow every month.
         while half_up((owed_at_first - level) * rate) > level:
             level += 1
         balance, schedule = amount_cents, []

@@ -1,6 +1,7 @@
 """Why credit is refused: the principal reasons of Regulation B's sample notification.
 
-The list is form C-1 in appendix C to 12 CFR 1002, and one of our own: an identity that could not be verified.
+The list is form C-1 in appendix C to 12 CFR 1002, and two of our own: an identity that could not be verified, and
+inquiries that the applicant stated and no report shows.
 A consumer who is turned down is owed the principal reasons, most important first; more than four are not likely to help
 (comment 9(b)(2)-1). Codes are ours and stay: rows in the history name them.
 """
@@ -38,7 +39,7 @@ REASONS = {
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
-# 12 CFR 1002.9(b)(2): that somebody did not reach a score, or did not meet internal standards, is no specific reason.
+# 12 CFR 1002.9(b)(2): a score below a threshold, or internal standards, is not a specific reason.
 _SAYS_NOTHING = re.compile(
     r"internal\s+(standard|polic|guideline|criteri)|(fail|insufficient|too\s+low|low|qualifying).{0,30}\bscor(e|ing)\b"
     r"|\bscor(e|ing)\b.{0,30}(too\s+low|insufficient|below|not\s+(high|met|reached|enough))",

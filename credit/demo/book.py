@@ -1,7 +1,8 @@
-"""Ninety days of business: what people and a scorecard decided about some two hundred applications of the demo.
+"""Ninety days of business: what reviewers decided about some two hundred applications of the demo.
 
-The services write it, each at its moment in the past, so that histories, notices, clocks, records and events are as
-they always are. The same is drawn on every machine; only the days follow the calendar.
+The services write it, each at its moment in the past, and check the same rules as for any reviewer. So histories,
+notices, clocks, records, and events are as they always are. Every machine draws the same; only the days follow the
+calendar.
 """
 
 import json
@@ -53,7 +54,7 @@ _A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-_LATE_DAYS = 33  # one that nobody decided in time
+_LATE_DAYS = 33  # expired without a decision
 
 
 class _NotYet(Exception):
@@ -61,7 +62,7 @@ class _NotYet(Exception):
 
 
 def write(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Write the book after the demo's offers are there, and before anything else is owed to anybody."""
+    """Write the book after the demo's offers, and before any notice is due."""
     began = now - timedelta(days=DAYS + 8)
     scored = _scored_offer(consumer, began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
@@ -103,13 +104,13 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 
 def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
-    """Write a file as if somebody handed it in. When the demo comes to nothing, one is left that no key opens."""
+    """Write a file as an upload does. When the demo comes to nothing, one is left that no key opens."""
     facts = {"name": name, "content_type": services.recognise(content), "size_bytes": len(content)}
     return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
-    """Return accounts that nobody can log in to, made where they are missing."""
+    """Return accounts without a log-in, made where they are missing."""
     accounts, nobody = get_user_model().objects, make_password(None)
     wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
     there = {one.get_username() for one in accounts.filter(username__in=wanted)}
@@ -322,7 +323,7 @@ class Story:
         self.move(WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
 
     def follow_up(self) -> None:
-        """Take an approval up, or let it be; ask for another look at a rejection, and have it."""
+        """Accept an approval, or not; request reconsideration of a rejection, and complete it."""
         application = self.application
         if application.status == APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
@@ -384,7 +385,7 @@ def ask_again(application: Application, at: datetime) -> None:
 
 
 def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Leave some of what is open with people: proposed, assigned, asked about."""
+    """Leave some open applications with people: proposed, assigned, or discussed."""
     at = now - timedelta(hours=2)
     open_ = list(Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None).order_by("id"))
     open_.sort(key=lambda one: (one.requested_documents.count(), one.names_scoring_model), reverse=True)

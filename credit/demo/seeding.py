@@ -205,7 +205,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     terms: Any = lent.loan_terms
     actor, _ = actors[_OWNER]
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    publish_account(consumer.pk, now=now)  # its feed is long: nobody's request is to number it
+    publish_account(consumer.pk, now=now)  # its feed is long: no request should number it
 
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:

@@ -1,1 +1,1 @@
-"""What a reviewer asks an applicant for, and the files that answer: scanned, encrypted, and never changed."""
+"""Requested documents and their files: scanned, encrypted, and never changed."""

@@ -1,4 +1,4 @@
-"""What the environment says about documents: where they are kept, and who looks at them."""
+"""Document settings of the environment: the storage, and the virus scanner."""
 
 import re
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from config.env import text
 
 
 def document_storage(name: str, value: str) -> dict[str, Any]:
-    """Return Django's storage for what people hand in: a folder, or `s3://bucket/prefix` with django-storages."""
+    """Return Django's storage for uploads: a folder, or `s3://bucket/prefix` with django-storages."""
     if not value.startswith("s3://"):
         if not Path(value).is_absolute():
             raise ImproperlyConfigured(
@@ -53,7 +53,7 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
                 return parts.hostname, parts.port
             if not parts.netloc and parts.path not in {"", "/"}:
                 return parts.path
-    except ValueError:  # a port that is no number
+    except ValueError:  # a port that is not a number
         pass
     raise ImproperlyConfigured(
         f"{name}={value!r} is no address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."

@@ -1,4 +1,4 @@
-"""How large an image is, before anybody draws it: a few bytes can claim more pixels than a machine holds."""
+"""The size of an image, before it is decoded: a few bytes can claim more pixels than a machine can hold."""
 
 # More than a scanned page or a photograph of one has, and 200 MB when drawn.
 PIXELS_MAX = 50_000_000
@@ -9,7 +9,7 @@ _JPEG_SCAN, _JPEG_END = 0xDA, 0xD9
 
 
 def may_be_shown(content: bytes) -> bool:
-    """Say whether this is a PNG or JPEG whose own head names a size of at most PIXELS_MAX."""
+    """Return whether this is a PNG or JPEG whose own header has a size of at most PIXELS_MAX."""
     width, height = _size_of(content)
     return 0 < width * height <= PIXELS_MAX
 
@@ -22,7 +22,7 @@ def _size_of(content: bytes) -> tuple[int, int]:
 
 
 def _size_of_jpeg(content: bytes) -> tuple[int, int]:
-    """Walk the segments to the first frame; each says how long it is."""
+    """Walk the segments to the first frame; each contains its length."""
     at = 2
     while at + 9 <= len(content) and content[at] == 0xFF:
         marker = content[at + 1]

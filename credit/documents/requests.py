@@ -18,7 +18,7 @@ REASON_MAX_LENGTH = 1_000
 
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
-    """Put documents on the checklist; one that is on it already is asked for again. Call it in a transaction.
+    """Put documents on the checklist; one that is on it already is requested again. Call it in a transaction.
 
     Raises ValidationFailed for more than DOCUMENTS_MAX altogether.
     """
@@ -43,7 +43,7 @@ def ask_for_documents(
     ApplicationNotFound, what the transition raises, or ReviewerRequired and SecondFactorRequired.
     """
     found = load_for(application_id, actor)
-    # Locked, so that nobody decides between the look at the status and the checklist.
+    # Locked, so that no decision falls between the check of the status and the checklist.
     application = Application.objects.select_for_update().get(pk=found.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:
@@ -76,7 +76,7 @@ def mark_document(
             document.reason = reason
         elif status == RequestedDocument.RECEIVED:
             document.received_at = now
-        else:  # what is accepted has been received
+        else:  # an accepted document counts as received
             document.received_at, document.accepted_at = document.received_at or now, now
         document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
         record_application_event("updated", application, now=now)

@@ -27,7 +27,8 @@ class ScannerUnavailable(Unavailable):
 def find_infection(content: bytes) -> str:
     """Return what the scanner calls the file, the empty text for a clean one or where no scanner is set.
 
-    Raises ScannerUnavailable.
+    Raises ScannerUnavailable, PayloadTooLarge beyond the scanner's limits, UnsupportedMediaType for a file that needs a
+    password.
     """
     address = settings.DOCUMENT_SCANNER
     if address is None:
@@ -36,7 +37,7 @@ def find_infection(content: bytes) -> str:
     if verdict == "OK":
         return ""
     if not verdict.endswith(" FOUND"):
-        raise ScannerUnavailable  # "INSTREAM size limit exceeded. ERROR", and whatever else is no verdict
+        raise ScannerUnavailable
     return verdict.removesuffix(" FOUND")[:255]
 
 

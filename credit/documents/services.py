@@ -67,7 +67,7 @@ def receive_file(
     """Look at a file and write it to the storage; `add_file` makes it part of the document.
 
     Call it outside of transactions: it asks the scanner and waits for the disk. Raises what `add_file` raises,
-    UnsupportedMediaType, InfectedFile, or Unavailable when scanner or storage cannot be used.
+    as `recognize`, InfectedFile, or Unavailable when scanner or storage cannot be used.
     """
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
@@ -93,7 +93,8 @@ def receive_file(
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
     """Add a received file to a document of the actor's own application; return its record. Call it in a transaction.
 
-    Raises ApplicationNotFound, NotFound, RecordNotEditable for an application that is decided or over, DocumentClosed.
+    Raises ApplicationNotFound, NotFound, RecordNotEditable for an application that is decided or over, DocumentClosed,
+    StorageQuotaExceeded.
     """
     document = _document_of_own(application_id, document_id, actor, locked=True)
     _check_open(document)
@@ -112,7 +113,7 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     if document.status == RequestedDocument.REQUESTED:
         document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
         document.save(update_fields=["status", "received_at", "changed_by"])
-    # Who hands something in is not idle: the time until it expires begins anew.
+    # An upload counts as activity: the time until the application expires starts again.
     Application.objects.filter(pk=application.pk).update(updated_at=max(now, application.updated_at))
     record_application_event("document_received", application, now=now, document_id=str(document.pk))
     return file

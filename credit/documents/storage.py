@@ -2,15 +2,18 @@
 
 # Note [A key for each file]
 
-The key stands in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret.
-`rotate_encryption_key` so encrypts a few bytes for each file again and not the files, which are never written a second
-time: there is no moment in which one is half old and half new. A field key that has been rotated out opens nothing.
+The key is in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret. So
+`rotate_encryption_key` encrypts a few bytes for each file again and not the files, which are never rewritten: no file
+is ever half old and half new. A field key that has been rotated out opens nothing.
 
 # Note [What a crash leaves]
 
 The row is committed, the file written and flushed, then the record that it belongs to committed together with
 `is_kept`. A process that dies in between leaves a row that is not kept, by which `prune` finds the file. One that was
 paused and wakes up after that finds the row gone, and fails.
+
+The record of a file is append-only. The file of a draft that ended unsent is deleted with its key; its row stays, with
+`deleted_at`.
 """
 
 import logging
@@ -81,7 +84,7 @@ def _flush(name: str) -> None:
 def read(file: DocumentFile) -> bytes:
     """Return the content of a file.
 
-    Raises NotFound for one that was not kept, Unavailable when it is not in the storage or not what was handed in,
+    Raises NotFound for one that was not kept, Unavailable when it is missing in the storage or changed,
     UnreadableSecret when no key opens it.
     """
     stored = file.stored
@@ -101,7 +104,7 @@ def read(file: DocumentFile) -> bytes:
 
 
 def forget_abandoned(*, now: datetime) -> dict[str, int]:
-    """Delete the files that were written and never kept; return how many. What fails is left to the next run."""
+    """Delete the files that were written and never kept; return how many. Failures are left to the next run."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
     count = 0
     try:
@@ -140,7 +143,7 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
 
 
 def _is_writable() -> bool:
-    """Say whether a folder of this machine may be written to, or made where it is not there yet."""
+    """Return whether a folder of this machine is writable, or can be made."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
         return True  # elsewhere only writing would tell
@@ -156,7 +159,7 @@ def describe_storage() -> dict[str, Any]:
 
 
 def missing_files() -> list[str]:
-    """Return a sentence when files that were handed in are not in the storage; looks for each of them."""
+    """Return a message if uploads are missing in the storage; checks each of them."""
     kept = StoredFile.objects.filter(is_kept=True).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
     fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."

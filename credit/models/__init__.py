@@ -1,4 +1,4 @@
-"""The models of credit's rooms; Django finds them here."""
+"""The models of credit."""
 
 from credit.models.acceptance import Acceptance, ApplicationRevision
 from credit.models.anchoring import DecisionAnchor, RecordKey

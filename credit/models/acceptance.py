@@ -1,4 +1,4 @@
-"""What is kept of an application beside its statuses. Append-only."""
+"""Records of an application in addition to its statuses. Append-only."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class _SignedRecord(models.Model):
 class ApplicationRevision(_SignedRecord):
     """A change of `application_data` or of the applicants: who, when, and the hashes afterwards.
 
-    Of the data `changes` has the values, of the applicants only which members changed: they can be erased.
+    For the data `changes` has the values, for the applicants only the names of changed members: they can be erased.
     """
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")

@@ -12,7 +12,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
-# What a record may be about, each with the report type under which the ledger keeps it.
+# Subjects of records, each with the ledger's report type for it.
 REPORT_TYPES = {
     "history": "application_decision",
     "acceptance": "acceptance",
@@ -43,13 +43,14 @@ class RecordKey(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """What is on its way into the ledger: a decision, an acceptance, a notice, a published scoring model, a record key.
+    """A record on its way into the ledger: a decision, an acceptance, a notice, a published scoring model, a record
+    key.
 
     It is written with what it is about, and completed once it is anchored.
 
     `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
-    (C2SP tlog-proof) with which anybody can check the record offline; `nonce` opens the commitment of its leaf.
-    Records from before there were keys have no `signature`.
+    (C2SP tlog-proof) that proves the record offline; `nonce` opens the commitment of its leaf. Records from before
+    there were keys have no `signature`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -116,7 +117,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def opening(self) -> dict[str, str] | None:
-        """Return what the commitment of its leaf is made of, besides the record's hash; None until it is anchored."""
+        """Return the opening of its leaf's commitment, without the record's hash; None until it is anchored."""
         if not self.nonce:
             return None
         told = {"user_id": str(self.subject_id), "report_type": self.report_type, "timestamp": self.proof["timestamp"]}

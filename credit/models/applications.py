@@ -1,4 +1,4 @@
-"""Applications and their histories. The other rooms have models of their own."""
+"""Applications and their histories."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -148,7 +148,7 @@ class Application(lifecycle.StatefulModel):
         return str(self.id)
 
     def is_reviewed_by(self, user: Any) -> bool:
-        """Say whether `user` may decide about this application: by permission, or for the provider."""
+        """Return whether `user` may decide about this application: by permission, or for the provider."""
         return (
             user.has_perm(REVIEW_PERMISSION)
             or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
@@ -178,17 +178,17 @@ class Application(lifecycle.StatefulModel):
         return Q(consumer_id=user_id) | (~Q(status=DRAFT) & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members))))
 
     def requestable(self) -> list[str]:
-        """Leave out the withdrawal of what was taken up."""
+        """Exclude the withdrawal of accepted applications."""
         return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
 
-        `open` is the specification to the letter: whoever may see an application may move it, but for a provider's
-        readers. `reviewed` gives decisions to reviewers. `four_eyes` demands besides that a reviewer is not the
-        consumer, and that whoever approves, rejects or offers other terms did not change the data last; that it takes
-        two of them is `credit.review`'s business. Under each of them a credential that is limited to scopes makes the
-        consumer's transitions alone. `COUNTEROFFER` is checked like a transition.
+        `open` is the specification to the letter: all who may see an application may move it, except a provider's
+        readers. `reviewed` gives decisions to reviewers. `four_eyes` also requires that a reviewer is not the consumer,
+        and did not change the data last before approving, rejecting or making a counteroffer; `credit.review` requires
+        the second person. Under each of them a credential that is limited to scopes makes the consumer's transitions
+        alone. `COUNTEROFFER` is checked like a transition.
         """
         offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
         role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
@@ -218,7 +218,7 @@ class Application(lifecycle.StatefulModel):
     def check_automatic(self, to: str) -> ApiError | None:
         """Return why the score cannot make this transition by itself, None when it may.
 
-        What people have decided once is theirs. Under `four_eyes` a reviewer confirms that somebody is turned down.
+        After a person's decision only people decide. Under `four_eyes` a reviewer confirms each automatic rejection.
         """
         if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
             return ReviewerRequired()
@@ -239,7 +239,7 @@ class Application(lifecycle.StatefulModel):
         return None
 
     def check_documents(self, to: str) -> ApiError | None:
-        """Return why the consumer cannot hand the application back yet: what was asked for and has no file."""
+        """Return why the consumer cannot return the application yet: the requested documents without a file."""
         if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
             return None
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
@@ -281,9 +281,9 @@ class Application(lifecycle.StatefulModel):
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
         """Raise ReasonsRequired unless what has to be said for this transition is said.
 
-        A rejection names its principal reasons where reviewers decide; the reopening of what was taken up, and a
-        decision against what the score proposes, have a reason in words. Raises ValidationFailed for a
-        `consumer_report` that cannot be read.
+        A rejection names its principal reasons where reviewers decide. `application_incomplete` is a reason only while
+        something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
+        reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
         """
         if to in DECIDED:
             report_of(metadata)
@@ -318,17 +318,17 @@ class Application(lifecycle.StatefulModel):
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
         if self.status == APPROVED:
-            as_read = {**as_read, "updated_at": self.updated_at}  # it may have been taken up meanwhile
+            as_read = {**as_read, "updated_at": self.updated_at}  # the applicant may have accepted it concurrently
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
         if self.status == DRAFT:
-            # What is scored with it is what is shared when it leaves.
+            # The scored data are the data that are shared when the application is submitted.
             field: Any = self._meta.get_field("share")
             as_read = {**as_read, "share": field.get_prep_value(self.share)}
         return update(Application, where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
-        """Return the error of a transition that somebody else's, or the acceptance, came before."""
+        """Return the error of a transition that lost a race against another one, or against the acceptance."""
         self.refresh_from_db(fields=["accepted_at", "updated_at", "counteroffer_moves"])
         return super().lost_race(to)
 
@@ -380,7 +380,7 @@ class Application(lifecycle.StatefulModel):
 
     @cached_property
     def provider_owner_id(self) -> int | None:
-        """Return the account that owns the provider and is told what happens; None where there is none."""
+        """Return the account that owns the provider and gets its events; None if the provider is unknown."""
         return self.provider_owner(str(self.provider_id), self.created_at).values_list("owner_id", flat=True).first()
 
     @staticmethod
@@ -389,7 +389,10 @@ class Application(lifecycle.StatefulModel):
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
     def pinned_offer(self) -> dict[str, Any]:
-        """Return the columns that keep the listed offer as it is now; none for an offer unknown here."""
+        """Return the columns that keep the listed offer as it is now; none for an offer unknown here.
+
+        Raises RequirementsDue for an offer that has ended.
+        """
         found = _offer_to_pin(offer_id=self.offer_id)
         if found is None:
             return {}
@@ -427,7 +430,7 @@ class ApplicationHistory(lifecycle.StatusHistory):
 def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
     """Tell the consumer, and from the submission on the provider's owner, too; `members` are added to the object.
 
-    What was begun as submitted or later has that status for the provider's first event.
+    An application that began as submitted or later has that status in the provider's first event.
     """
     about = {
         "application_id": str(application.id),

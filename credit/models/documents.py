@@ -1,4 +1,4 @@
-"""What a person hands in for a document that was asked for: the record of it, and the key of its content."""
+"""An uploaded file of a requested document: its record, and the key of its content."""
 
 from uuid import uuid4
 
@@ -9,7 +9,7 @@ from django.db.models import Q
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
-DOCUMENTS_MAX = 30  # of one application
+DOCUMENTS_MAX = 30  # per application
 DOCUMENT_NAME_MAX_LENGTH = 255
 CONTENT_TYPES = {"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 
@@ -52,8 +52,8 @@ class RequestedDocument(models.Model):
 class StoredFile(models.Model):
     """A file in the storage of documents, and the key that opens it.
 
-    The row is committed before the file is written, and `is_kept` set with the record that the file belongs to: what
-    was begun and came to nothing is found by it. Deleting the row makes every copy of the file unreadable.
+    The row is committed before the file is written, and `is_kept` set with the record that the file belongs to:
+    unfinished uploads are found by it. Deleting the row makes every copy of the file unreadable.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False, help_text="Its name, which says nothing.")
@@ -74,7 +74,7 @@ class StoredFile(models.Model):
 
 
 class DocumentFile(models.Model):
-    """A file that was handed in for a requested document, or refused for what a scanner found. Append-only."""
+    """A file that was uploaded for a requested document, or rejected for a scanner's finding. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     document = models.ForeignKey("credit.RequestedDocument", on_delete=models.PROTECT, related_name="files")

@@ -1,4 +1,4 @@
-"""What a person is owed and was told. Django finds these models in `credit.models`."""
+"""Notices to applicants, due and delivered. Django finds these models in `credit.models`."""
 
 import json
 from datetime import datetime, timedelta
@@ -43,7 +43,7 @@ MACHINE = Machine(
 
 
 class Clock(models.Model):
-    """A time within which somebody has to be told. It never pauses; `why` says what stopped it."""
+    """A period within which an applicant must be notified. It never pauses; `why` has the reason why it stopped."""
 
     # 12 CFR 1002.9(a)(1): (i) from a complete application, (ii) from an action where no other clock runs,
     # (iv) from the notice of a counteroffer. The last is ours: from a person's request to look again.
@@ -105,14 +105,14 @@ class NoticeSettled(RecordNotEditable, InvalidTransition):
 
 
 class Notice(StatefulModel):
-    """What a person is owed about a decision, a request for documents (`move`) or a counteroffer.
+    """A notice about a decision, a request for documents (`move`) or a counteroffer.
 
     From `ready` on `html` is the notice, word for word, `sha256` the hash of its bytes in UTF-8, and `content` what it
     was made from. Both are emptied when they need no longer be kept; the hash stays.
     """
 
     ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
-    # What a notice that is due may wait for, in words for the desk.
+    # Reasons why a due notice waits, as the console shows them.
     WAITS_FOR = {
         ADDRESS: "the person has given no address, nor has their account one",
         CREDITOR: "the provider has no name or no address: PUT /v1/providers/{id}",
@@ -205,7 +205,7 @@ class Notice(StatefulModel):
         return {"waits_for": "", **({"made_at": transition.now} if transition.to == READY else {})}
 
     def record_transition(self, row: Any) -> None:
-        """Tell of it; once delivered, stop the clocks, and begin that of a counteroffer that says no denial."""
+        """Emit its event; once delivered, stop the clocks, and begin that of a counteroffer without denial."""
         if row.status == DELIVERED:
             at = self.delivered_at or row.changed_at
             why = Clock.TOLD_WHAT_IS_MISSING if self.kind == INCOMPLETE else Clock.TOLD
@@ -294,7 +294,7 @@ class Consent(models.Model):
 class ReviewRequest(models.Model):
     """A consumer's wish that a person looks again at a rejection: answered by the next decision.
 
-    Nobody who had a part in a decision before makes it (`credit.notices.reviews`).
+    Accounts that had a part in a decision before cannot make it (`refusal_for`).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -16,8 +16,8 @@ from credit.core.search_words import as_column, words_of
 class Provider(models.Model):
     """A provider id and the account that it belongs to, which is one of its members.
 
-    Members review the applications that name it. What was applied for before anybody used the id was meant for the
-    provider of another marketplace: it stays out of their reach.
+    Members review the applications that name it. Applications from before its first use were meant for the provider of
+    another marketplace: they stay out of their reach.
     """
 
     id = models.CharField(primary_key=True, max_length=255)
@@ -74,9 +74,9 @@ class ProviderMember(models.Model):
 
 
 class ProviderInvitation(models.Model):
-    """A name that a provider's owner wants to act for it; whoever bears it is a member once they have accepted.
+    """A user name that a provider's owner has invited; the account with it is a member after accepting.
 
-    Kept of names that nobody bears, too: nothing tells the owner which do. `user` bore it when it was invited.
+    Also stored for unknown user names: the owner cannot find out which exist. `user` bore it when it was invited.
     """
 
     VALID_FOR = timedelta(days=7)
@@ -129,7 +129,7 @@ class Offer(models.Model):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
-    # What a body may set and a new version replaces.
+    # Fields that a body may set and that a new version replaces.
     TERMS = (
         "name", "description", "product_type", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents",
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",

@@ -84,8 +84,8 @@ class Proposal(models.Model):
         return bool(self.proposed_by_id == actor.user.pk)
 
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
-        """Return what the history keeps once confirmed: who the two were, beside what they gave, the second one's where
-        both name a member.
+        """Return the history's entry of a confirmed decision: the two reviewers, and their texts, the second one's
+        where both name a member.
         """
         beside = {**as_members(self.metadata), **as_members(metadata)}
         four_eyes = {

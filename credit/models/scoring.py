@@ -51,7 +51,7 @@ class ModelVersion(lifecycle.StatefulModel):
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
-    warnings: tuple[str, ...] = ()  # what its publication is told, kept nowhere
+    warnings: tuple[str, ...] = ()  # passed to the publication, not stored
 
     class Meta:
         ordering = ["number"]
@@ -76,9 +76,9 @@ class ModelVersion(lifecycle.StatefulModel):
         return Card.of(self.definition)
 
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
-        """Return the error that this transition meets; under `four_eyes` nobody publishes what they made.
+        """Return the error of this transition, if any; under `four_eyes` the author can't publish.
 
-        A champion that is published again can only lose the role: nobody needs a second person for that.
+        A champion that is published again can only lose the role, which needs no second person.
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
@@ -136,7 +136,7 @@ class ModelVersionHistory(lifecycle.StatusHistory):
 
 
 class Score(models.Model):
-    """What a version made of a person's facts. Append-only; the facts stand apart, because they can be erased.
+    """A version's result for a person's facts. Append-only; the facts stand apart, because they can be erased.
 
     `points` are `[characteristic, bin, points, baseline]` each, `missing` names inputs. `facts_sha256` is the SHA-256
     of the nonce's bytes and the canonical JSON of the facts after them.
@@ -174,10 +174,10 @@ class Score(models.Model):
 
 
 class LastScore(models.Model):
-    """What a model last made of a person who applied, or asked what fits them: what the catalogue goes by.
+    """A model's last result for a person who applied, or requested matches: the catalog uses it.
 
-    There is one row for a person and a model, and the next takes its place. It holds no facts. What challengers make
-    of a person is for comparison alone, and is not here.
+    There is one row for a person and a model, and the next takes its place. It holds no facts. Challengers' results are
+    for comparison alone, and are not here.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -201,7 +201,7 @@ class LastScore(models.Model):
 
 
 class ScoreFacts(models.Model):
-    """What a score was computed from, until it is erased: the canonical JSON, and a nonce in base64."""
+    """The input of a score, until it is erased: the canonical JSON, and a nonce in base64."""
 
     score = models.OneToOneField(Score, primary_key=True, on_delete=models.PROTECT, related_name="kept_facts")
     facts = EncryptedTextField()

@@ -1,4 +1,4 @@
-"""What is agreed about credit, and what was offered in place of it. Django finds these models in `credit.models`."""
+"""Terms of credit: agreements, and counteroffers. Django finds these models in `credit.models`."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -102,7 +102,7 @@ NOT_RECORDED: dict[str, Any] = dict.fromkeys(("terms", "terms_sha256", "terms_as
 class Counteroffer(models.Model):
     """Other terms than those applied for, and what becomes of them. One of an application is open at a time.
 
-    `reasons` are the principal reasons of the rejection that follows when nobody takes it up.
+    `reasons` are the principal reasons of the rejection that follows without acceptance.
     """
 
     OPEN, ACCEPTED, DECLINED, WITHDRAWN = "open", "accepted", "declined", "withdrawn"
@@ -171,7 +171,7 @@ class Counteroffer(models.Model):
 
     @property
     def metadata_told(self) -> dict[str, Any]:
-        """Return what the rejection that follows silence says, beside which counteroffer it was."""
+        """Return the content of the rejection that follows silence, with its counteroffer."""
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}
 

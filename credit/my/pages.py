@@ -41,7 +41,7 @@ from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import agreement_of
 
-# What the person's own button moves an application to, and what it says.
+# The transition of each button on the applicant's page, and its label.
 _SENDS = {
     states.DRAFT: (states.SUBMITTED, _("Send it")),
     states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
@@ -59,8 +59,8 @@ def _own(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Add the lender's name, since when each application stands where it does, and what waits for an answer: other
-    terms, or the person's wish that somebody looks again.
+    """Add the lender's name, the time of each status, and what waits for an answer: a counteroffer, or a request for
+    reconsideration.
 
     A provider that came later than the application is not its lender.
     """
@@ -159,7 +159,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
 
 
 def answered(request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any]) -> HttpResponse:
-    """Do what a form asks and lead back to the page, which says what came of it."""
+    """Run a form's action and redirect to the page, which shows the result."""
     try:
         consume(limit, str(request.user.pk))
         done = do()
@@ -258,7 +258,7 @@ class NoticePage(MyPage):
 
 
 def _chosen(given: Any) -> str:
-    """Return the language that somebody reads the consent in: the page's, unless they ask for another."""
+    """Return the language of the consent text: the page's, unless another is requested."""
     wanted = given.get("language", (get_language() or "")[:2])
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 

@@ -61,7 +61,7 @@ _REFUSALS: dict[type[ApiError], Any] = {
 
 
 def standing_of(application: Any) -> Standing:
-    """Say where an application stands that `_with_standing` has loaded."""
+    """Describe the status of an application that `_with_standing` has loaded."""
     if application.accepted_at is not None:
         return _TAKEN_UP
     if application.is_offered:

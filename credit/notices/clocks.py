@@ -1,13 +1,13 @@
-"""What the moves of an application mean: which clocks start and stop, and which notices are owed or no longer.
+"""Effects of an application's transitions: the clocks that start and stop, and the notices that become due or are
+cancelled.
 
 Called in the transaction of the move, which holds the application's row.
 
-# Note [One clock at a time]
-A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). Asking for documents does not stop it; a delivered
-notice of what is missing does, because 1002.9(c)(1)(ii) lets that stand for the answer, and what the person then hands
-in completes the application anew. A delivered notice of a counteroffer stops it, and starts the 90 days of
-(a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a decision has the 30
-days of (a)(1)(ii).
+# Note [One clock at a time] A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents
+does not stop it; a delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it in place of the
+decision, and the later documents complete the application again. A delivered notice of a counteroffer stops it, and
+starts the 90 days of (a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a
+decision has the 30 days of (a)(1)(ii).
 """
 
 from collections.abc import Collection, Iterable
@@ -63,11 +63,12 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     elif to in _KIND_OF:
         return owe(application, _KIND_OF[to], now=now, move=row)
     elif was_told_what_is_missing and not Clock.running(application.pk).exists():
-        Clock.start(application, Clock.APPLICATION, now=now)  # what was missing has come
+        Clock.start(application, Clock.APPLICATION, now=now)  # the missing documents have arrived
     return None
 
 
-# The second is an approval that nobody took up: the person was told that it was approved, or still will be.
+# The second is an approval that expired before acceptance: the applicant was notified of the approval, or still will
+# be.
 _TELL_NOTHING = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,
@@ -96,14 +97,14 @@ def missing_of(application: Any) -> list[str]:
 
 
 def _lacks_what_was_told(application: Any, notice: Notice | None) -> bool:
-    """Say whether something that this notice named is still missing; what was asked for after it does not count."""
+    """Return whether something that this notice named is still missing; later requests do not count."""
     made_from = None if notice is None else notice.made_from
     told = (made_from or {}).get("missing", ())
     return not set(missing_of(application)).isdisjoint(told)
 
 
 def _says_it_all(last: Notice, offered: Any) -> bool:
-    """Say whether the notice of the counteroffer that ends told this rejection already (comment 9(a)(1)-6)."""
+    """Return whether the notice of the ending counteroffer contained this rejection already (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
     return is_its and offered.with_denial and last.status == DELIVERED
 

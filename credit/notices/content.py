@@ -1,4 +1,4 @@
-"""What a notice says: gathered from the decision, and written by templates in the person's language.
+"""The content of a notice: gathered from the decision, and rendered by templates in the applicant's language.
 
 A notice is a list of blocks, each a template of its own (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`), so
 that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
@@ -31,7 +31,7 @@ INCOMPLETE_REASON = "application_incomplete"
 
 @dataclass(frozen=True)
 class Lacking:
-    """What a notice waits for, a word of `Notice.WAITS_FOR`."""
+    """The reason why a notice waits, a word of `Notice.WAITS_FOR`."""
 
     word: str
 
@@ -41,8 +41,9 @@ def blocks_of(
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
-    `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). The block of
-    15 USC 1681m(a) stands in what tells of an adverse action, and never without a `report`.
+    `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). With
+    `can_ask` the applicant can request reconsideration of what the notice states. The block of 15 USC 1681m(a) is part
+    of notices of adverse action, and never without `reports`; with `has_source` so is that of 1681m(b)(1).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU

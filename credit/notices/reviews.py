@@ -1,4 +1,4 @@
-"""Asking for a person to look again, and who may answer: the next decision does, made by nobody who decided before."""
+"""Requests for reconsideration. The next decision answers them, made by accounts that did not decide before."""
 
 from datetime import datetime
 from typing import Any
@@ -66,7 +66,7 @@ def _had_a_part(application: Any, until: datetime) -> set[Any]:
 
 
 def answer(application: Any, row: Any, tell: Any) -> None:
-    """Close the request that a decision answers, or that ends with the application; `tell` records the event."""
+    """Close the open request, if there is one, with what was decided: a status, or `counteroffer`."""
     asked = open_request(application) if row.status in _ENDS else None
     if asked is None or not ReviewRequest.objects.filter(pk=asked.pk, answered_at__isnull=True).update(
         answered_at=row.changed_at, answered_by=row.changed_by, outcome=row.status

@@ -62,7 +62,7 @@ def issue_due(*, now: datetime) -> dict[str, int]:
     """Make what is due, see what became of mails, and name the clocks that ran out; return the counts.
 
     At most BATCH of each, every row in a transaction of its own that holds its lock: any number of workers may run, and
-    one row that cannot be worked on never stops the others.
+    one row that cannot be worked on never stops the others. Rows that raised an error are counted as `errors`.
     """
     counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue"), 0))
     for pk in _due(now).order_by("look_at").values_list("pk", flat=True)[:BATCH]:
@@ -100,7 +100,7 @@ def _in_turn(pk: Any, now: datetime) -> list[str]:
 
 
 def make(notice: Notice, now: datetime) -> str:
-    """Freeze the notice, queue what is to be anchored, and the mail; or say what it waits for."""
+    """Freeze the notice, queue its record for anchoring, and the mail; or return the reason why it waits."""
     content = gather(notice)
     mail = None
     if not isinstance(content, Lacking) and (address := _mail_address(notice)):
@@ -191,7 +191,11 @@ def _held(notice: Notice) -> Notice:
 
 
 def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
-    """Keep that the person opened their notice: the first time, by a credential that stands for them alone."""
+    """Record that the applicant opened their notice: the first time, by a credential that stands for them alone.
+
+    It is a delivery only with their consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it the
+    notice is shown, and still has to go by post.
+    """
     is_person = actor.user.pk == notice.application.consumer_id and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
@@ -235,7 +239,7 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select what is owed, or was told, of what was sent to a provider, by `due_at`; raises as its inbox."""
+    """Select the notices, due or delivered, of applications to a provider, by `due_at`; raises as its inbox."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
     if number is None:  # applications name providers by number
@@ -281,7 +285,7 @@ def _keep_consent(actor: Actor, text: str, *, is_given: bool, now: datetime) -> 
 
 
 def forget_old(*, now: datetime) -> dict[str, int]:
-    """Empty what notices and requests said KEPT after they were told; their hashes and dates stay."""
+    """Empty the texts of notices and requests KEPT after the notification; their hashes and dates stay."""
     told = Q(made_at__lte=now - KEPT) & (Q(delivered_at__isnull=True) | Q(delivered_at__lte=now - KEPT))
     said = ReviewRequest.objects.filter(answered_at__lte=now - KEPT, statement__isnull=False)
     notices = Notice.objects.filter(told, content__isnull=False)

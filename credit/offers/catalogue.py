@@ -1,4 +1,4 @@
-"""What a marketplace reads: active offers that fit the caller's filters and scores, one variant per person.
+"""A marketplace's view: active offers that fit the caller's filters and scores, one variant per person.
 
 The database applies the rules, and counts: however many offers there are, a page of them is read.
 """
@@ -43,10 +43,10 @@ def ab_bucket(user_id: str) -> Any:
 
 @dataclass
 class CatalogueFilter:
-    """What the caller asks for, None for nothing, and whether their scores count.
+    """The caller's filters, None for no filter, and whether their scores count.
 
-    An offer that is left out because of a score tells what the score is. To a credential that may not see scores
-    everybody looks as if never scored.
+    An offer that is left out because of a score tells what the score is. To a credential without access to scores all
+    people look as if never scored.
     """
 
     user_id: str
@@ -62,7 +62,7 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """What an offer meets that is shown, by the names under which `explain` tells it; the first unmet is told."""
+        """Conditions of a shown offer, under the names that `explain` uses; it reports the first one that fails."""
         rules: dict[str, Any] = {
             "product_type": Q() if self.product_type is None else Q(product_type=self.product_type),
             "state": Q() if self.state is None else _serves(self.state),
@@ -101,7 +101,7 @@ class CatalogueFilter:
         return active_offers().filter(*self.rules.values())
 
     def ever_seen(self) -> QuerySet[Offer]:
-        """Select what the caller sees whatever they ask for: without variants that are for others."""
+        """Select the offers that the caller may see regardless of filters: without variants for others."""
         return active_offers().filter(self.rules["inactive_variant"])
 
     def hidden(self) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def active_offers() -> QuerySet[Offer]:
 
 
 def _serves(state: str) -> Q:
-    """A state's two letters stand in quotes in the column, and nothing else there does."""
+    """A state's two letters are in quotes in the column, and only states are."""
     quoted = f'"{state}"'
     everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
     served = everywhere | Q(included_states__contains=quoted)
@@ -143,7 +143,7 @@ class CataloguePage(NamedTuple):
 
 
 def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
-    """Return a page of the catalogue, newest offer first; with `explain`, also what was left out and why."""
+    """Return a page of the catalog, newest offer first; with `explain`, also the excluded offers with reasons."""
     shown = asked.shown()
     total, page = shown.count(), list(shown[offset : offset + limit])
     return CataloguePage(page, total, offset + len(page) < total, asked.hidden() if explain else None)

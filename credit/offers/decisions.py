@@ -1,4 +1,4 @@
-"""Every decision about what was sent to a provider, taken away as a file."""
+"""Every decision about applications to a provider, exported as a file."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -34,7 +34,7 @@ _CHUNK_ROWS = 2_000
 def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
     """Answer with the decisions made from `from` to `to`, the earliest first, and note who took them.
 
-    Raises ProviderNotFound, SecondFactorRequired, ValidationFailed for more than ROWS_MAX.
+    Raises ValidationFailed for more than ROWS_MAX.
     """
     found = _decisions(provider_id, actor, earliest=times.get("from"), latest=times.get("to"))
     number = found.order_by()[: ROWS_MAX + 1].count()

@@ -23,15 +23,14 @@ from credit.models.applications import check_staff_log_in
 from identity.access.second_factor import require_second_factor
 
 ADD_PERMISSION = "credit.add_provider"
-INVITATIONS_MAX = 50  # of a provider, that wait
-_FIRST_NUMBER = 10**11  # of twelve digits, which JSON readers everywhere keep exactly
+INVITATIONS_MAX = 50  # waiting items of a provider
+_FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON reader keeps exactly
 
 
 def claim_provider(provider_id: str, user: Any, now: datetime, *, roles: Collection[str]) -> Provider:
-    """Return the provider, which becomes `user`'s where nobody has used the id and ids are not granted.
+    """Return the provider, which becomes the actor's where the id is unused and ids are not granted.
 
-    Raises ProviderTaken for what is not `user`'s, or where they are not in one of these roles. Call it in a
-    transaction.
+    Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Call it in a transaction.
     """
     if settings.PROVIDERS == "granted":
         provider = first_or(
@@ -59,10 +58,10 @@ def role_of(provider: Provider, user: Any) -> str | None:
 
 
 def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) -> Provider:
-    """Make a provider of `actor`'s, under a number that is nobody's and that no application was sent to.
+    """Make a provider of `actor`'s, under a number without an owner and without applications.
 
-    What is a draft for that number by now stays out of its reach, as it was made before. Raises InsufficientScope
-    without the permission, SecondFactorRequired.
+    Existing drafts for that number stay out of its reach. Raises InsufficientScope without the permission,
+    SecondFactorRequired, ValidationFailed for a name that looks like another provider's.
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
@@ -130,10 +129,10 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
 
 
 def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
-    """Invite the account of a name to act for a provider, with the event that tells its owner; again is no error.
+    """Invite the account of a user name to act for a provider, with an event to its owner; idempotent.
 
-    It is the same work, and the same outcome, for a name that nobody bears. Raises SecondFactorRequired,
-    ProviderNotFound, ProviderTaken unless `by` owns it, ValidationFailed when INVITATIONS_MAX wait.
+    The work and the outcome are the same for an unknown user name. Raises SecondFactorRequired, ProviderNotFound,
+    ProviderTaken unless `by` owns it, ValidationFailed when INVITATIONS_MAX wait.
     """
     require_second_factor(by)
     with transaction.atomic(savepoint=False):
@@ -163,7 +162,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
 
 
 def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
-    """Make `actor` the member that they were invited to be; again is no error.
+    """Make `actor` the member that they were invited to be; idempotent.
 
     Raises SecondFactorRequired, or ProviderNotFound without an invitation.
     """
@@ -192,8 +191,8 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
     """Let an account no longer act for a provider.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for somebody who is no
-    member, ValidationFailed for the owner.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for an account that is
+    not a member, ValidationFailed for the owner.
     """
     _others_membership(provider_id, user_id, by).delete()
 
@@ -212,14 +211,14 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
     """Select what was submitted to a provider since there is one, oldest first.
 
-    Raises ProviderNotFound, SecondFactorRequired for staff who have not given theirs.
+    Raises ProviderNotFound, SecondFactorRequired.
     """
     provider = load_read(provider_id, actor)
     return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
 
 def load_read(provider_id: str, actor: Actor) -> Provider:
-    """Return a provider whose applications `actor` may read; raises as `inbox`."""
+    """Return a provider whose applications and members `actor` may read; raises as `inbox`."""
     provider = load_provider(provider_id, actor.user)
     if refusal := check_staff_log_in(actor):
         raise refusal
@@ -236,7 +235,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q
 
 
 def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:
-    """Enter in the access log of personal data that a page of an inbox was read, unless it showed nobody."""
+    """Log the access to a page of an inbox, unless it was empty."""
     if rows:
         kind, details = Application._meta.label_lower, {**asked, "rows": rows}
         side = "" if viewer.is_staff else asked["provider_id"]
@@ -245,7 +244,7 @@ def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:
 
 
 def number_of(provider_id: str) -> int | None:
-    """Return the number by which applications name a provider, None for an id that is no number."""
+    """Return the number by which applications name a provider, None for an id that is not a number."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None
     number = int(provider_id)

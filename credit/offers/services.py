@@ -11,7 +11,7 @@ from credit.core.errors.offers import OfferNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 
-ACTIVE_MAX = 1_000  # of a provider: its list is one array
+ACTIVE_MAX = 1_000  # per provider: its list is one array
 
 
 def read_offer_id(text: str) -> int:
@@ -39,8 +39,8 @@ def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
 def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace every term and add 1 to the version.
 
-    Raises OfferNotFound for another's offer, ProviderTaken, ValidationFailed when an active offer would be one too many
-    of the provider that it moves to.
+    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, and ValidationFailed when the
+    provider that an active offer moves to has ACTIVE_MAX.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
@@ -63,9 +63,9 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
 
 
 def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
-    """Close an offer to new applications; again is no error.
+    """Close an offer to new applications; idempotent.
 
-    Raises OfferNotFound for another's offer, ProviderTaken for who made it and now acts in another role.
+    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken for a creator in another role.
     """
     with transaction.atomic(savepoint=False):
         offer = first_or(Offer.objects.filter(pk=offer_id, owner=owner).select_related("provider"), OfferNotFound)

@@ -1,4 +1,4 @@
-"""What a scorecard reads from an application, held against what its offers ask for."""
+"""The inputs of a scorecard from an application, compared with its offers' requirements."""
 
 from credit.core.facts import APPLICATION_DATA
 from credit.models import ModelVersion, Offer

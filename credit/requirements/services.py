@@ -1,4 +1,4 @@
-"""What is due of an application, and the checklist of the documents that its offer asks for."""
+"""An application's requirements that are due, and the checklist of its offer's documents."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,7 +19,8 @@ def of_offer(offer: Offer) -> Requirements:
 def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
     """Return what is due of an application: a draft goes by its offer as it is, any other by the pinned one.
 
-    What a draft's offer asks for by now is put on its checklist when the consumer looks: its files need a place.
+    When the consumer reads it, the current requirements of a draft's offer are put on its checklist, so that files can
+    be uploaded for them.
     """
     asked = asked_of(application)
     if asked.documents and is_own and application.status == DRAFT:

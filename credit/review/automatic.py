@@ -1,9 +1,9 @@
 """Decisions that scores make by themselves, where `DECISIONING=automatic`.
 
-What is approved or declined by the published version that scored it is decided as the actor `model:<id>@<number>`.
-An approval needs a price of the score's, or an offer with a single rate. People have the rest: what is referred, a
-decline without a reason, what is assigned or proposed to somebody, what was decided before or offered other terms, and
-what changed its data after it was scored.
+Applications that the published version approved or declined are decided as the actor `model:<id>@<number>`. An approval
+needs a price of the score's, or an offer with a single rate. Reviewers decide the rest: referred applications, declines
+without a reason or based on a missing value, and those that are assigned or proposed, were decided before, had a
+counteroffer, or changed their data after the score.
 """
 
 import logging
@@ -68,7 +68,7 @@ def _decidable() -> QuerySet[Application]:
         version__status=PUBLISHED,
     )
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    # Other terms are offered instead of a decision: whatever became of them, it is people's.
+    # A counteroffer was made instead of a decision, so a reviewer decides after any outcome.
     waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
     return waiting.filter(Exists(scores), ~Exists(changed))
 
@@ -90,7 +90,7 @@ def _waiting() -> Iterator[Any]:
 
 
 def _with_people(identifiers: list[UUID]) -> set[UUID]:
-    """Return which of these applications are assigned to somebody, or had a decision proposed, however that ended."""
+    """Return which of these applications are assigned, or had a decision proposed, even if it ended."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
     assigned = Assignment.objects.filter(**about).values_list("record_id", flat=True)
     proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
@@ -98,11 +98,11 @@ def _with_people(identifiers: list[UUID]) -> set[UUID]:
 
 
 def _decide(pk: Any, now: datetime) -> list[str]:
-    """Decide about one application; return what it became, an empty list where somebody else was first."""
+    """Decide about one application; return its new status, an empty list if another process was first."""
     application = Application.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
     if application is None:
         return []
-    # Asked again, in statements of their own, now that nobody else can change the row: whoever came first has it.
+    # Checked again, in separate statements, now that the row is locked: the first writer wins.
     if not _decidable().filter(pk=pk).exists() or _with_people([pk]):
         return []
     score, to = application.decision_score, application.proposed_decision

@@ -1,8 +1,8 @@
-"""Deciding about an application: one function for the interface, the back office and the worker.
+"""Deciding about an application: one function for the API, the back office and the worker.
 
 Under `four_eyes` two reviewers approve or reject together: the first proposes, the second confirms. A proposal is bound
-to the application as it was (`Application.reviewed_state`). Whoever proposes, confirms or ends one holds the lock of
-the application's row, so that what was seen is what is decided about.
+to the application as it was (`Application.reviewed_state`). Proposing, confirming and ending one lock the application's
+row, so that the decision is about the data that were seen.
 """
 
 from datetime import datetime
@@ -25,9 +25,9 @@ from credit.terms.loans import compute, loan_of
 
 
 def takes_two(to: str, actor: Actor | None = None) -> bool:
-    """Say whether this transition is proposed by one reviewer and confirmed by another.
+    """Return whether this transition is proposed by one reviewer and confirmed by another.
 
-    A score approves by itself; where it turns somebody down, a person confirms it.
+    A score approves by itself; a person confirms a rejection.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
@@ -108,7 +108,8 @@ def decide(
 
 
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
-    """Return what a proposal is bound to beside the data, whole: the terms that it names, and when a counteroffer ends.
+    """Return the whole that a proposal is bound to in addition to the data: the terms that it names, and the end of a
+    counteroffer.
 
     Raises as the decision would.
     """
@@ -168,7 +169,7 @@ def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
 
 
 def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) -> None:
-    """Take back a proposed decision, or decline somebody else's; nothing is decided.
+    """Withdraw a proposed decision, or decline another reviewer's; nothing is decided.
 
     Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, or NotFound when no decision waits.
     """

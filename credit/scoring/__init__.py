@@ -2,6 +2,6 @@
 
 A *model* belongs to a provider and has numbered *versions*; a version holds a *definition*, which is JSON
 (`definition.schema.json`). Cards come from tables of `optbinning`, and go as PMML (`pmml`). `evaluator` computes a
-definition against *facts*, which apps declare (`facts`). Nothing here knows who asks, and no provider is asked while a
-score is computed.
+definition against *facts*, which apps declare (`facts`). The package does not know its callers, and calls no provider
+while a score is computed.
 """

@@ -1,4 +1,4 @@
-"""What would have led to a better outcome: the smallest changes of a person's facts, found by exact search.
+"""The smallest changes of a person's facts that lead to a better outcome, found by exact search.
 
 A change moves one characteristic into a better bin. Each is looked at by itself: facts that several inputs are made of
 may move more than one bin at once.
@@ -27,7 +27,7 @@ def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
 
     Single changes come before pairs, a smaller gain before a larger, then the declared order. A pair of which one
     change alone is enough does not count. Nothing moves into the bin of what is missing, nor out of one that the person
-    cannot change, and no change undoes a knockout.
+    cannot change, and no change undoes a knockout. A person whose facts can't be read has to correct them first.
     """
     if found.is_knocked_out:
         return []

@@ -79,7 +79,7 @@ def _validator() -> Any:
 
 
 def _message(error: Any) -> str:
-    """Say what was wanted without quoting what was given, which may be large."""
+    """Describe the expected value without quoting the given one, which may be large."""
     wanted = error.validator_value
     if error.validator == "required":
         return f"Needs {', '.join(name for name in wanted if name not in error.instance)}."
@@ -133,7 +133,7 @@ def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refu
     if "ratio" in given or "sum" in given or one.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
     elif "from" in given and tells_birth(given["from"]):
-        # Of the number 1964 nobody can say whether more of it is older.
+        # For the number 1964 it is unknown whether a higher one is older.
         yield here, "A day or year of birth counts by `months_since`."
 
 

@@ -11,7 +11,7 @@ REASONS_MAX = 4
 
 
 class Points(NamedTuple):
-    """What one characteristic gave: its bin by position, the bin's points, and the baseline."""
+    """The result of one characteristic: its bin by position, the bin's points, and the baseline."""
 
     characteristic: str
     bin: int
@@ -21,9 +21,10 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a card makes of some facts. `reasons` are principal reasons, most important first; `missing` are inputs.
+    """A card's result for some facts. `reasons` are principal reasons, most important first; `missing` are inputs.
 
-    `unclipped` is the total before the card's range.
+    `unclipped` is the total before the card's range. `unreadable` are the names of facts of another type than an input
+    reads; their inputs are among `missing`.
     """
 
     total: int
@@ -37,7 +38,10 @@ class Evaluation:
 
 
 def evaluate(card: Card, facts: Facts) -> Evaluation:
-    """Compute a card. What of `facts` is absent, null or of another type is missing."""
+    """Compute a card. A fact that is absent, null or of another type is missing.
+
+    A value of another type has no meaning for the card: the outcome is then `refer`, unless a knockout holds.
+    """
     values = {one.name: one.read(facts) for one in card.inputs}
     held = (one for one in card.knockouts if values[one.input] is not None and one.holds(values[one.input]))
     knockout = next(held, None)

@@ -1,6 +1,6 @@
 """The facts that identity and credit know about a person, for scorecards to ask for; one statement each.
 
-What a client only claims is no fact here: balances count where the bank told them.
+A client's claim is not a fact here: balances count if the bank reported them.
 """
 
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ _last_decided = PreparedSelect(
 
 
 def is_verified(user_id: int, now: datetime) -> bool:  # noqa: ARG001
-    """Say whether the person's identity is verified; who was never checked is not."""
+    """Return whether the person's identity is verified; an unchecked one is not."""
     last = _last_decided(user_id=user_id)
     return last is not None and last[0] == VERIFIED
 
@@ -50,7 +50,7 @@ def has_linked_bank(user_id: int, now: datetime) -> bool:  # noqa: ARG001
 def accounts_balance_cents(user_id: int, now: datetime) -> int | None:  # noqa: ARG001
     """Return what is on the approved accounts together, as the bank told it; what is owed on cards and loans is not.
 
-    None without such an account, where a balance is unknown, and where currencies would be mixed.
+    None without such an account, if a balance is unknown, and if an account is in another currency than offers are.
     """
     owned = BankAccount.objects.told_by_provider().owned().filter(user_id=user_id)
     total = owned.aggregate(total=sum_if_known("current_cents"))["total"]

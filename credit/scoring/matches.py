@@ -22,8 +22,8 @@ def scores_for_match(
     """Return what these models, each with its provider's id, make of the person who asks.
 
     `said` are facts below `application_data`; of all others those are read that the credential covers. A model without
-    a champion has the score that it gave last, for whoever may see scores. What champions find is kept for the account
-    itself alone: what an app makes up must neither hide an offer from the person nor show one.
+    a champion has its last score, for credentials that may see scores. Champions' results are stored for the account
+    itself alone: an app's invented data must neither hide an offer from the person nor show one.
     """
     champions = ModelVersion.objects.filter(
         model__in={model_id for model_id, _ in models}, status=PUBLISHED, role=CHAMPION

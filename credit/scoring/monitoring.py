@@ -1,8 +1,7 @@
-"""Whether a version still meets the people that it was made for: stability of totals and bins, outcomes, overrides.
+"""Compare the scores of a version in two windows: stability of the totals, missing inputs, outcomes, overrides.
 
-The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). Over the
-bins of one characteristic it is called the characteristic stability index (CSI). By custom below 0.1 is stable and
-above 0.25 is not.
+The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). By custom
+below 0.1 is stable and above 0.25 is not.
 """
 
 import math

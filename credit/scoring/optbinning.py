@@ -24,11 +24,11 @@ ROUNDINGS = {
 }  # fmt: skip
 _VARIABLE, _BIN, _POINTS, _COUNT = "Variable", "Bin", "Points", "Count"
 _SPECIAL, _MISSING = "Special", "Missing"
-# A number of a bin: 8.50, inf. Texts stand in quotes, as Python writes them; pandas adds how many there are.
+# A number of a bin: 8.50, inf. Strings are quoted as in Python; pandas appends their number.
 _BOUNDS = re.compile(r"([\[(])([^\s,]{1,60}), ([^\s,]{1,60})\)")
 _TEXT = re.compile(r"""'(?:[^'\\\n]|\\.){0,999}+'|"(?:[^"\\\n]|\\.){0,999}+\"""")
 _LENGTH = re.compile(r"^Length: ([0-9]{1,9})\b", re.MULTILINE)
-_DIGITS_MAX, _PLACES_MAX = 15, 10  # of a threshold, as definition.schema.json allows
+_DIGITS_MAX, _PLACES_MAX = 15, 10  # digits of a threshold, as definition.schema.json allows
 _NUMBER = re.compile(
     r"\s{0,9}[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s{0,9}", re.ASCII
 )
@@ -39,7 +39,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Terms:
-    """What is said beside a table: `outcomes` with their lowest totals, the `facts` and `reasons` of variables."""
+    """Options of a table's import: `outcomes` with their lowest totals, the `facts` and `reasons` of variables."""
 
     outcomes: Sequence[tuple[str, int]]
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -61,14 +61,14 @@ class Terms:
         )
 
     def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a definition of the parts that a table gives; whoever gets no other outcome is declined."""
+        """Return a definition from a table; applications below every outcome are declined."""
         if not self.outcomes:
             raise ValidationFailed("The card names no outcomes: say from which total it approves, and refers.")
         outcomes = [{"outcome": outcome, "from": bound} for outcome, bound in self.outcomes]
         return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}
 
     def check_names(self, variables: Sequence[str]) -> None:
-        """Raise ValidationFailed where a fact or reason is told of a variable that the table does not have."""
+        """Raise ValidationFailed if an option names a variable that the table does not have."""
         for name in (*self.facts, *self.reasons):
             if name not in variables:
                 raise ValidationFailed(f"The card has no variable {name[:60]!r}; it has {', '.join(variables)[:300]}.")

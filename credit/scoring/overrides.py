@@ -14,7 +14,7 @@ _OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision
 
 
 class Overrides(NamedTuple):
-    """How many proposals were followed, and how many were not. What was referred, or is not decided, is in neither."""
+    """How many proposals were followed, and how many were not. Referred and undecided applications are in neither."""
 
     as_proposed: int
     otherwise: int

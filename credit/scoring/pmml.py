@@ -1,11 +1,11 @@
 """A scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
 
 Any scoring engine computes the same points, total and reasons from the document, where its doubles are exact: integers
-below 2^53, thresholds of at most 15 digits. What PMML cannot say (knockouts, outcomes, segments, the range that the
-total is clipped to, which inputs a person can change) stands in an `Extension` that holds the whole definition.
+below 2^53, thresholds of at most 15 digits. Parts without a form in PMML (knockouts, outcomes, segments, the range that
+the total is clipped to, which inputs a person can change) are in an `Extension` that holds the whole definition.
 
-A text, number or truth is what JSON says it is: whoever hands values to an engine leaves out those of another type.
-`months_since` is a plain number there, counted by whoever calls: PMML reckons days from a fixed year, not to a day.
+A string, number or boolean has its JSON type: callers of an engine omit values of another type. `months_since` is a
+plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day.
 """
 
 import json
@@ -151,7 +151,7 @@ def _characteristic(characteristics: Element, given: Mapping[str, Any], field: s
     named = {"name": given["name"], "reasonCode": key_of(given["reason"]), "baselineScore": str(given["baseline"])}
     characteristic = SubElement(characteristics, "Characteristic", named)
     lower: str | None = None
-    # What is missing comes first: the last attribute takes everything else.
+    # The missing value comes first: the last attribute accepts everything else.
     for one in sorted(given["bins"], key=lambda one: "missing" not in one):
         attribute = SubElement(characteristic, "Attribute", {"partialScore": str(one["points"])})
         if "missing" in one:

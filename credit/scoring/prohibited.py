@@ -1,4 +1,4 @@
-"""What no score may rest on: the grounds that 12 CFR 1002.2(z) names, as far as a name tells them.
+"""Forbidden inputs of a score: the grounds that 12 CFR 1002.2(z) names, detected by name.
 
 A path is read as its words: `maritalStatus`, `marital_status` and `applicant.marital-status` are the same.
 """
@@ -43,7 +43,7 @@ def _singular(word: str) -> str:
 
 
 def is_prohibited(path: str) -> bool:
-    """Say whether a path below `application_data` is named like a ground that must not count."""
+    """Return whether a path below `application_data` is named like a prohibited ground."""
     words = _words(path.partition(".")[2])
     return not _WORDS.isdisjoint(words) or any(
         phrase == words[at : at + len(phrase)] or words[at] == "".join(phrase)
@@ -53,11 +53,11 @@ def is_prohibited(path: str) -> bool:
 
 
 def tells_birth(path: str) -> bool:
-    """Say whether a path below `application_data` is named like the day or year of a person's birth."""
+    """Return whether a path below `application_data` is named like the day or year of a person's birth."""
     return not _BIRTH.isdisjoint(_words(path.partition(".")[2]))
 
 
 def tells_age(path: str) -> bool:
-    """Say whether a path below `application_data` is named like a person's age, or what gives it."""
+    """Return whether a path below `application_data` is named like a person's age, or like its source."""
     parts = [{word for word in _words(part) if not word.isdigit()} for part in path.split(".")[1:]]
     return tells_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)

@@ -74,7 +74,7 @@ def keep(
     application_id: Any = None,
     now: datetime,
 ) -> Score:
-    """Write a score, and beside it the facts that it was computed from."""
+    """Write a score and the facts that it was computed from."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
         "points": [list(one) for one in found.points],
@@ -116,12 +116,13 @@ def remember(scores: Iterable[LastScore]) -> None:
 
 
 def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime) -> None:
-    """Score an application that is being submitted with every published version of the offer's model.
+    """Score an application that is being submitted with every published version of its pinned offer's model.
 
-    `offer` are its pinned terms. The champion's score decides or proposes, the others' are for comparison. Of what the
-    platform knows of the person, what the applicant shares enters. Costs a statement, those of the facts, two a
-    version, and one for the last score; none where the offer names no model. A fault in a card or a fact is logged, and
-    the application goes to people without a score; what the database refuses is raised.
+    Does nothing where `DECISIONING` is off, or no offer is pinned. The champion's score decides or proposes, the
+    others' are for comparison. From the platform's data on the person, only the shared areas enter. Costs a statement,
+    those of the facts, two a version, and one for the last score; none where the offer names no model. A fault in a
+    card or a fact is logged, and the application goes to people without a score; a database error is raised. Raises
+    RequirementsDue for data of another type than the champion reads.
     """
     model_id = offer.get("blockscore_model_id")
     if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
@@ -188,7 +189,7 @@ def describe(score: Score) -> dict[str, Any]:
 def erase_facts(user_id: int) -> int:
     """Delete what a person's scores were computed from, and the nonces; return how many. The hashes stay.
 
-    What the catalogue goes by is no evidence, and goes as well.
+    The catalog's last results are not evidence, and are deleted as well.
     """
     LastScore.objects.filter(user_id=user_id).delete()
     deleted, _ = ScoreFacts.objects.filter(score__user_id=user_id).delete()

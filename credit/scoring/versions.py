@@ -19,7 +19,7 @@ from credit.scoring import definition as definitions
 def create_model(*, provider_id: str, name: str, description: str, by: Any, now: datetime) -> ScoringModel:
     """Make a model without versions.
 
-    The provider id is claimed as an offer's is; raises ProviderTaken.
+    The provider id is claimed as an offer's is; raises SecondFactorRequired, ProviderTaken.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now, roles=ProviderMember.DECIDING)
@@ -58,7 +58,7 @@ def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVer
 
 
 def _lock(model_id: int) -> None:
-    """Let nobody else number, publish or retire versions of this model until the transaction ends."""
+    """Lock the numbering, publishing and retiring of this model's versions until the transaction ends."""
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
 
 
@@ -82,10 +82,10 @@ def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any
 
 
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:
-    """Publish a version, or give a published one another role; the same role again is no error.
+    """Publish a version, or change a published one's role; the same role again is idempotent.
 
     A model has one champion: a second one takes over, and the first stays published as a challenger. Raises
-    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for whoever made it.
+    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for its author.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)
@@ -107,7 +107,7 @@ def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime)
 
 
 def retire(version: ModelVersion, *, actor: Actor, now: datetime) -> ModelVersion:
-    """Let a version score nobody any more, for good; again is no error.
+    """Retire a version permanently; idempotent.
 
     A model whose champion is retired has none until another version is published as its champion.
     """

@@ -1,4 +1,4 @@
-"""Taking up an approval: the consumer accepts the terms that were approved, and those alone."""
+"""Acceptance of an approval: the consumer accepts exactly the approved terms."""
 
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from credit.terms import counteroffers, loans
 
 
 class Acceptable(NamedTuple):
-    """What there is to accept, and whether and when that was done; the loan's terms are as of today."""
+    """The terms to accept, and whether and when they were; the loan's terms are as of today."""
 
     acceptable: bool
     terms: Any
@@ -34,7 +34,7 @@ class Acceptable(NamedTuple):
 
 
 def describe(application: Application, *, now: datetime) -> Acceptable:
-    """Return what there is to accept. A loan whose first payment was to be before today can no longer be taken up."""
+    """Return what there is to accept. A loan whose first payment was to be before today can no longer be accepted."""
     is_open = application.status == APPROVED and application.accepted_at is None
     expires_at = application.updated_at + timedelta(days=IDLE_DAYS[APPROVED]) if is_open else None
     if (offered := counteroffers.acceptable_of(application, now=now)) is not None:
@@ -78,9 +78,9 @@ def agreed(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
 
 
 def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
-    """Take up the approval, or the counteroffer, of the actor's own application.
+    """Accept the approval, or the counteroffer, of the actor's own application.
 
-    Again, with the same terms, changes nothing. A loan starts on the day on which it is taken up. Raises
+    Again, with the same terms, changes nothing. A repetition with the same terms changes nothing. Raises
     ApplicationNotFound, NothingToAccept, or TermsChanged for other terms than those approved, or than what they are
     today.
     """
@@ -115,7 +115,7 @@ def take_up(
     application: Application, terms: LoanTerms | None, *, terms_sha256: str, actor: Actor, now: datetime
 ) -> None:
     """Write that the consumer takes an approval up; the caller holds the lock of the application's row."""
-    # Later than before in any case, so that a transition that read the approval earlier sees that it was taken up.
+    # Later than before in any case, so that a transition that read the approval earlier sees the acceptance.
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms

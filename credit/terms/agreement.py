@@ -1,4 +1,4 @@
-"""What was agreed, as one document: the hand-off to whoever pays out and services."""
+"""The agreement as one document: the hand-off to payout and servicing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from credit.terms.loans import schedule_of
 
 @dataclass(frozen=True)
 class Decided:
-    """Who approved and when; `proof` is the decision's record, signed and anchored, null where none is kept."""
+    """The approval's actor and time; `proof` is the decision's record, signed and anchored, null without one."""
 
     decided_by: str
     decided_at: datetime
@@ -45,12 +45,12 @@ class Agreement:
 
     @property
     def tells_score(self) -> bool:
-        """Say whether the decision's record tells what a scoring model made of the person."""
+        """Return whether the decision's record contains a score."""
         return self.decision.proof is not None and self.decision.proof.tells_score
 
 
 def agreement_of(application: Application) -> Agreement:
-    """Return what was agreed; raises NotFound while nothing is taken up, or where the approval names no loan."""
+    """Return the agreement; raises NotFound before the acceptance, or if the approval names no loan."""
     if application.accepted_at is None:
         raise NotFound("Nothing has been taken up.")
     terms = application.loan_terms

@@ -1,7 +1,7 @@
-"""Counteroffers: made instead of a decision, taken up, declined, withdrawn, and ended by time or by other data.
+"""Counteroffers: made in place of a decision, accepted, declined, withdrawn, and ended by time or by changed data.
 
-Whoever makes or ends one holds the lock of the application's row, and counts it in `counteroffer_moves`, which a
-transition out of `under_review` compares: of an acceptance, an expiry, a withdrawal and another decision one wins.
+Making or ending one locks the application's row, and counts it in `counteroffer_moves`, which a transition out of
+`under_review` compares: one of an acceptance, an expiry, a withdrawal and another decision wins.
 """
 
 from datetime import datetime, timedelta
@@ -30,14 +30,14 @@ _EXPIRY_BATCH = 500
 
 
 def open_of(application: Application) -> Counteroffer | None:
-    """Return the counteroffer that nobody has ended, perhaps past its time; costs nothing where none was ever made."""
+    """Return the counteroffer that has not ended, perhaps past its time; no query if none was ever made."""
     if not application.counteroffer_moves or application.status != UNDER_REVIEW:
         return None
     return application.counteroffers.filter(closed_at__isnull=True).select_related("loan_terms").first()
 
 
 def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | None:
-    """Return the counteroffer that the consumer can take up now: in time, and on the data that it was made on."""
+    """Return the counteroffer that the consumer can accept now: in time, and on the data that it was made on."""
     found = open_of(application)
     is_so = found is not None and found.expires_at > now and found.seen == application.reviewed_state
     return found if is_so else None
@@ -102,7 +102,7 @@ def make(
 
 
 def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime) -> None:
-    """Approve on the terms of a counteroffer, which the consumer takes up; raises NothingToAccept."""
+    """Approve on the terms of a counteroffer, which the consumer accepts; raises NothingToAccept."""
     if not offered.end(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
     _complete(
@@ -130,9 +130,9 @@ def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: da
 
 
 def expire(*, now: datetime) -> int:
-    """Reject the applications whose counteroffers nobody took up in time; return how many.
+    """Reject the applications whose counteroffers were not accepted in time; return how many.
 
-    Each is its own transaction, on the row that was read again: what was taken up, moved or reopened meanwhile stays.
+    Each is its own transaction, on a fresh read of the row: concurrent acceptances, transitions and reopenings win.
     """
     actor, expired, after = Actor.system("expire_applications"), 0, None
     due = Counteroffer.objects.filter(closed_at__isnull=True, expires_at__lte=now).order_by("id")
@@ -148,7 +148,7 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
         if application.status != UNDER_REVIEW:
             return False
         if offered.seen != application.reviewed_state:
-            # In version 1.0 a change of the data left it open. Nobody has decided about what the data are now.
+            # In version 1.0 a change of the data left it open. No reviewer has decided about the current data.
             if offered.end(Counteroffer.SUPERSEDED, by=None, now=now):
                 _count(application, now)
                 clocks.cancel(application, now=now)
@@ -196,7 +196,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
 
 
 def _count(application: Application, now: datetime) -> None:
-    """Count that a counteroffer was made or ended; raises RecordNotEditable when somebody else did so meanwhile."""
+    """Count that a counteroffer was made or ended; raises RecordNotEditable after a concurrent change."""
     as_read = {"status": UNDER_REVIEW, "counteroffer_moves": application.counteroffer_moves}
     application.counteroffer_moves += 1
     application.updated_at = max(now, application.updated_at)

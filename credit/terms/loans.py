@@ -24,7 +24,7 @@ _MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_p
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """What a lender names, with the note rate a year. A line of credit has no term; its amount is a limit."""
+    """The lender's terms, with the note rate a year. A line of credit has no term; its amount is a limit."""
 
     amount_cents: int
     rate_percent: Decimal
@@ -48,7 +48,7 @@ def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> L
         return None
     asked = _read({} if given is None else given, where)
     said, limits = Figures(application.application_data), offer or {}
-    # What is not listed is a loan where somebody names a term.
+    # A product that is not listed is a loan if the offer has a term.
     has_term = bool(limits.get("term_options_months")) if offer is not None else True
     amount = asked["amount_cents"] or said.amount_cents
     term = asked["term_months"] or (said.term_months if has_term else None)
@@ -76,12 +76,12 @@ def compute(
 ) -> LoanTerms:
     """Return the terms of a loan that starts today, not saved, with what it costs.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate beyond counting;
-    TermsOutsideOffer, where that is asked, for an annual percentage rate above the offer's highest.
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range;
+    TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
     """
     today = now.date()
     about = {**loan.told(), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
-    schedule: list[Instalment] = []  # of a line of credit
+    schedule: list[Instalment] = []  # for a line of credit
     if loan.term_months is not None:
         figures, schedule = cost_of(
             loan.amount_cents, loan.rate_percent, loan.term_months, loan.fee_cents, loan.first_payment_on,
@@ -98,10 +98,10 @@ def compute(
 
 
 def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
-    """Say whether the annual percentage rate is above the highest.
+    """Return whether the annual percentage rate is above the highest.
 
-    Without a fee it is the note rate, but for a first period that is no month, and for payments of whole cents: what
-    those alone add, of each payment less than a cent, does not count.
+    Without a fee it equals the note rate, except for an odd first period, and for rounding payments to cents: rounding
+    alone, less than a cent of each payment, does not count.
     """
     if terms.apr_percent is None or terms.apr_percent <= highest:
         return False

@@ -1,7 +1,7 @@
 """Telling who calls: one authenticator for JWT, API keys and signed requests, told apart by their form.
 
-What the database says about a credential is remembered in the process for REMEMBERED_SECONDS, so that a busy caller
-costs no query per request and a revoked one is refused within that time.
+The state of a credential in the database is cached in the process for REMEMBERED_SECONDS, so that a busy caller costs
+no query per request and a revoked one is rejected within that time.
 """
 
 import time
@@ -82,7 +82,7 @@ def _check_token(text: str) -> _Remembered:
         raise AccessEnded
     if str(family.user_id) != claims["sub"] or not family_is_live(family):
         raise credentials.InvalidToken
-    # Of a partner's token the table says what it may do.
+    # The table lists what a partner's token may do.
     scope = claims.get("scope") if family.actor_id is None else family.scope
     credential = credentials.Credential(
         kind="jwt",
@@ -152,7 +152,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return (user, credential), None for nobody; AmbiguousCredentials when two accounts are named."""
+        """Return (user, credential), None without a credential; AmbiguousCredentials for those of two accounts."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:

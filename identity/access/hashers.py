@@ -8,8 +8,8 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHash
 
 from config.core.errors import Unavailable
 
-# A hash takes 100 MiB and a core: who logs in waits for a turn, and the process keeps room for everybody else. Who
-# finds others waiting is one of a flood, and is told so at once: each one who waits holds a thread.
+# A hash takes 100 MiB and a core. A log-in waits for its turn, and the process keeps memory for other requests. If
+# others wait already, it is a flood, and the request fails at once: each waiting request holds a thread.
 HASHES_AT_ONCE = 2
 WAITING_MAX = 2
 WAIT_SECONDS = 3.0

@@ -1,8 +1,8 @@
 """API keys: making, rotating, revoking, and finding the one that a text stands for.
 
 A key reads `ck_live_<12 id>_<32 random><6 checksum>`, in development `ck_test_…`; the checksum lets scanners tell a key
-from any other text and lets us refuse a typing error without asking the database. A key of the one profile is refused
-in the other, whatever the database says.
+from any other text and lets us refuse a typing error without asking the database. A key of one profile is rejected in
+the other, regardless of the database.
 """
 
 import re
@@ -30,7 +30,7 @@ from identity.models import ApiKey, User
 DEFAULT_DAYS = 90  # specification section 5, item 7
 NAME_MAX_LENGTH = 255
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-KEY_START = "ck_"  # of a text that means to be an API key, of either profile
+KEY_START = "ck_"  # length of a string that looks like an API key, of either profile
 _SHAPE = re.compile(r"ck_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
@@ -99,7 +99,10 @@ def _issue(*, now: datetime, **columns: Any) -> IssuedKey:
 def create_api_key(
     *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
 ) -> IssuedKey:
-    """Make a key for `owner`; `scopes` None means whatever the owner may do. Raises Django's ValidationError."""
+    """Create a key for `owner`; with `scopes` None it is unrestricted. Raises Django's ValidationError.
+
+    `second_factor`: the log-in that creates it was made with one.
+    """
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
@@ -115,7 +118,7 @@ def create_api_key(
 
 
 def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
-    """Make a successor; the old key works on for `grace`. Raises ValidationError if revoked or not collected."""
+    """Create a successor; the old key works for `grace`. Raises ValidationError if revoked or not collected."""
     with transaction.atomic():
         issued = _succeed(record, now=now)
         _end_after(issued.record.replaces, now=now, grace=grace)
@@ -132,7 +135,7 @@ def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey
 
 
 def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey:
-    """Give `owner` the texts of a key that waits for them, once; raises NothingToCollect when none does."""
+    """Return the texts of a key that waits for the actor, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
         record = waiting.filter(pk=askable(identifier), owner=owner, collect_grace_days__isnull=False).first()

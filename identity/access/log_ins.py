@@ -25,8 +25,8 @@ def login_attempt(
     second: one address cannot use up a name's.
 
     No stranger locks a person out who has what strangers lack. A `device` in which they logged in before has a
-    `login_failure` of its own in place of both. The second passes whoever `shows_code` of the second factor; a try that
-    it refuses counts for the address all the same, so that codes are not guessed at without end.
+    `login_failure` of its own in place of both. A valid code of the second factor (`shows_code`) passes the second; a
+    try that it rejects still counts for the address, so that codes cannot be guessed.
     """
     # As the pages look names up, and in one case: no other spelling of a name may be another try.
     person = unicodedata.normalize("NFKC", name).strip().casefold()

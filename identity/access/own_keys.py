@@ -1,4 +1,4 @@
-"""API keys that an account makes for itself over the interface, logged in (`access/keys.py` does the work)."""
+"""API keys that a logged-in account makes for itself over the API (`access/keys.py` does the work)."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rota
 from identity.access.second_factor import require_second_factor
 from identity.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
 
-KEYS_MAX = 20  # of an account, that count or wait to be collected
+KEYS_MAX = 20  # per account: active keys, and those that wait for collection
 GRACE_MAX_DAYS = 90
 
 
@@ -49,7 +49,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
             raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
         try:
             issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days))
-        except ValidationError as refusal:  # somebody at the back office came first
+        except ValidationError as refusal:  # a member of staff at the back office was quicker
             raise RecordNotEditable("; ".join(refusal.messages)) from refusal
         _check_number(actor.user, now=now)
         details = {"replaces": old.pk}
@@ -58,7 +58,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
 
 
 def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
-    """Revoke a key, again is no error; raises SecondFactorRequired, NotFound."""
+    """Revoke a key, idempotent; raises SecondFactorRequired, NotFound."""
     require_second_factor(actor)
     with transaction.atomic():
         key = _find(actor.user, key_id)

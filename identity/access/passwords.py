@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 
 
 class OwnNameValidator:
-    """Refuses a password that is little more than the name of this installation: the first that anybody guesses."""
+    """Rejects a password that is little more than the name of this installation, which attackers guess first."""
 
     OTHERS_MIN = 6  # characters that must be left when the names are taken out
 

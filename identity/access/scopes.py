@@ -1,4 +1,4 @@
-"""The scopes (specification section 5, item 6, and ours), in the words in which a person is asked for them.
+"""The scopes (specification section 5, item 6, and ours), with the texts of the consent page.
 
 They stand from the least to the most that an app learns or does, reading before writing: a client that names no scope
 asks for the first reading one that it may have.
@@ -29,13 +29,13 @@ SCOPES = {
     "webhooks": "Be told whenever something happens in your account: what it was and how it stands, not what is in it",
 }
 
-# What a partner can get a token for, to act for a person whose account it made: it reads and applies, never more.
+# Scopes of a partner's token on behalf of a managed account: reading and applying only.
 ACTING_SCOPES = (
     "offers:read", "identity:read", "wallet:read", "applications:read", "bankdata:read", "identity:write",
     "applications:write", "bankdata:write",
 )  # fmt: skip
 
-# What an app cannot do when it is given no scope of the area.
+# Effects for an app that has no scope of the area.
 _AREAS = {
     "identity": "see or start checks of your identity",
     "bankdata": "see your bank accounts, or what goes in and out of them",

@@ -1,4 +1,6 @@
-"""Who has a second factor, and who must have given it. Service B loads this, too, and has no package that keeps one."""
+"""Which accounts have a second factor, and which must use it. Service B loads this, too, and has no package that keeps
+one.
+"""
 
 from typing import Any
 
@@ -12,7 +14,7 @@ def has_one(user: Any) -> bool:
 def require_second_factor(actor: Actor) -> None:
     """Raise SecondFactorRequired for a log-in without the second factor that the account has, or that staff need.
 
-    It is asked wherever an account lets somebody else act for it.
+    It is required wherever an account allows others to act on its behalf.
     """
     if not actor.second_factor and (has_one(actor.user) or (actor.lacks_second_factor and actor.user.is_staff)):
         raise SecondFactorRequired

@@ -25,14 +25,14 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
 
 
 class KeyRotationRequestSerializer(serializers.RequestSerializer):
-    """How long the old key works on beside the new one."""
+    """Time for which the old key keeps working."""
 
     is_optional = True
     grace_days = serializers.Int32Field(min_value=0, max_value=GRACE_MAX_DAYS, default=7, help_text="In days.")
 
 
 class ApiKeySerializer(serializers.ResponseSerializer):
-    """An API key, without its texts."""
+    """An API key, without its secrets."""
 
     id = serializers.TextField(help_text="The key's id, which is no secret.")
     name = serializers.TextField(help_text="What it is for, in your words.")

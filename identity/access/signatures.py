@@ -78,7 +78,7 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         with transaction.atomic():
             UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
-        # Of two at once the second has waited for the first: the row is there, with the key that came first.
+        # If two requests arrive at once, the second has waited for the first: the row exists, with the first one's key.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
             raise credentials.SignatureReplayed from error

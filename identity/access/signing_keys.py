@@ -1,10 +1,9 @@
 """The keys that sign access tokens: which one signs now, and which ones verify.
 
-# Note [Published first, signs later]
-A new key signs PUBLISHED_AHEAD_SECONDS after it is published. Until then every process has read it again
-(KEYS_REMEMBERED_SECONDS), and every cached copy of the key set has run out (JWKS_MAX_AGE_SECONDS); the rest is for
-clocks that differ. The very first key has to sign at once: whoever asks first makes it (`_alone`), and an empty ring is
-never remembered.
+# Note [Published first, signs later] A new key signs PUBLISHED_AHEAD_SECONDS after it is published. Until then every
+process has read it again (KEYS_REMEMBERED_SECONDS), and every cached copy of the key set has run out
+(JWKS_MAX_AGE_SECONDS); the rest is for clocks that differ. The very first key has to sign at once: the first caller
+makes it (`_alone`), and an empty ring is never cached.
 """
 
 import secrets
@@ -29,10 +28,10 @@ JWKS_MAX_AGE_SECONDS = 30
 # With `authentication.REMEMBERED_SECONDS` it makes the five seconds in which what is revoked ends.
 KEYS_REMEMBERED_SECONDS = 2.0
 
-# What is shown of a key; anything else in its record stays there.
+# Public members of a key; all others stay in its record.
 PUBLIC_MEMBERS = ("kty", "crv", "x", "y", "kid", "use", "alg")
 
-# Whoever makes keys holds this advisory lock of PostgreSQL: "jwks" in ASCII.
+# Processes that create keys hold this advisory lock of PostgreSQL: "jwks" in ASCII.
 _ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
 
 
@@ -87,7 +86,7 @@ def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Run the block in a transaction in which nobody else makes keys."""
+    """Run the block in a transaction that excludes other makers of keys."""
     with transaction.atomic():
         if connection.vendor == "postgresql":  # SQLite's transactions have one writer
             with connection.cursor() as cursor:
@@ -125,7 +124,7 @@ class KeyRing:
         return self._read()[1].get(kid)
 
     def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
-        """Make the first key besides those that cannot sign, unless another process has just done so."""
+        """Make the first usable key, unless another process has just done so."""
         with _alone():
             live = [key for key in live_signing_keys(now) if key not in besides]
             key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
@@ -133,7 +132,7 @@ class KeyRing:
         return key
 
     def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
-        # What is remembered is replaced as a whole: other threads are reading it.
+        # The cache is replaced as a whole: other threads are reading it.
         read_at, live, public = self._keys or (0.0, [], {})
         if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())

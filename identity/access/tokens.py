@@ -29,7 +29,7 @@ REFRESH_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a log-in or a refresh gives; lifetimes are in seconds."""
+    """The tokens of a log-in or a refresh; lifetimes are in seconds."""
 
     access_token: str
     refresh_token: str
@@ -104,8 +104,8 @@ def rotate_refresh_token(
 ) -> TokenPair:
     """Exchange a refresh token of the client's (None: of a log-in's) for a new pair; `scope` narrows the access token.
 
-    Raises InvalidToken when it is unknown, expired, somebody else's, of an ended family, or used before, which ends its
-    family. Of concurrent uses exactly one finds it unused.
+    Raises InvalidToken when it is unknown, expired, another account's, of an ended family, or used before, which ends
+    its family. Exactly one of several concurrent uses succeeds.
     """
     with transaction.atomic():
         token = find_refresh_token(text, client=client, now=now)
@@ -124,7 +124,7 @@ def rotate_refresh_token(
 def family_is_live(family: TokenFamily) -> bool:
     user = family.user
     if family.actor is not None and (not family.actor.is_active or user.is_staff):
-        return False  # nobody acts for staff, whatever the account was when the token was made
+        return False  # nobody acts on behalf of staff, even if the account became staff after the token was issued
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 

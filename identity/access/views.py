@@ -15,7 +15,7 @@ from identity.serializers import IssuedKeySerializer
 
 
 class ApiKeyViewSet(ApiViewSet):
-    """The account's own API keys: made, rotated and revoked by whoever has logged in. A key never makes a key."""
+    """The account's own API keys: made, rotated and revoked after a log-in. A key never makes a key."""
 
     tag = "api-keys"
 
@@ -32,10 +32,10 @@ class ApiKeyViewSet(ApiViewSet):
         errors=(SecondFactorRequired, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
-        """Make an API key; its text and its secret are in this answer and nowhere else.
+        """Create an API key.
 
-        With the second factor where the account has one. An account has at most 20. An Idempotency-Key is not
-        honoured: the stored answer would be a stored secret.
+        Only this response, and a retry with its Idempotency-Key, contain the key and its secret. An account with a
+        second factor must log in with it. An account has at most 20 keys.
         """
         return own_keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
@@ -54,5 +54,5 @@ class ApiKeyViewSet(ApiViewSet):
 
     @endpoint(access=LOG_IN, errors=(SecondFactorRequired, NotFound))
     def revoke(self, request: ApiRequest, key_id: str) -> None:
-        """Revoke a key: requests with it are refused within five seconds. Again is no error."""
+        """Revoke a key: requests with it are refused within five seconds. Idempotent."""
         own_keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

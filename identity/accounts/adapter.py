@@ -1,4 +1,4 @@
-"""What this project asks of allauth: its names, mails, limits, and who may sign up."""
+"""This project's settings for allauth: names, mails, limits, and the sign-up policy."""
 
 import secrets
 from contextlib import suppress
@@ -24,7 +24,7 @@ from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.models import User
 
-# The cookie of a browser in which somebody has logged in.
+# The cookie that marks a browser with an earlier log-in.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
 # allauth's mails by the names of ours, and what of theirs is the link.
@@ -64,7 +64,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def use_code(self, user: Any, code: str) -> Any:
-        """Use a code of somebody's second factor: return what it is of, None when it is wrong. One try, as above."""
+        """Use a code of a second factor: return its kind, None when it is wrong. One try, as above."""
         name, found = user.get_username(), None
         device = _known_device(self.request, name)
 
@@ -97,7 +97,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return [ours if stage == theirs else stage for stage in super().get_login_stages()]
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the caller's address; of what a proxy reports instead of one, none that stands for anybody."""
+        """Return the caller's address; None for a proxy's placeholder without an address."""
         address = client_address(request)
         try:
             return str(ip_address(address))
@@ -114,7 +114,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"u{secrets.token_hex(8)}"
 
     def clean_email(self, email: str) -> str:
-        """Refuse what no column holds; let an invitation be taken up for its own address alone."""
+        """Reject values that no column can hold; accept an invitation for its own address alone."""
         if len(email) > ADDRESS_MAX:
             raise self.validation_error("address_too_long")
         invitation = invited.of_session(self.request)
@@ -150,7 +150,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
-    """Whoever signed up confirms their address before they come in. An operator's accounts need none."""
+    """People who signed up confirm their address before their first log-in. An operator's accounts need none."""
 
     def handle(self) -> tuple[Any, bool]:
         user = self.login.user
@@ -182,7 +182,7 @@ def _username_of(given: str) -> str:
 
 
 def _known_device(request: HttpRequest, name: str) -> str | None:
-    """Return the browser's id if the account of exactly this name, or of this address, has logged in with it."""
+    """Return the browser's id if the account of this name, or of this address, has logged in with it."""
     kept = request.get_signed_cookie(KNOWN_DEVICE, "", salt=KNOWN_DEVICE, max_age=KNOWN_SECONDS)
     user_id, _, rest = (kept or "").partition(":")
     device, _, password = rest.partition(":")

@@ -9,7 +9,7 @@ ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
 
 
 def check_address(email: str) -> None:
-    """Raise ValidationFailed for what is no e-mail address."""
+    """Return an address as `normalize` does; raises ValidationFailed for an invalid email address."""
     try:
         validate_email(email)
     except ValidationError as error:

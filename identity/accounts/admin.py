@@ -1,4 +1,4 @@
-"""Who was invited, whom a partner acts for, and what was done about accounts' keys, clients and partners."""
+"""Invitations, managed accounts, and changes of accounts' keys, clients and partners."""
 
 from typing import Any
 

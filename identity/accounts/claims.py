@@ -20,7 +20,7 @@ VALID_FOR = timedelta(days=7)
 
 
 def send_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
-    """Mail the person how to claim the account, unless a link to that address waits already."""
+    """Mail the person how to claim the account, unless a link to that address waits already. Raises RateLimited."""
     with transaction.atomic():
         account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
         waiting = OneTimeLink.objects.usable_at(now).filter(purpose=PURPOSE, subject=str(account.pk)).exists()
@@ -47,7 +47,7 @@ def find(token: str, *, now: datetime) -> ManagedAccount:
 def lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
     """Hold a person and their account for this transaction, and return both as they are now.
 
-    Whoever changes both, or the links, holds them in this order: the person, the account, the links.
+    A change of both, or of the links, locks them in this order: the person, the account, the links.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
     return user, ManagedAccount.objects.select_for_update().get(pk=account.pk)
@@ -55,7 +55,7 @@ def lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
 
 def claim(token: str, *, username: str, password: str, now: datetime) -> User:
     """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
-    ends that. Raises LinkEnded; IntegrityError for a user name that somebody has.
+    ends that. Raises LinkEnded; IntegrityError for a user name that is in use.
     """
     with transaction.atomic():
         found = find(token, now=now)

@@ -32,7 +32,7 @@ STEP_SECONDS = 30
 
 
 def is_right(code: str, **user: Any) -> bool:
-    """Say whether the account's app shows this code now, or it is among its recovery codes. Nothing is used up."""
+    """Return whether the account's app shows this code now, or it is among its recovery codes. Nothing is used up."""
     code = recovery.normalise(code)
     return _app_showing(code, **user) is not None or recovery.find_code(code, **user).exists()
 
@@ -98,13 +98,13 @@ def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
 def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
-    """Note that this session has the second factor, as long as the account keeps what was given or added."""
+    """Note that this session has the second factor, as long as the account keeps that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
 
 
 def renew_session(request: HttpRequest) -> None:
-    """Give the session another id: whoever knew it before does not know it any more. Logging in does so by itself."""
+    """Change the session's id: an earlier reader of the old one loses access. Logging in does so by itself."""
     if request.user.is_authenticated:
         request.session.cycle_key()
         UserSession.objects.create_from_request(request)

@@ -19,7 +19,7 @@ def _code_field(label: str, **attributes: Any) -> forms.CharField:
 
 
 class _Code:
-    """A code is guessed at like a password, within its limits; raises RateLimited."""
+    """Checks a code within the limits of log-ins; raises RateLimited."""
 
     user: Any
     cleaned_data: dict[str, Any]

@@ -44,7 +44,7 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
 
 class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
-        """Count a try like one to log in: whoever found a session open must not guess."""
+        """Count a try like one to log in: a stolen session must not guess."""
         given: str = self.cleaned_data["oldpassword"]
         if not get_adapter().reauthenticate(self.user, given):
             raise get_adapter().validation_error("enter_current_password")

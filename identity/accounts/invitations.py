@@ -1,4 +1,4 @@
-"""Invitations: one-time links by mail. Whoever owns the address gets the role, once, within seven days."""
+"""Invitations: one-time links by mail. The owner of the address gets the role, once, within seven days."""
 
 from datetime import datetime
 
@@ -20,14 +20,14 @@ from identity.accounts.roles import roles
 from identity.models import User
 
 PURPOSE = "invitation"
-WAITING_MAX = 50  # of an inviter
+WAITING_MAX = 50  # per inviter
 
 
 def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
     """Write an invitation and mail its link.
 
     Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
-    ValidationFailed for a malformed address, or when WAITING_MAX wait.
+    ValidationFailed for a malformed address, or when WAITING_MAX wait; RateLimited.
     """
     check_address(email)
     made = Invitation(
@@ -51,14 +51,14 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
 
 
 def invitations_of(inviter: User) -> InvitationQuerySet:
-    """Select what somebody has sent, the newest first."""
+    """Select an account's own invitations, the newest first."""
     return Invitation.objects.filter(invited_by=inviter).order_by("-id")
 
 
 def find(token: str, *, now: datetime) -> Invitation:
     """Return the invitation of a link without using it: for the page with the button.
 
-    Raises LinkEnded, also where whoever sent it may no longer invite.
+    Raises LinkEnded, also if the inviter may no longer invite.
     """
     subject = find_link(token, PURPOSE, now=now).subject
     found = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()

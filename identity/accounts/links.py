@@ -1,7 +1,7 @@
-"""Links in mails that let somebody do one thing: each works once, for its purpose, its address and its time.
+"""One-time links in mails: each works once, for its purpose, its address and its time.
 
-Following one shows a page with a button and changes nothing: programs that scan mail follow links, too. The token
-stands in the link alone; the table holds its SHA-256.
+Following one shows a page with a button and changes nothing: programs that scan mail follow links, too. The token is in
+the link alone; the table holds its SHA-256.
 """
 
 import secrets
@@ -15,13 +15,13 @@ TOKEN_BYTES = 32
 
 
 class LinkEnded(Exception):
-    """The link is not known, was used, is over, is of another purpose or address, or what it lets somebody do can no
-    longer be done: which of them is not told.
+    """The link is unknown, used, expired, of another purpose or address, or its action is no longer possible: the
+    answer does not distinguish them.
     """
 
 
 def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> str:
-    """Make a link for whoever reads mail at `email`, and return its token; `subject` is the id of what it is about.
+    """Make a link for the reader of the mail at `email`, and return its token; `subject` is the id of its record.
 
     The token is in no other place: put it into a mail in the same transaction.
     """

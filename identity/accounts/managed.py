@@ -1,8 +1,8 @@
 """Accounts that a partner makes for its own customers, and the tokens with which it acts for them.
 
-A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts a quarter of an hour, is limited to
-ACTING_SCOPES, and names the partner in `act` (RFC 8693, section 4.1): nobody decides with it, pays with it, or gets a
-second token for it. Whatever is done with it names both in its history.
+A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts 15 minutes, is limited to
+ACTING_SCOPES, and names the partner in `act` (RFC 8693, section 4.1): it cannot decide, pay, or get a second token.
+Histories of its actions name both.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def make_account(
     """Return the partner's account for `external_id`, and whether it is new. With an address its person is mailed how
     to claim it, again where the last link is over.
 
-    Raises InsufficientScope for an account that is no partner, AccessEnded.
+    Raises InsufficientScope for an account that is not a partner, AccessEnded, or RateLimited, which makes no account.
     """
     _require_partner(actor)
     if email is not None:
@@ -86,7 +86,7 @@ def partners_of(user: Any) -> QuerySet[ManagedAccount]:
 
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
-    """Raises InsufficientScope for an account that is no partner, AccountNotFound, AccessEnded."""
+    """Raises InsufficientScope for an account that is not a partner, AccountNotFound, AccessEnded."""
     _require_partner(actor)
     number = parse_positive_int64(identifier)
     found = None
@@ -122,7 +122,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
 
 
 def end_access(account: ManagedAccount, *, now: datetime) -> None:
-    """Let a partner no longer act for a person, who wants it so; again is no error."""
+    """End a partner's access at the person's request; idempotent."""
     with transaction.atomic():
         if not _end(account, now=now):
             return
@@ -134,8 +134,8 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
 def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> ActingToken:
     """Return a token with which the partner acts for a person, and write down who got it for whom.
 
-    Raises as `load_account`, and RecordNotEditable for an account that nobody acts for: disabled, staff, a group's, or
-    one that an app refuses (`account_not_acted_for`).
+    Raises as `load_account`, and RecordNotEditable for an account that cannot be acted for: disabled, staff, a group's,
+    or one that an app excludes (`account_not_acted_for`).
     """
     account = load_account(actor, identifier)
     user = account.user
@@ -146,7 +146,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
             raise RecordNotEditable(reason)
     scope = " ".join(one for one in ACTING_SCOPES if one in scopes)
     with transaction.atomic():
-        # Held, so that whoever ends the access at this moment ends this token, too.
+        # Locked, so that a concurrent revocation of the access ends this token as well.
         if ManagedAccount.objects.select_for_update().get(pk=account.pk).ended_at is not None:
             raise AccessEnded
         made_at = max(now, user.credentials_changed_at)
@@ -172,7 +172,7 @@ def _existing(actor: Actor, external_id: str) -> ManagedAccount | None:
 
 
 def _end(account: ManagedAccount, *, now: datetime) -> bool:
-    """End the partner's access and every token of it; say whether it had not ended yet."""
+    """End the partner's access and every token of it; return whether it had not ended yet."""
     ended = ManagedAccount.objects.filter(pk=account.pk, ended_at__isnull=True)
     if not ended.update(ended_at=now, email=None, name=None):
         return False

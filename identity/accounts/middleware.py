@@ -1,4 +1,8 @@
-"""What every page under `/account/` has in common: limits, how a refusal looks, and that its time tells nothing."""
+"""Limits and error pages of everything under `/account/`.
+
+It stands before the CSRF check: a form counts although it is refused. No form waits: forms that look up an address do
+equal work for known and unknown addresses (`identity.accounts.forms`).
+"""
 
 import logging
 import time
@@ -36,7 +40,7 @@ _CHANGES = frozenset({"account_email", "account_change_password", "account_reaut
 # Of the pages of the second factor, those that give it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
-# What the package that reads passkeys raises at anything else.
+# Exceptions of the passkey library for malformed input.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
@@ -81,7 +85,7 @@ class AccountPages:
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
             return _told(request, NO_PASSKEY, 400)
-        if isinstance(error, LinkEnded):  # of two who follow it at once one is too late
+        if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
             return _told(request, "This link has ended.", 410)
         if isinstance(error, IntegrityError):
             return _told(request, "This was done elsewhere at the same moment.", 409)

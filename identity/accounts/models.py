@@ -12,7 +12,7 @@ from config.core.lifecycle import Actor
 
 
 class AccountHistory(models.Model):
-    """What was done about an account's keys, clients, invitations and partners. `principal` did it, with `credential`.
+    """A change of an account's keys, clients, invitations or partners. `principal` did it, with `credential`.
 
     Where a partner acts for a person, `account` is the person and `principal` the partner.
     """
@@ -67,7 +67,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link that was mailed to `email`: whoever owns the address gets the role, once, until `expires_at`."""
+    """A link that was mailed to `email`: the owner of the address gets the role, once, until `expires_at`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = EncryptedTextField()
@@ -105,7 +105,7 @@ class Invitation(models.Model):
 
 
 class ManagedAccount(models.Model):
-    """An account that a partner made for a customer of its own, and may act for until somebody ends that.
+    """An account that a partner made for a customer, and may act for until the access ends.
 
     `email` and `name` are what the partner said; they are forgotten when the person claims the account, or when the
     partner's access ends.
@@ -162,7 +162,7 @@ class OneTimeLink(models.Model):
 class RecoveryCode(models.Model):
     """A code to log in with when app and passkeys are lost, kept as its hash. Using it deletes it.
 
-    All codes of an account have the same salt, so that one hash tells whether a code is among them.
+    All codes of an account have the same salt, so that one hash is enough to check a code against all of them.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -180,7 +180,7 @@ class RecoveryCode(models.Model):
 
 
 class DeletionRequest(models.Model):
-    """Somebody asked for their account to be deleted. It was disabled in the same moment."""
+    """A request to delete an account. It was disabled in the same moment."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+")
     requested_at = models.DateTimeField()

@@ -44,8 +44,8 @@ class AccountPage(LoginRequiredMixin, TemplateView):
 
 
 class InvitationPage(View):
-    """Shows whom an invitation is for. Following the link alone changes nothing: the button accepts it for whoever is
-    logged in, and leads anybody else to the form of a new account.
+    """Shows whom an invitation is for. Following the link alone changes nothing: the button accepts it for the
+    logged-in person, and leads others to the sign-up form.
     """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
@@ -71,7 +71,7 @@ class InvitationPage(View):
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
-    """Django's own form of a new account, for one that is there: a user name that nobody has, a password twice."""
+    """Django's own form of a new account, for an existing one: an unused user name, a password twice."""
 
     class Meta(BaseUserCreationForm.Meta):
         model = User
@@ -93,7 +93,7 @@ class ClaimPage(View):
                 claims.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
         except LinkEnded:
-            pass  # the page says so
+            pass  # the page has the message
         except IntegrityError:
             form.add_error("username", "Somebody has just taken this user name.")
         return self._show(request, token, form)
@@ -108,7 +108,7 @@ class ClaimPage(View):
 
 
 class NewRecoveryCodesPage(View):
-    """Makes recovery codes anew; the old ones end."""
+    """Makes new recovery codes; the old ones end."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return render(request, "account/new_recovery_codes.html")
@@ -117,7 +117,7 @@ class NewRecoveryCodesPage(View):
         user: Any = request.user
         if not has_one(user):
             return HttpResponseRedirect(reverse("mfa_index"))
-        # Whoever found the old codes must not stay logged in with one.
+        # A person who found the old codes must not stay logged in with one.
         TokenFamily.objects.filter(user=user, second_factor=True).revoke(now=timezone.now())
         get_adapter().send_notification_mail("mfa/email/recovery_codes_generated", user)
         return _with_new_codes(request)

@@ -25,7 +25,7 @@ def normalise(text: str) -> str:
 
 
 def is_recovery_code(text: str) -> bool:
-    """Say whether a normalised text could be one."""
+    """Return whether a normalized string could be one."""
     return _SHAPE.fullmatch(text) is not None
 
 
@@ -35,7 +35,7 @@ def make_codes(user: User, *, now: datetime) -> list[str]:
     salt = _HASHER.salt()
     made = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # of two who make some at once, the second's count
+        User.objects.select_for_update().get(pk=user.pk)  # the second of two concurrent calls sets the valid codes
         RecoveryCode.objects.filter(user=user).delete()
         RecoveryCode.objects.bulk_create(made)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
@@ -53,7 +53,7 @@ def find_code(code: str, **user: Any) -> QuerySet[RecoveryCode]:
 
 def use_code(code: str, user: User) -> bool:
     """Use a normalised code up; False when the account does not have it, or no longer has it."""
-    deleted, _by_model = find_code(code, user=user).delete()  # of many at once one deletes the row
+    deleted, _by_model = find_code(code, user=user).delete()  # one of the concurrent requests deletes the row
     return deleted == 1
 
 

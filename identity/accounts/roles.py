@@ -1,4 +1,4 @@
-"""What somebody can be invited as. Apps declare roles of their own (`invitation_roles` of their AppConfig)."""
+"""Roles of invitations. Apps declare roles of their own (`invitation_roles` of their AppConfig)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ MAY_MAKE_STAFF = "identity.change_user"
 
 @dataclass(frozen=True, slots=True)
 class InvitedRole:
-    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may do so, both when
-    somebody is invited and when they accept;
-    `admit(invitation, user, now=…)` gives the role, in the transaction of the acceptance.
+    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may do so, both at
+    the invitation and at its acceptance; `admit(invitation, user, now=…)` gives the role, in the transaction of the
+    acceptance.
     """
 
     name: str
@@ -47,7 +47,7 @@ def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
 
 
 def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    """Nobody becomes staff by somebody who could not make them staff at the back office."""
+    """An inviter of staff must have the permission to make staff at the back office."""
     require(inviter, MAY_MAKE_STAFF)
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
         raise ValidationFailed.of_member("group", "There is no such group of staff.")

@@ -24,7 +24,7 @@ def hash_codes(models: Any) -> int:
 
     `models` is what has `get_model`: a migration has models as they were then.
     """
-    if not apps.is_installed("allauth.mfa"):  # service B has no accounts
+    if not apps.is_installed("allauth.mfa"):
         return 0
     count = 0
     seeds = models.get_model("mfa", "Authenticator").objects.filter(type="recovery_codes")
@@ -40,7 +40,7 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
     try:
         unused = set(_unused(seed.data))
     except UnreadableSecret:
-        return False  # its key may come back; until then nobody can use these codes
+        return False  # its key may come back; until then these codes do not work
     kept = recovery_code.objects.filter(user_id=seed.user_id)
     if not kept.filter(created_at__gte=seed.created_at).exists():
         hasher = RecoveryCodeHasher()

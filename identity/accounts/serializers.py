@@ -11,7 +11,7 @@ STATES = ("waiting", "accepted", "revoked", "expired")
 
 
 class RoleField(serializers.OneOfField):
-    """What apps let people be invited as."""
+    """Roles that apps offer for invitations."""
 
     def __init__(self, **options: Any) -> None:
         meanings = ", ".join(f"`{role.name}` ({role.meaning})" for role in roles().values())
@@ -64,7 +64,7 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
 
 
 class ManagedAccountSerializer(serializers.ResponseSerializer):
-    """An account that the caller has made for a customer."""
+    """An account that the caller has created for a customer."""
 
     id = serializers.TextField(source="pk", help_text="The person's user_id, which other bodies name.")
     external_id = serializers.TextField(help_text="What you call the person.")
@@ -90,7 +90,7 @@ class AccountQuery(serializers.PageQuery):
 
 
 class ActingTokenRequestSerializer(serializers.RequestSerializer):
-    """What you are going to do for the person."""
+    """Your planned actions on behalf of the person."""
 
     scopes = serializers.ListField(
         child=serializers.OneOfField(ACTING_SCOPES),

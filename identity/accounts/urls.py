@@ -20,7 +20,7 @@ def _whole(view: Any) -> Any:
     return transaction.atomic(view.as_view())
 
 
-# Whoever found a session open does not end the others.
+# Only a log-in in this session may end the other sessions.
 _sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
 _new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))
 

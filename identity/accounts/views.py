@@ -32,7 +32,7 @@ _OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)
 
 
 class AccountInvitationViewSet(ApiViewSet):
-    """Invitations: a link by mail to have an account, or to be a partner, a lender, a provider's member, staff."""
+    """Accounts that partners create for their customers, and invitations by mail."""
 
     tag = "accounts"
 
@@ -50,11 +50,12 @@ class AccountInvitationViewSet(ApiViewSet):
         errors=(InsufficientScope, SecondFactorRequired, ValidationFailed, NotFound),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Invitation:
-        """Mail somebody a link that works once, for seven days, for that address.
+        """Mail a link that works once, for seven days, for that address.
 
         With the second factor where the account has one. Members are invited by the owner of their provider, staff by
-        who may make staff, everybody else by who may invite. The answer is the same whether anybody here has the
-        address or not.
+        those who may make staff, others by those who may invite. The answer is the same whether the address is known or
+        not. Your account can send 100 mails in an hour, to addresses that it names. After that, the API returns 429
+        `E6001` with `Retry-After`.
         """
         consume_by_address("mail_address", request)  # whether a mail follows or not
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
@@ -88,7 +89,9 @@ class ManagedAccountViewSet(ApiViewSet):
         """Make an account for a customer; the same `external_id` again is the same account, answered 200.
 
         For partners: accounts that were invited as such, or that staff put into the group `Partner`. With `email` the
-        person is mailed how to claim the account; again, when the last link is over or went elsewhere.
+        person is mailed how to claim the account; again, when the last link is over or went elsewhere. Your account
+        can send 100 mails in an hour, to addresses that it names. After that, the API returns 429 `E6001` with
+        `Retry-After`, and creates no account.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
         return account if is_new else Response(ManagedAccountSerializer.represent(account))
@@ -100,7 +103,7 @@ class ManagedAccountViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, errors=(*_OF_ONE, RecordNotEditable))
     def disable(self, request: ApiRequest, account_id: str) -> None:
-        """Disable an account: nobody acts for it or logs in any more. Its records stay.
+        """Disable an account: no log-in and no access on its behalf. Its records stay.
 
         While money is on its way it is refused. An account that its person has claimed is theirs: it stays, and only
         your access to it ends.
@@ -115,7 +118,7 @@ class ManagedAccountViewSet(ApiViewSet):
         errors=(*_OF_ONE, RecordNotEditable),
     )
     def issue_token(self, request: ApiRequest, account_id: str, body: dict[str, Any]) -> managed.ActingToken:
-        """Get an access token with which you act for the person, for a quarter of an hour.
+        """Get an access token on behalf of the person, valid for 15 minutes.
 
         It names you in `act` (RFC 8693, section 4.1) and its use is in the history of what it changes. It decides
         nothing, pays nothing, and gives no second token. Not for apps: they would not be named.

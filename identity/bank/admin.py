@@ -29,13 +29,13 @@ def _amount_column(field: str, description: str) -> Any:
 
 
 class _BankRecords(Owned, ReadOnlyAdmin):
-    """What a bank told about a person: found by the provider's ids."""
+    """A bank's data about a person: found by the provider's ids."""
 
     search_help_text = "The provider's id, or the beginning of a person's user name"
     get_search_results = ReadOnlyAdmin.get_search_results
 
 
-# What banks call accounts by, in the words of both providers.
+# Account types of banks, in the words of both providers.
 ACCOUNT_TYPES = ("depository", "credit", "loan", "investment", "brokerage", "payroll", "other")
 
 

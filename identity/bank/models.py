@@ -10,7 +10,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
 BOOKINGS_DAYS = 90  # how many days of transactions are staged with a link, the day of the link left out
-# What of these kinds is on the account is owed, not owned.
+# Accounts of these types are liabilities.
 DEBTS = ("credit", "loan")
 
 
@@ -22,7 +22,7 @@ def sum_if_known(cents: str) -> Case:
 
 
 class ApprovedQuerySet(models.QuerySet[Any]):
-    """What a person approved: told by their bank, or only claimed by a client of theirs."""
+    """Data that a person approved: reported by their bank, or only claimed by a client of theirs."""
 
     def told_by_provider(self) -> Self:
         return self.filter(from_provider=True)
@@ -70,7 +70,7 @@ class BankItem(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """What identifies the token to a person without being any use to a thief."""
+        """Identifies the token to a person, and is useless to a thief."""
         return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
 
 

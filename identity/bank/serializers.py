@@ -37,7 +37,7 @@ class BankTransactionPayload(serializers.RequestSerializer):
 
 
 class LinkTokenRequestSerializer(serializers.RequestSerializer):
-    """Who links a bank."""
+    """The account that links a bank, or logs in again at a linked one."""
 
     user_id = serializers.IdField()
 
@@ -47,7 +47,7 @@ class LinkTokenBody(TypedDict):
 
 
 class ExchangeRequestSerializer(serializers.RequestSerializer):
-    """What Link returned, and whose it is."""
+    """Link's result, and its user."""
 
     public_token = serializers.TextField(
         min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="What Link returned in the browser."
@@ -71,7 +71,7 @@ class TransactionsQuery(serializers.PageQuery, AccountsQuery):
 
 
 class LinkTokenPageSerializer(serializers.ResponseSerializer):
-    """What Link opens with."""
+    """The input that opens Link."""
 
     link_token = serializers.TextField(help_text="Opens Link in the browser.")
     expiration = serializers.DateTimeField(help_text="Until when (UTC).")

@@ -61,8 +61,8 @@ class Transactions(NamedTuple):
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> Linked:
     """Exchange a public token, keep the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
 
-    What the provider does not tell in time is staged by the command `stage_bank_accounts`.
-    Raises TokenNotAccepted, ProviderUnavailable.
+    The command `stage_bank_accounts` stages data that the provider does not deliver in time. Raises TokenNotAccepted,
+    ProviderUnavailable.
     """
     provider = open_banking()
     try:
@@ -76,7 +76,7 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> Linked:
     except TokenNotAccepted:
         raise  # the item is another person's: ending it would take it from them
     except BaseException:
-        _end_token(provider, linked)  # else a token would be left that nobody knows of
+        _end_token(provider, linked)  # otherwise a token would exist without a record of it
         raise
     staged = stage_item(item, provider=provider, now=now)
     return Linked(item.item_id, staged)
@@ -114,7 +114,7 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
 def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
     """Fetch an item's accounts and bookings and stage them; return the staged items' ids.
 
-    What cannot be fetched now, and more bookings than a request has time for, is left to `stage_bank_accounts`.
+    Data that cannot be fetched now, and bookings beyond a request's time, are left to `stage_bank_accounts`.
     """
     few = partial(_stage_bookings, at_most=ITEMS_PER_STATEMENT)
     return [*_try(_stage_accounts, item, provider, now), *_try(few, item, provider, now)]

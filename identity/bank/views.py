@@ -26,7 +26,7 @@ class BankdataViewSet(ApiViewSet):
         errors=(UserMismatch, ProviderUnavailable),
     )
     def link_token(self, request: ApiRequest, body: serializers.LinkTokenBody) -> LinkToken:
-        """Get a token to open the provider's Link with."""
+        """Create a link token."""
         require_self(request, body["user_id"])
         return open_banking().create_link_token(user_id=str(request.user.pk))
 

@@ -1,4 +1,4 @@
-"""What these pages have in common: who may come in, how a form is answered, how a refusal looks."""
+"""Shared parts of these pages: access, answers to forms, and errors."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -55,7 +55,7 @@ def offset_in(request: HttpRequest) -> int:
 
 
 class _Limited(View):
-    """Counts as the interface does, and shows its refusals on a page."""
+    """Counts as the API does, and shows its errors on a page."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
         try:

@@ -54,7 +54,7 @@ class WebhooksPage(DeveloperPage):
 
 
 class WebhookPage(DeveloperPage):
-    """One endpoint: how it stands, its secret and where a rotation stands, what was sent to it."""
+    """One endpoint: its status, its secret with a pending rotation, and its deliveries."""
 
     template_name = "developers/webhook.html"
     buttons = ("test", "redeliver", "rotate", "change", "enable", "disable", "remove")

@@ -9,7 +9,7 @@ ADDRESS_MAX_LENGTH = 2048
 
 
 class VerificationRequestSerializer(serializers.RequestSerializer):
-    """What may be said about a new verification; everything may be left out."""
+    """Options of a new verification; all are optional."""
 
     user_id = serializers.IdField(required=False, help_text="The caller's own id.")
     redirect_uri = serializers.TextField(

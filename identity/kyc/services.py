@@ -68,7 +68,10 @@ def request_verification(
 def create_verification(
     *, actor: Actor, state: VerificationState | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification:
-    """Keep a verification that the provider has begun; an open one of the same person ends. Raises TooManyAttempts."""
+    """Keep a verification that the provider has begun; an open one of the same person ends. Raises TooManyAttempts.
+
+    If another request was first, its verification is returned in place of this one.
+    """
     with transaction.atomic(savepoint=False):
         # One at a time per person: attempts are counted and numbered.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
@@ -105,7 +108,7 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
     if verification.status == machine.REQUIRES_INPUT:
         verification.transition_to(machine.CANCELED, actor=actor, now=now, reason=reason)
         return
-    # What the person has sent already cannot be called off: it fails.
+    # A verification that the person has submitted cannot be canceled: it fails.
     system = Actor(user=None, credential=actor.credential)
     verification.transition_to(machine.FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
 
@@ -116,7 +119,7 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         pause = timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)
-        # Of concurrent readers one asks; the others show what is stored.
+        # One of several concurrent readers asks the vendor; the others get the stored status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
@@ -175,7 +178,9 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:
-    """Expire what nobody took up in time; return the count by name. Each verification is its own transaction."""
+    """Expire verifications that were not started in time; return the count by name. Each verification is its own
+    transaction.
+    """
     overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     count = 0
     for identifier in list(overdue.values_list("pk", flat=True)):
@@ -190,8 +195,8 @@ def expire_verifications(*, now: datetime) -> dict[str, int]:
 def receive_event(event: Any, *, now: datetime) -> None:
     """Act on a provider's event whose origin has been checked: ask the provider how the verification stands.
 
-    Events come more than once and in any order, so only their subject is believed. An event about something else, or
-    about a verification that is not ours, is no error. Raises ProviderUnavailable, and the provider sends it again.
+    Events come more than once and in any order, so only their subject is believed. An event about another subject, or
+    about an unknown verification, is ignored. Raises ProviderUnavailable, and the provider sends it again.
     """
     if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
         return

@@ -28,7 +28,7 @@ _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progres
 
 
 class KycViewSet(ApiViewSet):
-    """Checks of who somebody is."""
+    """Identity verifications."""
 
     tag = "kyc"
 
@@ -42,8 +42,9 @@ class KycViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Start an identity verification; the person goes on at `hosted_url`.
 
-        An open verification of the same person is cancelled. At most three may be started in 30 days,
-        but for the sandbox of a development server.
+        An open verification with the same `template_id` and `redirect_uri` is returned again, and so is one in
+        `processing`. Any other open one is canceled. In 30 days three attempts count: those in which the person
+        submitted something. The sandbox of a development server has no limit.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -61,7 +62,7 @@ class KycViewSet(ApiViewSet):
 
     @endpoint(access="identity:read", answer=VerificationSerializer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
-        """Return an identity verification; the provider is asked at most once in ten seconds."""
+        """Return an identity verification; the provider is called at most once in ten seconds."""
         return services.read_verification(verification_id, user=request.user, now=timezone.now())
 
     @endpoint(

@@ -15,7 +15,7 @@ _logged_in = partial(endpoint, access=LOG_IN)
 
 
 class OAuthClientViewSet(ApiViewSet):
-    """The OAuth clients that an account has registered, by whoever has logged in."""
+    """The OAuth clients that a logged-in account has registered."""
 
     tag = "oauth"
 
@@ -31,10 +31,10 @@ class OAuthClientViewSet(ApiViewSet):
         errors=(SecondFactorRequired, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
-        """Register an OAuth client; its secret is in this answer and nowhere else.
+        """Register an OAuth client.
 
-        With the second factor where the account has one. An account has at most 20. An Idempotency-Key is not
-        honoured: the stored answer would be a stored secret.
+        Only this response, and a retry with its Idempotency-Key, contain the secret. An account with a second factor
+        must log in with it. An account has at most 20 clients.
         """
         return own_clients.create_own_client(actor_of(request), **body, now=timezone.now())
 
@@ -49,7 +49,7 @@ class OAuthClientViewSet(ApiViewSet):
         errors=(SecondFactorRequired, NotFound, ValidationFailed),
     )
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
-        """Change a client's name, addresses or scopes. What people have consented to stays as it was."""
+        """Change a client's name, addresses or scopes. Consents of people stay as they were."""
         return own_clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
     @_logged_in(answer=serializers.IssuedClientSerializer, errors=(SecondFactorRequired, NotFound, RecordNotEditable))

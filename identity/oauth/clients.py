@@ -27,7 +27,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool, owner: User | None = None
 ) -> tuple[OAuthClient, str | None]:
-    """Make a client; return it and its secret, shown this once (None: public). Raises ValidationError."""
+    """Make a client; return it and its secret, shown this once (None: public). Raises ValidationError, NameTaken."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
@@ -57,7 +57,7 @@ def in_order(scopes: list[str]) -> list[str]:
 
 
 def is_taken(name: str) -> bool:
-    """Say whether a client is called so already, in whatever case: a second one would deceive people."""
+    """List the OAuth clients whose names look like another's: version 1.0 let two of them be made at once."""
     return bool(OAuthClient.objects.filter(name__iexact=name).exists())
 
 

@@ -1,4 +1,4 @@
-"""OAuth clients that an account registers for itself over the interface, logged in (`clients.py` does the work)."""
+"""OAuth clients that a logged-in account registers for itself over the API (`clients.py` does the work)."""
 
 from datetime import datetime
 from typing import Any
@@ -17,7 +17,7 @@ from identity.access.second_factor import require_second_factor
 from identity.models import AccountHistory, OAuthClient, User
 from identity.oauth.clients import check_redirect, create_client, in_order, is_taken, new_secret
 
-CLIENTS_MAX = 20  # of an account
+CLIENTS_MAX = 20  # per account
 
 
 def clients_of(owner: Any) -> QuerySet[OAuthClient]:

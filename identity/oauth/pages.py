@@ -24,7 +24,7 @@ from identity.accounts import managed
 from identity.models import OAuthClient, TokenFamily
 
 CHALLENGE_MAX = 128  # RFC 7636, section 4.2
-NONCE_MAX = 255  # what the column of a grant holds; who asks for no ID token needs none
+NONCE_MAX = 255  # the grant's column requires a value; a request without `openid` gets no ID token
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
@@ -64,7 +64,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return response
 
     def validate_authorization_request(self, request: HttpRequest) -> Any:
-        """Refuse besides, at the client's own address, a challenge that is too long to be kept."""
+        """Also reject, at the client's own address, a challenge that is too long for its column."""
         scopes, credentials = super().validate_authorization_request(request)
         if len(credentials.get("code_challenge") or "") > CHALLENGE_MAX:
             words = f"A code_challenge has at most {CHALLENGE_MAX} characters."
@@ -109,7 +109,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
 
 class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
-    """Who may act for a person: apps that they let, and the partner that made their account; a button ends each."""
+    """Access on behalf of a person: authorized apps, and the partner that made their account; a button ends each."""
 
     template_name = "oauth/grants.html"
     context_object_name = "clients"

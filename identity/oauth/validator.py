@@ -49,7 +49,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def get_code_challenge(self, code: str, request: Any) -> str | None:
         challenge = self._grant(code, request).code_challenge or None
         if challenge is None and request.code_verifier is not None:
-            # Somebody has taken the challenge out of the request for the code (RFC 9700, section 4.8.2).
+            # An attacker has removed the challenge from the authorization request (RFC 9700, section 4.8.2).
             raise InvalidGrantError("The code was asked for without a code_challenge.", request=request)
         return challenge
 
@@ -99,7 +99,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         """Do nothing: the code was used up with the tokens that it gave."""
 
     def revoke_token(self, token: str, _token_type_hint: str, request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """End the family of an access or refresh token of this client; any other text is no error (RFC 7009)."""
+        """End the family of an access or refresh token of this client; any other string is accepted (RFC 7009)."""
         now = timezone.now()
         tokens.revoke_refresh_token(token, client=request.client, now=now)
         try:

@@ -64,7 +64,7 @@ class OAuthViewSet(ApiViewSet):
         access=PUBLIC, limit="token", body=RevocationRequestSerializer, errors=(AuthenticationRequired, InvalidToken)
     )
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> Response:
-        """End what an access or refresh token of the client belongs to; an unknown token is no error (RFC 7009)."""
+        """End the log-in of the client's access or refresh token; an unknown token is accepted (RFC 7009)."""
         self._ask(_REVOCATION.create_revocation_response, request, body)
         return Response({})
 

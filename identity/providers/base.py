@@ -1,4 +1,4 @@
-"""What an open-banking provider can do for us, whichever it is.
+"""The interface of an open-banking provider.
 
 Amounts are integer cents. Access tokens are texts that only the encrypted column and a provider ever see; nothing here
 puts one into an error. Every method may raise ProviderUnavailable.
@@ -6,9 +6,8 @@ puts one into an error. Every method may raise ProviderUnavailable.
 `create_verification` gives the same one again for the same `client_user_id` and template; `create_link_token` with an
 access token is for logging in to its item again. `exchange_public_token` may raise TokenRefused, `list_accounts` and
 `list_transactions` LoginRequired as well. `list_transactions` with `since` returns all that was booked from that day
-on, or raises BankingUnavailable while the provider has not got all of it yet. `remove_item` of what is gone already is
-no error. `verify_event` raises InvalidSignature or TimestampOutOfRange unless the provider itself signed an event just
-now.
+on, or raises BankingUnavailable while the provider has not got all of it yet. `remove_item` of a removed item succeeds.
+`verify_event` raises InvalidSignature or TimestampOutOfRange unless the provider itself signed an event just now.
 """
 
 from dataclasses import dataclass, field
@@ -18,14 +17,14 @@ from typing import Any
 
 from config.clients.provider import ProviderUnavailable
 
-# With all members of `BankAccountPayload` and `BankTransactionPayload`: they are staged and shown in that form. What a
-# bank does not tell is None; not every provider repeats a booking's item.
+# With all fields of `BankAccountPayload` and `BankTransactionPayload`: they are staged and shown in that form. Fields
+# that a bank does not report are None; not every vendor repeats a booking's item.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 
 
 class TokenRefused(Exception):
-    """The provider does not take this public or access token: it is unknown, used up, or somebody else's."""
+    """The provider does not accept this token: it is unknown, used up, revoked, or another person's."""
 
 
 class LoginRequired(Exception):
@@ -37,7 +36,7 @@ class Progress(StrEnum):
     RUNNING = "running"
     PASSED = "passed"
     FAILED = "failed"
-    REVIEW = "review"  # the provider wants somebody to look at it
+    REVIEW = "review"  # the vendor requests a manual review
     EXPIRED = "expired"
     CANCELED = "canceled"
 
@@ -78,7 +77,7 @@ class LinkedItem:
 
 
 class BankingUnavailable(ProviderUnavailable):
-    """`why` holds nothing of what was sent."""
+    """`why` contains nothing of the request."""
 
     def __init__(self, why: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(f"The open-banking provider could not be used: {why}.", headers=headers)

@@ -12,5 +12,5 @@ OpenBanking = Plaid | Sandbox
 
 
 def open_banking() -> OpenBanking:
-    """Return the provider for one request: its deadline for all that it is asked begins now."""
+    """Return the provider for one request: its deadline for all calls begins now."""
     return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()

@@ -5,7 +5,7 @@ from identity.providers.base import Progress
 
 class SandboxVerification(models.Model):
     reference = models.CharField(primary_key=True, max_length=64)
-    # The last part of the hosted page's address: whoever knows it may play the person.
+    # The last part of the hosted page's address: everyone who knows it may act as the person.
     page_token = models.CharField(max_length=64, unique=True)
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(

@@ -24,7 +24,7 @@ logger = logging.getLogger("platform.providers")
 API_VERSION = "2020-09-14"
 # For everything that one request of ours asks of Plaid: it leaves some of the 30 s that the caller waits at most.
 TOTAL_SECONDS = 25.0
-# A booking takes up to 2 kB, and an answer may have 1 MiB.
+# A booking takes up to 2 kB, and a response may have 1 MiB.
 TRANSACTIONS_PER_PAGE = 250
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
@@ -50,7 +50,7 @@ _PROGRESS_OF = {
 _NAME_MATCH_OF = {"match": NameMatch.MATCH, "partial_match": NameMatch.PARTIAL, "no_match": NameMatch.NO_MATCH}
 # In these a step has not been worked on yet.
 _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
-# Plaid's codes are upper case; whatever else an answer holds in their place, a token for example, is not repeated.
+# Plaid's codes are upper case. Any other value in their place, such as a token, is not repeated.
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
@@ -63,7 +63,7 @@ class PlaidRefusal(base.BankingUnavailable):
 
 
 class Plaid:
-    """Plaid as a provider; `identity.providers.base` says what each method does."""
+    """Plaid as a provider; `identity.providers.base` documents each method."""
 
     name = "plaid"
 
@@ -135,7 +135,7 @@ class Plaid:
     def _sync(self, access_token: str, *, has_history: bool) -> list[Transaction]:
         """Page through the item's whole feed of changes once; return what it adds up to.
 
-        With `has_history` only once Plaid has fetched the item's history: at first there are no bookings, or 30 days.
+        With `has_history` only once Plaid has fetched the item's history: at first it returns no bookings, or 30 days.
         """
         found: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
@@ -178,7 +178,7 @@ class Plaid:
             )
         except ProviderError as error:
             logger.warning("plaid %s: %s", path, error.word)
-            raise base.BankingUnavailable(error.word) from None  # the cause's text may quote what was sent
+            raise base.BankingUnavailable(error.word) from None  # the cause's message may quote the request
         document = _read(answer)
         if answer.status == 200 and document is not None:
             return document
@@ -255,7 +255,7 @@ def _moment(document: dict[str, Any], name: str) -> datetime:
 
 
 def _cents(document: dict[str, Any], name: str) -> int | None:
-    """Return an amount in cents, exactly; fractions of a cent, which investments have, are rounded half up."""
+    """Return an amount in the currency's minor unit; smaller fractions, which investments have, are rounded half up."""
     value = document.get(name)
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """Whether an event really comes from Plaid: its ES256 token names the body's hash and the moment.
 
-The key is asked for by its id and remembered for an hour; an id that Plaid does not know is remembered for a minute,
-so that invented ids do not become a stream of questions.
+The key is fetched by its id and cached for an hour; an id that Plaid does not know is cached for a minute, so that
+invented ids do not become a stream of requests.
 """
 
 import time
@@ -34,7 +34,7 @@ _keys: dict[str, tuple[Any, float]] = {}  # by id, until when: the key, None for
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
     """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange when it did so more than 5 min from now.
 
-    `fetch_key` returns the JWK of a key id, or None. What it raises passes through: the event will be sent again.
+    `fetch_key` returns the JWK of a key id, or None. Its exceptions propagate: the event will be sent again.
     """
     key = _key(_key_id_of(token), fetch_key)
     if key is None:

@@ -32,14 +32,14 @@ _MERCHANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """How somebody lives: ranges in cents, from which each item has numbers of its own."""
+    """A way of life: ranges in cents, from which each item has numbers of its own."""
 
     pay_cents: tuple[int, int] | None  # every two weeks
     gig_cents: tuple[int, int] | None  # for a day's work, on three days of seven
     rent_cents: tuple[int, int]
-    rest_cents: tuple[int, int]  # what is left on the current account when a payday comes
+    rest_cents: tuple[int, int]  # the balance of the checking account when a payday comes
     savings_cents: tuple[int, int]
-    # Where what is left over goes, and where what is missing comes from, at the end of each two weeks.
+    # The account that receives a surplus and covers a deficit at the end of each two weeks.
     surplus: tuple[str, str] = ("Nest Egg Invest", "transfer_out")
     shortfall: tuple[str, str] = ("Family Transfer", "transfer_in")
 

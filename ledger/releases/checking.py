@@ -1,7 +1,9 @@
 """Whether the files of a release belong together, and a ledger has what they say, offline, from the files alone.
 
-Who can write to the ledger can have a proof of any text. So what the entry's commitment says is opened: only the
-platform's own key anchors under the report type `release`.
+Nothing is unpacked before the proof: a stranger's archive could fill the memory.
+
+An account with write access to the ledger can have a proof of any text. So what the entry's commitment says is opened:
+only the platform's own key anchors under the report type `release`.
 """
 
 import json
@@ -26,12 +28,12 @@ _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OSError, EOFE
 
 
 class Fault(Exception):
-    """Something is not as a release is; the message says what."""
+    """Something differs from a release; the message names it."""
 
 
 @dataclass
 class Release:
-    """The files beside an archive. Each step raises Fault, or returns what it saw."""
+    """The files next to an archive. Each step raises Fault, or returns what it saw."""
 
     archive: Path
     verifier: Verifier | None

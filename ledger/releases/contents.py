@@ -1,8 +1,8 @@
-"""What a release consists of, made from a commit alone: whoever makes it again gets the same bytes.
+"""The content of a release, made from a commit alone: every build of it has the same bytes.
 
 An archive, an SBOM of what its lock names, a statement with the hashes of both, the proof that a ledger has the
 statement, and SHA256SUMS of these four. SHA256SUMS also opens the commitment of the ledger's entry, in a line that
-`sha256sum --check` takes for a comment: without it a proof would say that somebody anchored the statement, not who.
+`sha256sum --check` treats as a comment: without it a proof would show that the statement was anchored, not by whom.
 """
 
 import gzip
@@ -33,7 +33,7 @@ _PINNED = re.compile(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", re.MULTILINE)
 
 
 class CannotRelease(Exception):
-    """Nothing is made; the message says what stands in the way."""
+    """Nothing is made; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Names:
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """What SHA256SUMS names, in order."""
+        """The files in SHA256SUMS, in order."""
         return self.archive, self.sbom, self.statement, self.proof
 
 
@@ -78,7 +78,7 @@ class Source:
 
     @classmethod
     def of(cls, root: Path) -> "Source":
-        """Raises CannotRelease where there is no commit, or something beside it."""
+        """Raises CannotRelease without a commit, or with uncommitted changes."""
         if changed := _git(root, "status", "--porcelain").decode().splitlines():
             raise CannotRelease(f"The tree is not what was committed: {changed[0][3:]} and {len(changed) - 1} more.")
         commit, epoch = _git(root, "log", "-1", "--format=%H %ct").decode().split()
@@ -108,7 +108,7 @@ class Source:
                 sys.executable, "-m", "cyclonedx_py", "requirements", LOCK, "--pyproject", "pyproject.toml",
                 "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON",
             ]  # fmt: skip
-            # Without an environment: where packages come from here is nobody's business.
+            # Without the environment: package sources on this machine are private.
             done = subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False)  # noqa: S603
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""A ledger with a witness for the length of a block: it shows how one works, and proves nothing to others."""
+"""A ledger for the length of a block: it shows how one works, and proves nothing to others."""
 
 import os
 import secrets
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from config.ops.supervisor import LOCAL, Processes, bind, manage, start, stop, wait_until_healthy
 
 ORIGIN = "throw-away.invalid"
-START_SECONDS = 120.0  # also beside other work
+START_SECONDS = 120.0  # also while other work runs
 
 
 class ThrowAway(NamedTuple):
-    """Where it is, the key with which it knows the platform, and the policy by which its proofs are judged."""
+    """Where it is, and the key with which it knows the platform."""
 
     url: str
     client_key: str

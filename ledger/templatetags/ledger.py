@@ -12,7 +12,7 @@ def in_hex(digest: bytes) -> str:
 
 @register.filter
 def brief(text: str) -> str:
-    """The two ends of a long hex text; the page carries the whole one beside it."""
+    """The two ends of a long hex string; the page also has the whole one."""
     return f"{text[:8]}\u2026{text[-6:]}"
 
 

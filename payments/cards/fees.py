@@ -7,7 +7,7 @@ BASIS_POINTS = 10_000
 _SMALL_BELOW_CENTS, _SMALL_BPS = 1_000_000, 150
 _MIDDLE_UP_TO_CENTS, _MIDDLE_BPS = 10_000_000, 125
 _LARGE_BPS = 100
-# The percentage that the interface shows for each tier; a division would show the same, but these are exact by sight.
+# The percentage that the API shows for each tier; a division would give the same, but these are exact by sight.
 _PERCENTAGES = {_SMALL_BPS: 1.5, _MIDDLE_BPS: 1.25, _LARGE_BPS: 1.0}
 
 

@@ -50,7 +50,7 @@ class Acknowledged(NamedTuple):
 
 
 def acknowledge(method_id: str) -> Acknowledged:
-    """Acknowledge what is not kept; raises ValidationFailed for an id that nobody can have."""
+    """Acknowledge without storing; raises ValidationFailed for an impossible id."""
     if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
         raise ValidationFailed(f"A payment method's id has 1 to {ID_MAX_LENGTH} characters.")
     return Acknowledged(id=method_id)

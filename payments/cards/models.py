@@ -19,11 +19,12 @@ PATIENCE_MAX = timedelta(minutes=5)  # the longest that an unknown outcome rests
 class Payment(models.Model):
     """One card payment. Amounts are cents; the row stands before the processor hears of it.
 
-    Whoever works on a payment holds its lease: `epoch` counts the holders, and a holder whose epoch is over can write
-    nothing (`services.finish`). `due_at` is when the lease ends, or when an unknown outcome is asked about next.
+    The process that works on a payment holds its lease: `epoch` counts the holders, and a holder whose epoch is over
+    can write nothing (`services.finish`). `due_at` is the end of the lease, or the time of the next query about an
+    unknown outcome.
 
-    It is no `StatefulModel`: `epoch` already decides every race, also between two tries that leave the status as it is,
-    and `PaymentAttempt` tells the story, of which the statuses are only the outcome.
+    It is not a `StatefulModel`: `epoch` already decides every race, also between two tries that leave the status as it
+    is, and `PaymentAttempt` tells the story, of which the statuses are only the outcome.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
@@ -63,7 +64,7 @@ class Payment(models.Model):
         return f"{self.pk}: {self.amount_cents} {self.currency}"
 
     def is_held(self, now: datetime) -> bool:
-        """Say whether somebody holds the lease, or an unknown outcome rests."""
+        """Return whether a process holds the lease, or an unknown outcome rests."""
         return not is_due(self.due_at, now=now, within=_due_ahead_max())
 
     @property
@@ -154,5 +155,5 @@ def _due_ahead_max() -> timedelta:
 
 
 def nobody_holds(now: datetime) -> Q:
-    """Select payments that anybody may take over; `Payment.is_held` says the same of one."""
+    """Select payments that any process may take over; `Payment.is_held` checks one."""
     return due("due_at", now=now, within=_due_ahead_max())

@@ -1,4 +1,4 @@
-"""Finishing what nobody came back for, and believing what a processor proves by itself."""
+"""Finish abandoned payments, and accept a processor's own proof of an outcome."""
 
 import logging
 from datetime import datetime, timedelta
@@ -73,7 +73,7 @@ def _facts_of(intent: dict[str, Any]) -> Any:
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
     """Act on an event; a second time changes nothing. A success is proof and always counts. A failure counts only for a
-    payment whose outcome nobody knows and nobody is finding out: it never takes a success back.
+    payment with an unknown outcome that no process is resolving: it never reverts a success.
     """
     number = parse_positive_int64(event.detail.get("payment_id", ""))
     payment = Payment.objects.filter(pk=number).first() if number else None

@@ -57,7 +57,7 @@ class ProcessedSerializer(serializers.ResponseSerializer):
 
 
 class PaymentSerializer(serializers.ModelResponseSerializer):
-    """A payment, whatever has become of it."""
+    """A payment in any status."""
 
     payment_id = serializers.Int64Field(source="pk")
     net_amount_cents = serializers.Int64Field()
@@ -98,7 +98,7 @@ class MethodSerializer(serializers.ResponseSerializer):
 
 
 class AddedSerializer(MethodSerializer):
-    """What adding gives; an id only where methods are kept."""
+    """The result of adding; an id only where methods are stored."""
 
     id = serializers.TextField(required=False, help_text="The method's id; absent where methods are not kept.")
 

@@ -1,10 +1,10 @@
-"""Card payments that never lie: nobody is charged twice, or charged without a record.
+"""Card payments: no double charges, and no charge without a record.
 
-The order of a payment is: the key is reserved and the payment's row committed; the processor is asked, outside any
-transaction, under a key of ours; the outcome, its event and the stored answer are committed together. Whoever dies in
-between leaves a row from which another request with the same key, or `reconcile_payments`, goes on: it takes over the
-payment's lease and asks again under the same processor key, which charges nothing new. What was taken over is fenced: a
-holder that was only paused finds its epoch over and writes nothing but that money moved after all.
+The order of a payment is: the key is reserved and the payment's row committed; the processor is called, outside any
+transaction, under a key of ours; the outcome, its event and the stored answer are committed together. A process that
+dies in between leaves a row from which another request with the same key, or `reconcile_payments`, continues: it takes
+over the payment's lease and calls again under the same processor key, which charges nothing new. A takeover is fenced:
+a paused holder finds that its epoch is over and writes nothing except that money moved after all.
 
     Pending ──► Completed | Failed | Unknown        the first try
     Unknown, Pending or Processing (lease over) ──► Processing ──► Completed | Failed | Unknown
@@ -62,7 +62,7 @@ SERVER_ERRORS_MAX = 2
 
 
 class LeaseLost(Exception):  # a signal between functions, never shown
-    """Somebody else has taken the payment over: whoever finds this writes nothing."""
+    """Another process has taken the payment over: the holder writes nothing."""
 
 
 def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
@@ -134,7 +134,7 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return the answer that somebody else's work has given; while it is not there, say when or where to ask for it."""
+    """Return the answer of another process's work; while it is missing, when or where to ask next."""
     payment = Payment.objects.get(pk=payment_id)
     if not payment.is_open:
         return _answer_again(payment)
@@ -144,14 +144,14 @@ def _settled(payment_id: int) -> Outcome:
 
 
 def _wait(payment: Payment, now: datetime) -> timedelta:
-    """Return how long whoever holds the payment works on it; the rest of the lease where they took longer."""
+    """Return how long the holder works on the payment; the rest of the lease if it took longer."""
     lease = timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
     working = payment.due_at - lease + WORK_MAX - now
     return working if timedelta() < working else payment.due_at - now
 
 
 def _unavailable(payment: Payment) -> ProcessorUnavailable:
-    """Say how the caller learns what became of this payment: without a key, a second try would be a second payment."""
+    """Describe how to find this payment's outcome: without a key, a second try would be a second payment."""
     details = {"payment_id": payment.pk, "status": UNKNOWN}
     if payment.idempotency_key is not None:
         return ProcessorUnavailable(details=details)
@@ -160,7 +160,7 @@ def _unavailable(payment: Payment) -> ProcessorUnavailable:
 
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
-    """Take the payment's lease from whoever had it; say whether that worked. The payment in memory is updated."""
+    """Take the payment's lease from its holder; return whether that worked. The payment in memory is updated."""
     changes: dict[str, Any] = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
     action = "look-up" if _only_looks(payment, now) else "charge"
     if action == "charge":
@@ -196,13 +196,13 @@ def ask(payment: Payment) -> ChargeResult:
     """Ask the processor about a payment whose lease is held; outside any transaction."""
     processor, now = card_processor(payment.processor), timezone.now()
     if now >= payment.due_at:
-        # Paused beyond the lease before anything was sent: somebody else is at it.
+        # Paused beyond the lease before the request was sent: another worker has taken over.
         return ChargeResult(cards.UNKNOWN, answered=False, detail={"error": "lease over"})
     only_looks = _only_looks(payment, now)
     try:
         token = payment.method_token
     except UnreadableSecret:
-        # Nothing can be charged any more. What an earlier attempt has charged can still be found.
+        # Nothing can be charged any more. A charge of an earlier attempt can still be found.
         token, only_looks = "", True
     if not only_looks:
         fault_point("before-send")
@@ -215,7 +215,7 @@ def ask(payment: Payment) -> ChargeResult:
     detail = {**found.detail, "looked": True}
     if found.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
-    # Whatever was found, the processor is not asked to charge again.
+    # In every case, the processor gets no second request to charge.
     return replace(found, server_error=found.outcome == cards.UNKNOWN, detail=detail)
 
 
@@ -223,7 +223,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     """Commit a result with its event and the stored answer, as the holder of the payment's epoch.
 
     Returns the answer, or None when the outcome is not known yet. Raises LeaseLost when the lease was taken over
-    meanwhile: then nothing is decided, but a charge that the result proves is recorded whatever was decided before, and
+    meanwhile: then nothing is decided, but a charge that the result proves is recorded even after a decision, and
     anything else is logged. The payment in memory is updated.
     """
     if result.detail.get("error") == "contradiction":
@@ -254,16 +254,16 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     if result.outcome == cards.SUCCEEDED:
         prove_charge(payment.pk, result, now=now)
     else:
-        # It decides nothing any more, but what came back stands in the log.
+        # The result has no effect any more, but the log has the response.
         log_attempt(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
     raise LeaseLost
 
 
 def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
-    """Record a charge that the processor proves, whatever the payment's status; say whether that changed anything.
+    """Record a charge that the processor proves, in any status of the payment; return whether that changed anything.
 
-    An open payment is completed, and its holder fenced off. A failed one is corrected and reported loudly: somebody
-    was told that nothing was charged.
+    An open payment is completed, and its holder fenced off. A failed one is corrected and logged as an error: the payer
+    had been notified that nothing was charged.
     """
     with transaction.atomic():
         stored = Payment.objects.select_for_update().get(pk=payment_id)

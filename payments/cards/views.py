@@ -44,10 +44,10 @@ class CardPaymentViewSet(PaymentsViewSet):
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
 
-        With an Idempotency-Key the request may be sent again as often as needed: it goes on where it was, and nobody is
-        charged twice. 502 with E5001 is final, nothing was charged; 502 with E5002 means that the outcome is not known
-        yet: the same request with the same key will find it out. Without a key do not send it again, it would be
-        another payment; the answer names the payment to ask for.
+        With an Idempotency-Key the request may be repeated as often as needed: it continues where it was, without a
+        second charge. 502 with E5001 is final, nothing was charged; 502 with E5002 means that the outcome is not known
+        yet: the same request with the same key resolves it. Without a key do not send it again, it would be another
+        payment; the answer names the payment to ask for.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)

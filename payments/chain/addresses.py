@@ -2,7 +2,7 @@
 
 import re
 
-# Names that callers may use for a network besides its CAIP-2 id.
+# Aliases of a network in addition to its CAIP-2 id.
 NETWORK_ALIASES = {
     "ethereum": "eip155:1",
     "optimism": "eip155:10",
@@ -20,12 +20,12 @@ _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Say whether `text` looks like an address, whatever its checksum."""
+    """Return whether `text` looks like an address, with any checksum."""
     return _ADDRESS.fullmatch(text) is not None
 
 
 def parse_address(text: str) -> str | None:
-    """Return the address in its EIP-55 spelling, None when `text` is no address.
+    """Return the address in its EIP-55 spelling, None when `text` is not an address.
 
     In one case throughout an address carries no checksum and is taken as it is; in mixed case its checksum must fit.
     """

@@ -1,4 +1,4 @@
-"""What the environment says about the settlement chain. Raises ImproperlyConfigured with what to set."""
+"""Settings of the settlement chain in the environment. Raises ImproperlyConfigured with what to set."""
 
 from django.core.exceptions import ImproperlyConfigured
 

@@ -24,12 +24,12 @@ _GAS_MARGIN_PERCENT = 20
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"0x[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
 _MESSAGE_MAX_LENGTH = 200
-# JSON-RPC errors that say nothing about what was asked: the node, or the way to it, is in trouble.
+# JSON-RPC errors about the node or the connection to it, not about the request.
 _TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
 
 
 class NodeRefused(Exception):
-    """The node declined: its own message, shortened. That may name amounts; `word` is what a log is told."""
+    """The node declined: its own message, shortened. That may contain amounts; `word` is the entry for a log."""
 
     word = "refused"
 
@@ -51,7 +51,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a transaction that is in a block; `raw` is the node's own receipt."""
+    """The outcome of a transaction that is in a block; `raw` is the node's own receipt."""
 
     block_number: int
     succeeded: bool
@@ -170,7 +170,7 @@ class Node:
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:
-        """Call a contract function that returns one number; a contract that declines is no contract of this kind."""
+        """Call a contract function that returns one number; a contract that declines is not of this kind."""
         try:
             result = self.ask("eth_call", call, "latest")
         except NodeRefused as refusal:

@@ -1,6 +1,6 @@
-"""What stands in for the chain while none is configured, and says so in every answer (specification section 4.1).
+"""The simulated chain for installations without one, marked as such in every answer (specification section 4.1).
 
-The payload is a placeholder and no transfer: whoever signs and sends it all the same moves nothing.
+The payload is a placeholder without a transfer: signing and sending it moves nothing.
 """
 
 from hashlib import sha256

@@ -24,7 +24,7 @@ _MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
 _FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin below (EIP-2718)
 _UINT256_BYTES = 32
 _ADDRESS_BYTES = 20
-# The order of the curve secp256k1. Of the two forms of a signature only the one with the lower `s` is valid (EIP-2).
+# The order of the curve secp256k1. Only the form of a signature with the lower `s` is valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
@@ -34,7 +34,7 @@ class UnreadableTransaction(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """What a wallet has signed. Amounts of `value` are wei; `data` and `raw` are lower-case hex with 0x."""
+    """A transaction that a wallet has signed. `value` is in wei; `data` and `raw` are lower-case hex with 0x."""
 
     tx_hash: str
     chain_id: int
@@ -85,7 +85,7 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
 
     *signed, v, r, s = members
     is_legacy = kind == 0
-    nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # what is left out: chain, access list
+    nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # left out: chain, access list
     _check_integers([nonce, *fees, value, v, r, s] if is_legacy else [signed[0], nonce, *fees, value, v, r, s])
     if is_legacy:
         chain_id, parity = divmod(_integer(v) - 35, 2)
@@ -117,8 +117,8 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
 def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
     """Return the address whose signature this is.
 
-    Recovered from the digest of the bytes as they came. A library that is handed the whole transaction may write it
-    anew before it hashes it, and then takes a changed one for the one that was signed.
+    Recovered from the digest of the bytes as they came. A library that gets the whole transaction may encode it again
+    before it hashes it, and then accepts a changed one.
     """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature

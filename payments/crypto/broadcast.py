@@ -63,7 +63,7 @@ def initiate_payment(
     network: str,
     now: datetime,
 ) -> CryptoPayment:
-    """Write down a payment of `amount_usdc` smallest units; return it with the transaction to sign, `unsigned`.
+    """Return a payment of `amount_usdc` smallest units, not stored yet, with the transaction to sign, `unsigned`.
 
     Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, or a network that is not the
     settlement network; ProviderUnavailable when the chain cannot be asked for nonce and fees.
@@ -162,7 +162,7 @@ def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
     """Raise PaymentExpired when the time to sign is over; record that where it has not been."""
     if payment.status != EXPIRED and now < payment.expires_at:
         return
-    # What was signed for it once is looked for on the chain first, which is the worker's to do.
+    # The worker first looks on the chain for a transaction that was signed earlier.
     if payment.status == AWAITING_SIGNATURE and not payment.transactions.exists():
         move_payment(payment, EXPIRED, actor=actor, now=now, reason="Not signed in time.")
     raise PaymentExpired
@@ -186,7 +186,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
         differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
     if signed.value:
         differences.append(("value", "It moves the chain's own coin besides; the value must be 0."))
-    # The whole call is compared, so that nothing can stand beside what is read out of it.
+    # The whole call is compared, so that no extra data can follow the decoded arguments.
     if signed.data != transfer_call_data(payment.to_address, payment.amount_usdc):
         transfer = read_transfer(signed.data)
         if transfer is None:

@@ -13,11 +13,11 @@ from payments.wallets.models import Wallet
 
 
 class LostRace(Exception):
-    """The payment was moved by somebody else since it was read."""
+    """Another process moved the payment after it was read."""
 
 
 class CryptoPayment(StatefulModel):
-    """A transfer that a person's own wallet signs; amounts are the token's smallest units. What was asked for never
+    """A transfer that a person's own wallet signs; amounts are the token's smallest units. The requested transfer never
     changes, and a signed transaction must match it to the last byte of its call data.
     """
 
@@ -54,7 +54,7 @@ class CryptoPayment(StatefulModel):
         indexes = [
             models.Index(fields=["user", "-id"], name="payments_crypto_user"),
             models.Index(fields=["tx_hash"], condition=Q(tx_hash__isnull=False), name="payments_crypto_hash"),
-            # What the worker follows; everything final leaves these small indexes.
+            # Payments that the worker follows; final ones leave these small indexes.
             models.Index(fields=["id"], condition=Q(status__in=[BROADCASTING, SUBMITTED]), name="payments_crypto_open"),
             models.Index(
                 fields=["expires_at"], condition=Q(status=AWAITING_SIGNATURE), name="payments_crypto_unsigned"
@@ -77,7 +77,7 @@ class CryptoPayment(StatefulModel):
             raise ValueError(f"A crypto payment does not move from {self.status} to {to}.")
 
     def lost_race(self, to: str) -> Exception:  # noqa: ARG002
-        """Leave the record as it was read: whoever lost looks at the network first."""
+        """Leave the record as it was read: the loser checks the network first."""
         return LostRace()
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
@@ -95,8 +95,8 @@ class CryptoPayment(StatefulModel):
 class CryptoTransaction(models.Model):
     """A signed transaction that was given for a payment. It belongs to that payment for good. Append-only.
 
-    Whoever has the bytes can send them as long as the nonce is unused, whatever a node said about them once. So every
-    one of them is looked for before a payment is called failed or expired.
+    Anybody can send the bytes as long as the nonce is unused, even after a node's rejection. So every one of them is
+    looked for before a payment is called failed or expired.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

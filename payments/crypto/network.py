@@ -1,7 +1,7 @@
-"""Between a crypto payment and the network: what is read back, what is sent, and the two ways in which that can end.
+"""Between a crypto payment and the network: reading back, sending, and the two ways in which that can end.
 
-Nothing here opens a transaction while it waits for the node. A move is written after the node has answered, with what
-the payment was when it was read; when somebody else moved it meanwhile, LostRace says so.
+Nothing here opens a transaction while it waits for the node. A move is written after the node has answered, compared
+with the payment as it was read; after a concurrent move it raises LostRace.
 """
 
 import logging
@@ -42,7 +42,7 @@ def move_payment(
 
 
 def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:
-    """Record that the network has this signed transaction of the payment, whatever was known before."""
+    """Record that the network has this signed transaction of the payment, regardless of earlier answers."""
     if payment.status == AWAITING_SIGNATURE:
         move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=tx_hash)
     if payment.status == BROADCASTING:
@@ -52,9 +52,9 @@ def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: d
 def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
     """Send the signed transaction of a payment in `broadcasting`, and record that the network has it.
 
-    Its hash is known before it is sent. What was `resumed` may be there already, and a node that declines may decline
-    because it is: both are found out by the hash. Raises BroadcastRefused when the node has declined and does not have
-    it (the payment waits for a signature again), ProviderError when the outcome is unknown (the payment stays).
+    Its hash is known before it is sent. A `resumed` one may be there already, and a node that declines may decline for
+    that reason: the hash resolves both. Raises BroadcastRefused when the node has declined and does not have it (the
+    payment waits for a signature again), ProviderError when the outcome is unknown (the payment stays).
     """
     given = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
     if not (resumed and node.knows(given.tx_hash)):

@@ -1,4 +1,4 @@
-"""What the settlement chain says about a transaction. While no chain is configured: the documented static answers."""
+"""The settlement chain's state of a transaction. While no chain is configured: the documented static answers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from payments.crypto.network import settlement_node
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
-# What of a node's receipt is handed on: what every node has, in the spelling in which it came.
+# Members of a node's receipt that are returned: those that every node has, spelled as received.
 _RECEIPT_MEMBERS = (
     "transactionHash", "transactionIndex", "blockHash", "blockNumber", "from", "to", "contractAddress", "status",
     "type", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice",
@@ -54,7 +54,7 @@ class Proof:
 
 
 def transaction_status(tx_hash: str) -> Standing:
-    """Say where a transaction is (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
+    """Return the state of a transaction (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
         return Standing(tx_hash, CONFIRMED, settings.SETTLEMENT_CONFIRMATIONS, simulated=True)
     with settlement_node() as node:
@@ -70,7 +70,7 @@ def transaction_status(tx_hash: str) -> Standing:
 
 
 def transaction_receipt(tx_hash: str) -> Proof:
-    """Say whether the chain holds a receipt of a transfer of the settlement token; raises ProviderUnavailable.
+    """Return whether the chain holds a receipt of a transfer of the settlement token; raises ProviderUnavailable.
 
     For a transaction of one of our payments it must be that payment's transfer.
     """

@@ -65,7 +65,7 @@ class InitiatedSerializer(serializers.ModelResponseSerializer):
 
 
 class ConfirmedSerializer(serializers.ResponseSerializer):
-    """A payment whose signed transaction was taken."""
+    """A payment whose signed transaction was accepted."""
 
     payment_id = serializers.UUIDField(source="id")
     tx_hash = serializers.TextField()

@@ -1,8 +1,8 @@
-"""Following what was submitted until it is final, and letting go of what nobody signed.
+"""Follow submitted payments until they are final, and release unsigned ones.
 
 A transaction is final when SETTLEMENT_CONFIRMATIONS blocks stand on it: until then a block may be replaced by another
-one, and the payment stays `submitted`. What the network has dropped is sent again; a signed transaction stays good
-until its nonce is used. When the nonce was used by something else, that many blocks deep, the payment has failed.
+one, and the payment stays `submitted`. A transaction that the network dropped is sent again; a signed transaction stays
+valid until its nonce is used. When the nonce was used by something else, that many blocks deep, the payment has failed.
 
 `reconcile_payments` calls it. It is safe to run at any time, by any number of workers: each move is a compare-and-set,
 and who comes second does nothing.
@@ -28,9 +28,9 @@ from payments.errors import BroadcastRefused
 logger = logging.getLogger("platform.settlement")
 
 ACTOR = Actor.system("reconcile_payments")
-# A request that sends is over long before; after that a payment in `broadcasting` has nobody who cares for it.
+# A request that sends ends long before; after that no process handles a payment in `broadcasting`.
 RESUME_AFTER_SECONDS = 60
-# Blocks come every few seconds at best, and nodes count what they are asked.
+# Blocks come every few seconds at best, and nodes count requests.
 LOOK_AGAIN_SECONDS = 10
 _BATCH = 200
 
@@ -41,8 +41,8 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
     """Attend to what was handed to the network, or was about to be when something stopped it, then to what is overdue.
 
     Return how many payments were `confirmed`, `failed`, `resumed` and `expired`, and how many are `waiting`;
-    `unreachable` is 1 when the node stopped answering, and what was left then is for the next run. Each payment is its
-    own operation with its own deadline, and none is in a transaction while it runs.
+    `unreachable` is 1 when the node gave no usable answer. If the node is out of reach, the rest is left for the next
+    run. Each payment is its own operation with its own deadline, and none is in a transaction while it runs.
     """
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
     abandoned = due("updated_at", now=now - patience, within=2 * patience)
@@ -70,7 +70,7 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
 
 
 def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Raises ProviderError when the node gives no usable answer, LostRace when somebody else moved the payment."""
+    """Raises ProviderError when the node gives no usable answer, LostRace after a concurrent move."""
     if payment.status == AWAITING_SIGNATURE:
         return _expire(payment, node=node, now=now)
     outcome = _follow(payment, node=node, now=now)

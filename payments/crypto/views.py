@@ -29,7 +29,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
     def initiate(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
         """Write down a payment and return the transaction for the wallet to sign.
 
-        Without a settlement chain the transaction is a placeholder, and `simulated` says so.
+        Without a settlement chain the transaction is a placeholder, marked by `simulated`.
         """
         require_self(request, body.pop("user_id"))
         body["network"] = body["network"] or settings.SETTLEMENT_NETWORK
@@ -58,12 +58,12 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
     @endpoint(access="wallet:read", answer=serializers.TransactionStatusSerializer, errors=_READING_ERRORS)
     def status(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Standing:  # noqa: ARG002  any caller may read the chain
-        """Say where a transaction is."""
+        """Return the state of a transaction."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)
     def receipt(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Proof:  # noqa: ARG002
-        """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
+        """Return whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsSerializer, errors=_READING_ERRORS)

@@ -14,9 +14,9 @@ CONNECTED, DISCONNECTED = "connected", "disconnected"
 class CustodyAccount(models.Model):
     """An account that a custody provider holds for a person: one per person, provider, network and label.
 
-    The row is the intent: it is committed before the provider is asked for the account, and its key goes with every
-    try, so that an answer that was lost never makes a second account. It outlives the references to it: whoever
-    connects again finds the same account, and what it holds.
+    The row is the intent: it is committed before the provider is called for the account, and its key goes with every
+    try, so that a lost answer never makes a second account. It outlives the references to it: a person who connects
+    again finds the same account, and its balance.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -49,7 +49,7 @@ class CustodyAccount(models.Model):
 
 
 class Wallet(models.Model):
-    """A person's reference to an account on a chain. It moves no funds, whatever happens to it."""
+    """A person's reference to an account on a chain. It never moves funds."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)

@@ -91,7 +91,7 @@ class WalletConnectionSerializer(WalletSerializer):
 
 
 class WalletBalanceSerializer(serializers.ResponseSerializer):
-    """What a wallet holds of the settlement asset."""
+    """A wallet's balance of the settlement asset."""
 
     wallet_id = serializers.TextField(source="wallet.pk")
     asset = serializers.TextField(help_text="What is counted, such as `USDC`.")

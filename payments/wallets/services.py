@@ -3,10 +3,10 @@
 A wallet is a reference. Connecting one moves nothing, disconnecting one moves nothing; what a custody provider holds
 stays there, and connecting again finds it.
 
-A custody provider has a `name` and three methods. `supports` says whether it knows a network; `provision` makes the
+A custody provider has a `name` and three methods. `supports` returns whether it knows a network; `provision` makes the
 account of a `CustodyAccount` row, or finds the one that an earlier try has made, and returns its id there and its
-address (EIP-55); `balance` returns what an account holds of USDC in smallest units, and of how many decimals those are.
-The last two raise `provider.ProviderError`.
+address (EIP-55); `balance` returns an account's USDC in smallest units, and the number of decimals. The last two raise
+`provider.ProviderError`.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ USDC_DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class WalletBalance:
-    """`units` counts the asset's smallest units, of which 10**decimals make one; None where nobody here can say.
-    `source` is `sandbox` or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or
-    `unavailable` (the wallet is on a network that this installation does not read).
+    """`units` counts the asset's smallest units, of which 10**decimals make one; None if unknown. `source` is `sandbox`
+    or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or `unavailable` (the wallet is
+    on a network that this installation does not read).
     """
 
     units: int | None
@@ -83,7 +83,7 @@ def connect_reference(*, owner: Any, address: str, network: str, label: str | No
 def connect_custodial(*, owner: Any, network: str, label: str | None, now: datetime) -> Wallet:
     """Connect the account that the custody provider holds for this person, network and label; it is made if need be.
 
-    The intent is committed before the provider is asked, and no transaction is open while it answers. Raises
+    The intent is committed before the provider is called, and no transaction is open while it answers. Raises
     ValidationFailed for a network that the provider lacks, ProviderUnavailable when it could not be asked: the same
     call again goes on with the same account.
     """
@@ -154,7 +154,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
 
 
 def read_balance(wallet: Wallet) -> WalletBalance:
-    """Ask whoever knows what a wallet holds; raises ProviderUnavailable."""
+    """Query the custodian or the chain for a wallet's balance; raises ProviderUnavailable."""
     try:
         if wallet.custody_account is not None:
             provider = custody_provider(wallet.custody_account.provider)

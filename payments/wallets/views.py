@@ -18,7 +18,7 @@ LIST_MAX = 1_000
 
 
 class WalletViewSet(CardFreeViewSet):
-    """Crypto wallets: connected by a signature, or kept by a custodian."""
+    """Crypto wallets: addresses that the caller states, without proof of control, or wallets that a custodian holds."""
 
     tag = "wallet"
 

@@ -138,7 +138,7 @@ def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pac
 
 
 def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterator[Line]:
-    """Measure the kinds of work that `only` names, or all of them; beside FastAPI and Litestar only with `peers`."""
+    """Measure the kinds of work that `only` names, or all of them; beside FastAPI only with `peers`."""
     chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
     if not chosen:
         return

@@ -1,4 +1,4 @@
-"""Heavy operations: one at a time of an account, two of a process, and nobody waits for a turn."""
+"""Heavy operations: one slot of an account, two of a process; few others wait, and not for long."""
 
 import re
 import threading

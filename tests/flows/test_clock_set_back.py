@@ -1,4 +1,4 @@
-"""The clock was hours ahead and has been set right: nothing waits for the old time, and no story runs backwards."""
+"""Histories and log-ins after the clock of the servers was set back."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""ledger_proof, verify_proof and erase_subject."""
+"""ledger_proof, verify of a proof, and erase_subject."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""verify_release: yes for what was released, and the first fault of whatever is not."""
+"""verify of a release: yes for what was released, and the first fault of whatever is not."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""POST /verify: a proof file and the report, judged step by step."""
+"""`manage.py verify`: how it recognizes a file, and its exit status for each outcome of a decision bundle."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Witnesses in this process: with keys of their own, asked directly or over HTTP, honest or not."""
+"""A double of a C2SP witness in this process, with a key of its own, and logs for it to watch."""
 
 import threading
 from contextlib import ExitStack, contextmanager

@@ -184,7 +184,7 @@ def test_a_payment_costs_a_known_number_of_statements_and_commits(committed, api
     statements = [query["sql"] for query in context.captured_queries]
     work = [sql for sql in statements if "sandboxcharge" not in sql and "ratecounter" not in sql]
     written = [sql for sql in work if sql.startswith(("INSERT", "UPDATE", "SELECT"))]
-    # Find the key; payment, key, attempt. Outcome, the row read again, attempt, event, answer.
+    # Find the key; payment, its token, key, attempt. Outcome, the row read again, attempt, event, answer.
     assert len(written) == 9, written
     # Intent and outcome; the third is the sandbox's own.
     assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements

@@ -137,7 +137,7 @@ def test_a_redirect_is_not_followed(private_allowed, listener, status):
 
 
 def test_what_is_connected_to_is_an_address_that_was_checked(private_allowed, listener, monkeypatch):
-    """Even if libcurl took the name to somewhere else."""
+    """Even if the connection pool resolved the name to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
     with pytest.raises(AttemptFailed) as failure:

@@ -10,20 +10,20 @@ from django.db.backends.postgresql import base
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's, whose `CONN_HEALTH_CHECKS` would cost each request a round trip to the server.
 
-    Nothing outlives a transaction: behind a pooler the session is somebody else's then.
+    No setting outlives a transaction: behind a pooler the session then belongs to another client.
     """
 
     def chunked_cursor(self) -> Any:
         """Return a cursor for `iterator()`: one of the server's, which saves memory, within a transaction alone.
 
-        Django's setting DISABLE_SERVER_SIDE_CURSORS would take it from whoever reads much within one, too.
+        Django's setting DISABLE_SERVER_SIDE_CURSORS would also disable them for large reads within one transaction.
         """
         return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 
     def is_usable(self) -> bool:
-        """Say whether the connection works: it is at rest and nobody has written on it, or it answers.
+        """Return whether the connection works: it is at rest without pending data, or it answers.
 
-        A server that ends a connection says so on it.
+        A server that ends a connection sends a message on it.
         """
         said = select.poll()
         try:

@@ -16,7 +16,7 @@ class SignatureSerializer(JsonPartSerializer):
 
 
 class OpeningSerializer(JsonPartSerializer):
-    """What opens the commitment of a leaf: SHA-256 of the nonce and the canonical JSON of the hash and the rest."""
+    """The opening of a leaf's commitment: SHA-256 of the nonce and the canonical JSON of the hash and the rest."""
 
     nonce = TextField(help_text="16 bytes in hex.")
     user_id = TextField(help_text="Whose record it is.")
@@ -25,7 +25,7 @@ class OpeningSerializer(JsonPartSerializer):
 
 
 class AnchorSerializer(ResponseSerializer):
-    """A record and where the ledger has it."""
+    """A record, and its state in the ledger."""
 
     status = TextField(help_text="anchored or pending")
     record = TextField(help_text="The anchored text: canonical JSON.")
@@ -43,13 +43,13 @@ class AnchorSerializer(ResponseSerializer):
 
 
 class DecisionSerializer(AnchorSerializer):
-    """One decision and where the ledger has it."""
+    """A decision, and its state in the ledger."""
 
     position = Int64Field(source="history.position", help_text="Which move of the application it was.")
 
 
 class DecisionProofSerializer(DecisionSerializer):
-    """The newest decision about an application, every one in order, and every time that one was taken up."""
+    """The newest decision on an application, every decision in order, and every acceptance."""
 
     application_id = TextField()
     decisions = DecisionSerializer(many=True, help_text="Every decision, in order.")

@@ -13,7 +13,7 @@ from credit.models.applications import Application
 
 
 class ShareField(serializers.ListField):
-    """What of SHAREABLE is shared, each once, in the order of the alphabet."""
+    """The shared areas of SHAREABLE, each once, in alphabetical order."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.OneOfField(SHAREABLE), max_length=len(SHAREABLE), **options)
@@ -29,7 +29,7 @@ APPLICATION_DATA_MAX_BYTES = 262_144
 
 
 class ApplicationDataField(serializers.FreeField):
-    """What the person says: any JSON, of APPLICATION_DATA_MAX_BYTES in its canonical spelling at most."""
+    """The applicant's data: any JSON, of APPLICATION_DATA_MAX_BYTES in its canonical spelling at most."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the data as it is; raises PayloadTooLarge."""
@@ -136,7 +136,7 @@ class ApplicationSerializer(serializers.ModelResponseSerializer):
 
     @classmethod
     def kept_as(cls, thing: Any, body: bytes) -> bytes | None:
-        """Encrypt an answer that says who applies, as the application itself does."""
+        """Return whether the answer names the applicants, whom the application itself keeps encrypted."""
         persons = thing["applicants"] if isinstance(thing, dict) else thing.applicants
         return None if persons is None else seal(body)
 
@@ -196,7 +196,7 @@ class AcceptanceBody(TypedDict):
 
 
 class AcceptanceSerializer(serializers.ResponseSerializer):
-    """What there is to accept, and whether that was done."""
+    """The terms that can be accepted, and whether they were."""
 
     acceptable = serializers.FlagField(help_text="Whether it can be taken up now.")
     terms = serializers.FreeField(
@@ -267,7 +267,7 @@ class TransitionSerializer(serializers.ResponseSerializer):
 
 
 class TransitionDetailsSerializer(serializers.ResponseSerializer):
-    """What the next move waits for."""
+    """Documents that block the next transition."""
 
     documents = RequestedDocumentSerializer(many=True, help_text="What was asked for, and what of it is there.")
 

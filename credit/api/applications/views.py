@@ -61,7 +61,7 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 
 
 class ApplicationViewSet(ApiViewSet):
-    """Applications for credit: from the draft to the decision, what is taken up, their documents, history and proof."""
+    """Credit applications: from the draft to the decision, the acceptance, documents, history and proof."""
 
     tag = "applications"
 
@@ -85,8 +85,8 @@ class ApplicationViewSet(ApiViewSet):
         """Apply to an offer.
 
         An offer id that is not listed here is taken for another marketplace's and accepted, unless the operator
-        requires listed offers. What the platform knows of the applicant's bank accounts and identity goes to the
-        lender, and into a score, as far as `share` says.
+        requires listed offers. The lender, and a score, get the platform's data on the applicant's bank accounts and
+        identity as far as `share` allows.
         """
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         _require_share(request, body)
@@ -118,7 +118,7 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.HistoryPageSerializer, errors=errors.READ_ERRORS)
     def history(self, request: ApiRequest, application_id: str) -> Response:
-        """Return every status that the application entered, in order: the first thousand."""
+        """Return the transitions of the application, oldest first: the first thousand. The creation is not one."""
         application = _load(request, application_id)
         moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
         entries, is_cut = fitting(map(serializers.HistoryEntrySerializer.represent, moves[:HISTORY_MAX]))
@@ -149,8 +149,8 @@ class ApplicationViewSet(ApiViewSet):
         unchanged data, decides.
 
         An approval names the loan as `metadata.terms` {amount_cents, rate_percent, term_months, fee_cents,
-        first_payment_on}. What is left out comes from `application_data` (amount, term) and from the offer as it was
-        at the submission (its lowest rate), and all of it has to be among what that offer lends. An offer without
+        first_payment_on}. Omitted values come from `application_data` (amount, term) and from the offer as it was at
+        the submission (its lowest rate), and all of them must be within what that offer lends. An offer without
         `term_options_months` is a line of credit: the amount is its limit. Under `open`, and to an offer that is not
         listed, an approval may do without.
         """
@@ -198,7 +198,7 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
-        """Return what an approval offers, until when it can be taken up, and whether it was.
+        """Return the terms of an approval, the deadline for accepting it, and whether it was accepted.
 
         Where it names a loan, `terms` are what that costs when it starts today.
         """
@@ -212,9 +212,9 @@ class ApplicationViewSet(ApiViewSet):
     def accept(self, request: ApiRequest, application_id: str, body: serializers.AcceptanceBody) -> Acceptable:
         """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
 
-        Again is no error. What was taken up neither expires nor can be withdrawn. A loan starts on the day on which it
-        is taken up: where that changes a figure, because its first payment has a day of its own, the answer is 400 with
-        the new terms, to be taken up by their own `terms_sha256`.
+        Idempotent. An accepted approval neither expires nor can be withdrawn. A loan starts on the day of its
+        acceptance. If that changes a figure, because its first payment has a day of its own, the answer is 400 with the
+        new terms, which are accepted by their own `terms_sha256`.
         """
         now = timezone.now()
         accepted = acceptance.accept(
@@ -226,8 +226,8 @@ class ApplicationViewSet(ApiViewSet):
     def proof(self, request: ApiRequest, application_id: str) -> Response:
         """Return the newest decision's record with the ledger's proof of it, and every earlier one.
 
-        `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
-        ledger yet is `pending`. A record that tells a score asks for `score:read` besides.
+        `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the ledger
+        yet is `pending`. A record with a score also requires `score:read`.
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)

@@ -1,4 +1,4 @@
-"""Who says to be calling, and in which version of the protocol: the header `UCP-Agent`.
+"""The caller's profile and its version of the protocol: the header `UCP-Agent`.
 
 The header is a dictionary of RFC 8941, section 3.2: `profile="https://agent.example/profile.json"`, and perhaps a
 `version`. The profile is an address that a stranger chose. It is looked at, and never asked for.
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def check_agent(header: str | None, versions: list[str]) -> None:
-    """Check what a caller says of itself; no header is no fault, because the credential says who calls.
+    """Check the header of a caller; it may be missing, because the credential identifies the caller.
 
     `versions` are those asked for elsewhere. Raises InvalidProfileUrl for a header that names no profile,
     VersionUnsupported for any version but VERSION.

@@ -24,7 +24,7 @@ _POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
 
 
 class Position(NamedTuple):
-    """Where an offer stands in what was found: how many of the words it has, then its id; the highest comes first."""
+    """The sort key of an offer in the results: how many of the words it has, then its id; the highest comes first."""
 
     rank: int
     offer_id: int
@@ -46,7 +46,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a caller asks for; empty members ask for nothing."""
+    """The filters of a search; empty members filter nothing."""
 
     visitor: CatalogueFilter
     words: tuple[str, ...] = ()
@@ -77,7 +77,9 @@ class Asked:
         )
 
     def offers(self) -> QuerySet[Offer]:
-        """Select what the caller sees and asks for, whatever the words: of these kinds, some amount between the two."""
+        """Select the offers that the caller sees and filters, regardless of the words: of these kinds, some amount
+        between the two.
+        """
         condition = Q(product_type__in=self.categories) if self.categories else Q()
         if self.low_cents is not None:
             condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
@@ -98,7 +100,7 @@ class Asked:
 
 
 def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
-    """Find offers: those that have most of the words first, then the newest; two statements, whatever is found.
+    """Find offers: those that have most of the words first, then the newest; two statements for any result.
 
     Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
     ValidationFailed for a bad cursor.
@@ -169,7 +171,7 @@ def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict
 
 
 def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
-    """Say whether a term is what was selected: by its id where one is given, else by its label."""
+    """Return whether a term was selected: by its id if given, otherwise by its label."""
     own = selected_options(term)
     return len(own) == len(selected) and all(
         wish["name"] == own[0]["name"]

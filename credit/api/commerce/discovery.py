@@ -10,7 +10,7 @@ from identity.access import signing_keys
 
 VERSION = "2026-08-25"
 SEARCH, LOOKUP = "dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"
-# What the specification's own clients ask for; the protocol's version is `ucp.version`.
+# Requested by the specification's own clients; the protocol's version is `ucp.version`.
 SUPPORTED_VERSIONS = ("ucp/1.0",)
 _PUBLISHED = f"https://ucp.dev/{VERSION}"
 
@@ -40,10 +40,10 @@ def switched_on() -> list[str]:
 
 
 def _is_on(setting: str) -> bool:
-    """Say what a setting switches on: itself, or the provider that it chooses.
+    """Return the name of the service that a setting switches on: itself, or the provider that it chooses.
 
-    In production a sandbox only simulates: it counts where ALLOW_SANDBOX says that it stands there on purpose. Where
-    ENVIRONMENT=sandbox says so of the whole, it counts, too.
+    In production a sandbox only simulates: it counts where ALLOW_SANDBOX says that it stands there on purpose.
+    ENVIRONMENT=sandbox counts for the whole installation.
     """
     value: bool | str = getattr(settings, setting)
     if isinstance(value, bool):

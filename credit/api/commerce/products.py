@@ -1,9 +1,8 @@
 """An offer in the protocol's words: a product, whose variants are its terms.
 
-# Note [A price that is no cost]
-The protocol knows one figure of a product, its price, and an agent will compare prices and take the lowest. The price
-of a loan here is the amount financed: `metadata.price_means` says so, and so does the first sentence of every
-description, for those who read nothing else.
+# Note [A price that is no cost] The protocol has one figure of a product, its price, and an agent will compare prices
+and take the lowest. The price of a loan here is the amount financed: `metadata.price_means` states it, and so does the
+first sentence of every description, for readers of the description only.
 """
 
 from collections.abc import Collection
@@ -18,7 +17,7 @@ CURRENCY = "USD"
 PRICE_MEANS = "amount_financed"
 TERM = "Term"
 ANY_TERM = "any"
-# What a JSON number keeps exactly everywhere, and the protocol's largest amount.
+# The largest exact JSON number in every reader, and the protocol's largest amount.
 AMOUNT_MAX = 2**53 - 1
 _PRICE_IN_WORDS = "The price is the amount financed (what is borrowed), not what the loan costs"
 

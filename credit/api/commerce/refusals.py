@@ -1,7 +1,7 @@
 """Refusals that both sides can read: the error of everywhere, and the protocol's `messages`; to an agent these alone.
 
 The protocol leaves open what a refusal's body holds, but for a version that is not served; there `code` is the
-protocol's word. Who asks for another version may know an older form of the protocol, in which that was in `messages`.
+protocol's word. A request for another version may use an older form of the protocol, which had it in `messages`.
 """
 
 import re
@@ -60,9 +60,9 @@ def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  
 
 
 class AgentRefusals:
-    """Middleware: whoever sends `UCP-Agent` is refused in the protocol's own body, wherever the refusal is made.
+    """Render every error for a caller that sends `UCP-Agent` in the protocol's form.
 
-    The protocol allows no other members there. Of a version that is not served it wants `code` and `content` besides.
+    The protocol allows no other fields there. For a version that is not served it requires `code` and `content` too.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -1,6 +1,6 @@
 """The protocol's requests and answers, and the discovery document.
 
-What the protocol leaves to be ignored (members of `context` that say nothing about credit, unknown ones) is ignored.
+Members that the protocol ignores (members of `context` unrelated to credit, unknown ones) are ignored.
 """
 
 import re
@@ -69,7 +69,7 @@ class PriceFilterRequestSerializer(RequestSerializer):
 
 
 class SearchFiltersRequestSerializer(RequestSerializer):
-    """What narrows the products; all of it must fit."""
+    """Filters of products; an offer must match all of them."""
 
     categories = _texts(help_text="Any of these fits.")
     price = PriceFilterRequestSerializer(required=False, help_text="Between which amounts financed.")
@@ -85,7 +85,7 @@ class PreferredPaymentRequestSerializer(RequestSerializer):
 
 
 class BuyerContextRequestSerializer(RequestSerializer):
-    """What is known of the buyer. Offers that do not lend in the buyer's state are left out."""
+    """Known attributes of the buyer. Offers that do not lend in the buyer's state are left out."""
 
     address_country = TextField(**_OPTIONAL, help_text="A country's two letters; the region counts only within the US.")
     address_region = TextField(**_OPTIONAL, help_text="Of the US a state, in capitals: CA or US-CA. Else not used.")
@@ -136,7 +136,7 @@ class PaginationRequestSerializer(RequestSerializer):
 
 
 class _CatalogRequestSerializer(RequestSerializer):
-    """What every operation of the catalogue takes."""
+    """Parameters of every operation of the catalog."""
 
     context: Any = BuyerContextRequestSerializer(required=False)
     signals = serializers.DictField(child=FreeField(), required=False, validators=[_check_signals])
@@ -202,7 +202,7 @@ class DescriptionSerializer(ResponseSerializer):
 
 
 class CategorySerializer(ResponseSerializer):
-    """What kind of credit it is."""
+    """The kind of credit."""
 
     value = TextField(help_text="The offer's `product_type`.")
     taxonomy = TextField(help_text="Whose list of categories it is from: `merchant`.")
@@ -226,7 +226,7 @@ class OptionValueSerializer(ResponseSerializer):
 
 
 class ProductOptionSerializer(ResponseSerializer):
-    """What there is to choose: the term."""
+    """The options of a product: the term."""
 
     name = TextField(help_text="The option's name.")
     values = OptionValueSerializer(many=True, help_text="What to choose from.")
@@ -249,7 +249,7 @@ class InputSerializer(ResponseSerializer):
 
 
 class LoanFiguresSerializer(ResponseSerializer):
-    """What a price does not say of a loan; null where the provider names nothing."""
+    """Costs of a loan that a price does not contain; null where the provider sets nothing."""
 
     price_means = OneOfField(("amount_financed",))
     amount_min_cents = Int64Field(allow_null=True)
@@ -259,7 +259,7 @@ class LoanFiguresSerializer(ResponseSerializer):
 
 
 class VariantMetadataSerializer(LoanFiguresSerializer):
-    """What a term of an offer means."""
+    """Metadata of a variant."""
 
     term_months = Int64Field(
         allow_null=True, help_text="How long the loan runs, in months; null where the provider names nothing."
@@ -267,7 +267,7 @@ class VariantMetadataSerializer(LoanFiguresSerializer):
 
 
 class ProductMetadataSerializer(LoanFiguresSerializer):
-    """What an offer means."""
+    """Metadata of a product."""
 
     term_options_months = ListField(child=Int64Field(), allow_null=True)
     product_type = TextField()
@@ -303,7 +303,7 @@ class ProductSerializer(ResponseSerializer):
 
 
 class MessageSerializer(ResponseSerializer):
-    """What else there is to say."""
+    """Further information."""
 
     type = OneOfField(("error", "warning", "info"), help_text="How grave it is.")
     code = TextField(help_text="What it is, for a program.")

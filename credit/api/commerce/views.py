@@ -30,7 +30,7 @@ class CommerceSchema(EndpointSchema):
         return [*super().get_override_parameters(), agent]
 
     def get_response_serializers(self) -> Any:
-        """Say what an agent is refused with: it gets no other members."""
+        """Describe an agent's errors: they have no other members."""
         to_agents = self.resolve_serializer(serializers.AgentRefusalSerializer(), "response").ref
         responses = super().get_response_serializers()
         text = "A version of the protocol that is not served."
@@ -41,7 +41,7 @@ class CommerceSchema(EndpointSchema):
         return responses
 
 
-# What the operations of the protocol declare alike.
+# Declarations that the operations of the protocol share.
 _operation = partial(endpoint, access="offers:read", limit="read", query=serializers.VersionQuery)
 
 
@@ -81,7 +81,7 @@ class CommerceViewSet(ApiViewSet):
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Return products and variants by their ids.
 
-        Of an id that is unknown, not on offer to the caller or filtered out there is a message.
+        An id that is unknown, not on offer to the caller or filtered out has a message.
         """
         asked = catalog.Asked.of(body, credential=request.auth)
         products, missing = catalog.lookup(asked, body["ids"])
@@ -95,7 +95,7 @@ class CommerceViewSet(ApiViewSet):
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Return one product, with the terms that fit what was selected.
 
-        An unknown id is no refusal: it is answered with `ucp.status` `error` and a message.
+        An unknown id is not an HTTP error: the answer has `ucp.status` `error` and a message.
         """
         asked = catalog.Asked.of(body, credential=request.auth)
         found = catalog.get_product(asked, body["id"], body.get("selected", []))
@@ -123,7 +123,7 @@ class DiscoveryViewSet(ApiViewSet):
 
     @also_answers(304, None, "Not modified.")
     @endpoint(access=PUBLIC, answer=serializers.DiscoverySerializer)
-    def document(self, request: ApiRequest) -> HttpResponse:
+    def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Describe this provider: where it is, what it can do, which protocol versions it speaks.
 
         The document is also a business profile of the Universal Commerce Protocol. `capabilities` names what is

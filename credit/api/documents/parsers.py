@@ -1,7 +1,7 @@
 """Files in: `multipart/form-data` with one file, for methods with REST framework's `@parser_classes([FileParser])`.
 
-The file is taken up piece by piece and refused as soon as it is longer than `FILE_UPLOAD_MAX_BYTES`. It stays in
-memory: what people hand in is written nowhere in the clear.
+The file is read piece by piece and rejected as soon as it is longer than `FILE_UPLOAD_MAX_BYTES`. It stays in memory:
+uploads are never written unencrypted.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from rest_framework.parsers import MultiPartParser
 
 from config.core.errors import ApiError, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 
-READ_AWAY_MAX_BYTES = 67_108_864  # of a refused body; who sends more is cut off
-FORM_MAX_BYTES = 65_536  # what may stand around the file: boundaries, headers, further fields
+READ_AWAY_MAX_BYTES = 67_108_864  # read of a rejected body; the connection closes after that
+FORM_MAX_BYTES = 65_536  # an allowance for boundaries, headers, and further fields
 
 
 @extend_schema_field(OpenApiTypes.BINARY)
@@ -112,7 +112,7 @@ def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
 
 
 def _read_away(stream: Any) -> None:
-    """Read what is left of a refused body: a connection that is closed before is all that the caller sees of it."""
+    """Read the rest of a rejected body: if the connection closes before, the caller gets no answer."""
     left = READ_AWAY_MAX_BYTES
     with suppress(OSError):
         while left > 0 and (piece := stream.read(65_536)):

@@ -23,7 +23,7 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
 
 
 class DocumentFileRequestSerializer(serializers.RequestSerializer):
-    """A file to hand in."""
+    """A file to upload."""
 
     file = UploadField(help_text="A PDF, JPEG or PNG of at most 10 MiB.")
 
@@ -47,7 +47,7 @@ class DocumentFilesSerializer(serializers.ResponseSerializer):
 
 
 class RequestedDocumentSerializer(serializers.ResponseSerializer):
-    """A document that a reviewer asked for."""
+    """A document that a reviewer requested."""
 
     id = serializers.UUIDField(help_text="The document's id.")
     name = serializers.TextField(help_text="What was asked for.")

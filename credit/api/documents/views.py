@@ -26,7 +26,7 @@ from credit.models import Application
 from credit.models.documents import CONTENT_TYPES, DocumentFile
 
 _BYTES = "application/octet-stream"
-# Whatever is in the file, a browser that shows it runs none of it, and asks nobody for anything.
+# A browser that shows the file runs no script in it and sends no request for it.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -60,7 +60,7 @@ class DocumentViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> Response:
-        """List the documents that reviewers asked for, each with the files that were handed in."""
+        """List the requested documents, each with the uploaded files."""
         return _checklist(load_for(application_id, actor_of(request)))
 
     @endpoint(
@@ -74,15 +74,15 @@ class DocumentViewSet(ApiViewSet):
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Ask the consumer for documents, as a reviewer.
 
-        The application moves to `pending_documents`. One that is there already stays, and its checklist grows; a
-        document that is on it is asked for again.
+        The application moves to `pending_documents`. If it is there already, it stays, and its checklist grows; a
+        document that is on it is requested again.
         """
         asked = ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body)
         return _checklist(asked, status=201)
 
     @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
     def files(self, request: ApiRequest, application_id: str, document_id: str) -> Response:
-        """List the files that were handed in for a document, oldest first."""
+        """List the uploaded files of a document, oldest first."""
         document = load_document(application_id, document_id, actor_of(request))
         found = [serializers.DocumentFileSerializer.represent(file) for file in document.kept_files]
         return Response({"files": found, "total": len(found)})
@@ -105,9 +105,9 @@ class DocumentViewSet(ApiViewSet):
         body: dict[str, Any],
         key: ReservableKey | None,
     ) -> Outcome:
-        """Hand in a file for a document, as the consumer: a PDF, JPEG or PNG of at most 10 MiB.
+        """Upload a file for a document, as the consumer: a PDF, JPEG or PNG of at most 10 MiB.
 
-        What it is, is told by its content. A document takes ten files each time that it is asked for, until it is
+        The content determines the type. A document accepts ten files each time that it is requested, until it is
         accepted or the application is decided. A file never changes, and is not taken back.
         """
         stored = None if key is None else key.stored()
@@ -127,7 +127,7 @@ class DocumentViewSet(ApiViewSet):
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Return a file's content, to be saved; as bytes of no type for who accepts nothing else.
 
-        Whoever reads another person's is entered in the access log of personal data.
+        Reading another person's files is entered in the access log of personal data.
         """
         file = load_file(application_id, document_id, file_id, actor_of(request))
         response = answer_with(file, as_attachment=True)

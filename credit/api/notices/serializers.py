@@ -14,7 +14,7 @@ from credit.notices.services import RECORDED
 
 
 class NoticeRowSerializer(serializers.ModelResponseSerializer):
-    """What a person is owed, or was told, without what it says."""
+    """A notice without its content."""
 
     kind = serializers.TextField(help_text="`adverse_action`, `approval`, `counteroffer` or `incomplete`.")
     waits_for = serializers.TextField(
@@ -112,7 +112,7 @@ class DeliveryBody(TypedDict):
 
 
 class ReviewRequestRequestSerializer(serializers.RequestSerializer):
-    """What the person wants to be looked at again."""
+    """The applicant's request for reconsideration."""
 
     statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
 

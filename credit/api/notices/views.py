@@ -31,13 +31,13 @@ _writes = partial(endpoint, access="applications:write", idempotent=True)
 
 
 class NoticeViewSet(ApiViewSet):
-    """What a person is told about an application."""
+    """Notices to the applicant about an application."""
 
     tag = "applications"
 
     @_reads(query=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
-        """List what the person is owed about an application, or was told, the newest first."""
+        """List an application's notices, due or delivered, the newest first."""
         return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
@@ -45,9 +45,9 @@ class NoticeViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
 
-        Its SHA-256 is `sha256`, and is anchored in the ledger. The first time that the person opens it by a log-in of
-        their own delivers it (`portal`). One that tells a credit score asks for `score:read` besides. PDF is there
-        where the operator has installed weasyprint.
+        Its SHA-256 is `sha256`, and is anchored in the ledger. If the applicant has consented to electronic notices,
+        opening it by a log-in of their own delivers it (`portal`). A notice with a credit score requires `score:read`
+        as well. PDF requires that the operator has installed weasyprint.
         """
         actor, wanted = actor_of(request), request.accepted_renderer.media_type
         notice = services.load_notice(application_id, notice_id, actor)
@@ -83,7 +83,7 @@ class ProviderNoticeViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired),
     )
     def list(self, request: ApiRequest, provider_id: str) -> Response:
-        """List what is owed, or was told, about what was sent to a provider that the caller acts for, by `due_at`."""
+        """List the notices, due or delivered, of applications to a provider that the caller acts for, by `due_at`."""
         rows = services.notices_of_provider(provider_id, actor_of(request))
         found = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
         asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
@@ -98,7 +98,7 @@ class ReviewRequestViewSet(ApiViewSet):
 
     @_reads(query=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
-        """List when the person asked for another look, and what was decided then, the newest first."""
+        """List the applicant's requests for reconsideration and the decisions on them, the newest first."""
         return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
 
     @_writes(
@@ -108,10 +108,11 @@ class ReviewRequestViewSet(ApiViewSet):
         errors=(ApplicationNotFound, RecordNotEditable),
     )
     def create(self, request: ApiRequest, application_id: str, body: serializers.StatementBody) -> ReviewRequest:
-        """Ask for a person to look at a rejection again. The consumer's to do; one is open at a time.
+        """Request reconsideration of a decision.
 
-        A reviewer reopens the application, and whoever then decides had no part in a decision before. The next decision
-        answers it, within 30 days.
+        Accepts a rejection, an open counteroffer, and an approval for less than was requested until it is accepted.
+        Requires the applicant. One request is open at a time. A reviewer who had no part in the decision answers it
+        within 30 days: the next decision or counteroffer closes it.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -145,5 +146,5 @@ class ConsentViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, idempotent=True)
     def withdraw(self, request: ApiRequest) -> None:
-        """Take the consent back: from then on notices come otherwise. Again is no error."""
+        """Take the consent back: from then on notices come otherwise. Idempotent."""
         services.withdraw_consent(actor=actor_of(request), now=timezone.now())

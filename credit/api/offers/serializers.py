@@ -187,7 +187,7 @@ class InstalmentSerializer(serializers.ResponseSerializer):
 
 
 class QuoteSerializer(serializers.ResponseSerializer):
-    """What a loan costs."""
+    """The cost of a loan."""
 
     payment_cents = serializers.Int64Field(help_text="Of every payment but the last.")
     final_payment_cents = serializers.Int64Field(help_text="The last payment, in cents.")
@@ -254,7 +254,7 @@ class MatchQuery(serializers.PageQuery):
 
 
 class MatchRequestSerializer(serializers.RequestSerializer):
-    """What a person looks for, and what they would say in an application."""
+    """An applicant's wishes and data, as in an application."""
 
     state = serializers.OneOfField(
         sorted(US_STATES), allow_null=True, default=None, help_text="A US state or territory: two capital letters."
@@ -288,7 +288,7 @@ class MatchSerializer(serializers.PageSerializer):
 
 
 class ProviderSerializer(serializers.ResponseSerializer):
-    """A provider that the caller acts for, or is invited to act for."""
+    """A lender that the caller is a member of, or is invited to."""
 
     provider_id = serializers.TextField(source="id", help_text="The provider's id.")
     name = serializers.TextField(help_text="Empty where the id was taken by its first use.")
@@ -307,7 +307,7 @@ class ProviderRequestSerializer(serializers.RequestSerializer):
 
 
 class NewProviderSerializer(serializers.ResponseSerializer):
-    """A provider that was made."""
+    """A lender that was created."""
 
     id = serializers.TextField(help_text="Its number, drawn by the server; offers name it as `provider_id`.")
     name = serializers.TextField()
@@ -323,7 +323,7 @@ class ProvidersPageSerializer(serializers.PageSerializer):
 
 
 class MemberRequestSerializer(serializers.RequestSerializer):
-    """Who is to act for a provider."""
+    """The invited member."""
 
     username = serializers.IdField(help_text="The name that the new member logs in with.")
     role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="As what.")
@@ -336,14 +336,14 @@ class RoleRequestSerializer(serializers.RequestSerializer):
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):
-    """That a name was invited. The answer is the same whether anybody bears it or not."""
+    """That a name was invited. The answer is the same whether the user name exists or not."""
 
     username = serializers.TextField(help_text="The name, as it was sent.")
     invited = serializers.FlagField(help_text="Always true.")
 
 
 class InvitationSerializer(serializers.ResponseSerializer):
-    """A name that was invited and has not accepted yet, whether anybody bears it or not."""
+    """An invitation that is not accepted yet. It doesn't disclose whether the user name exists."""
 
     id = serializers.UUIDField(help_text="With it the invitation is taken back.")
     username = serializers.TextField()
@@ -353,7 +353,7 @@ class InvitationSerializer(serializers.ResponseSerializer):
 
 
 class MemberSerializer(serializers.ResponseSerializer):
-    """An account that acts for a provider."""
+    """An account that acts for a lender."""
 
     user_id = serializers.TextField(help_text="The account's user_id.")
     username = serializers.TextField(source="user.username")

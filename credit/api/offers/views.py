@@ -24,14 +24,14 @@ from credit.offers import catalogue, decisions, providers
 from credit.offers import services as offers
 from credit.scoring import matching
 
-# What methods that change something declare alike.
+# Declarations that all writing methods share.
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
 _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class OfferViewSet(ApiViewSet):
-    """What lenders offer: terms that count their versions, and what a loan of them costs."""
+    """Offers of lenders: versioned terms, and the cost of a loan."""
 
     tag = "provider-offers"
 
@@ -64,8 +64,8 @@ class OfferViewSet(ApiViewSet):
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Compute what a loan of this offer costs: its payments, month by month, and its annual percentage rate.
 
-        The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes
-        the rest. What the offer does not lend is refused.
+        The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes the
+        rest. Values outside the offer are rejected.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
@@ -108,7 +108,7 @@ class MatchViewSet(ApiViewSet):
 
 
 class ProviderViewSet(ApiViewSet):
-    """What the people behind a provider see and do."""
+    """A lender's inbox, its members and its decisions."""
 
     tag = "providers"
 
@@ -137,7 +137,7 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
-        """Say what people call a provider, and where they write to: notices name both. The owner's to do."""
+        """Set the provider's public name and postal address: notices contain both. The owner's to do."""
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
     @_reads_offers(query=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound,))
@@ -159,17 +159,17 @@ class ProviderViewSet(ApiViewSet):
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Response:
         """Invite an account to act for a provider.
 
-        A `reader` reads what is sent to it, a `reviewer` decides as well, an `owner` besides makes offers and says who
-        acts for it. The owner's to do, first-party, with the second factor where the account has one. The answer is the
-        same whether anybody bears the name or not. The invitation gives no rights until it is accepted, for which there
-        are seven days; the owner is told by the event `provider.member_invited`.
+        A `reader` reads applications to the provider, a `reviewer` also decides, an `owner` also makes offers and
+        manages members. The owner's to do, first-party, with the second factor where the account has one. The answer is
+        the same whether the user name exists or not. The invitation gives no rights until it is accepted within seven
+        days; the owner gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return Response({"username": invited.username, "invited": True}, status=202)
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
-        """Accept an invitation to act for a provider; again is no error. First-party, as an invitation."""
+        """Accept an invitation to act for a provider; idempotent. First-party, as an invitation."""
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, SecondFactorRequired))
@@ -219,14 +219,14 @@ class DecisionViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
     )
     def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
-        """Take away every decision about what was sent to a provider, by when it was made, as a file.
+        """Export every decision about applications to a provider, by time of the decision, as a file.
 
         With `Accept: text/csv` (also without any) CSV that no spreadsheet executes, with `application/jsonl` or
         `application/x-ndjson` JSON Lines. `Repr-Digest` has the SHA-256 of the file. A line is one decision: `id` of
         the application, `submitted`, `decided`, `outcome`, `terms` of the approval, codes of the `reasons`, whether it
         was `automated`, the `score`, whether it is an `override` of what the score proposed, and the `days` from
-        submission to decision. A credential that is limited to scopes needs `score:read` besides. At most 100,000
-        lines: name a shorter time where there are more.
+        submission to decision. A credential that is limited to scopes also needs `score:read`. At most 100,000 lines:
+        name a shorter time where there are more.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
@@ -239,7 +239,7 @@ class DecisionViewSet(ApiViewSet):
 
 
 class CatalogueViewSet(ApiViewSet):
-    """What a marketplace or an agent reads: the discovery document and the catalogue of offers."""
+    """Public data for marketplaces and agents: the discovery document and the catalog of offers."""
 
     tag = "ucp"
 
@@ -247,8 +247,8 @@ class CatalogueViewSet(ApiViewSet):
     def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
         """List active offers as this caller sees them.
 
-        Of an offer under test a person always sees, or always does not see, the same variant. Scores count for a
-        credential that may see them (`score:read`).
+        A person always gets the same variant of an offer under test, or never gets one. Scores count for a credential
+        that may see them (`score:read`).
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         asked = catalogue.CatalogueFilter.of(request.auth, **query)

@@ -43,7 +43,7 @@ APPLICATION_SCHEMA = _of(
 
 @extend_schema_field(APPLICATION_SCHEMA)
 class ApplicationSchemaField(serializers.FreeField):
-    """What the data of an application has; `profile.check` says what is wrong with it."""
+    """A schema of an application's data; `profile.check` validates it."""
 
     def to_internal_value(self, data: Any) -> Any:
         profile.check(data)
@@ -72,7 +72,7 @@ class RequiredDocumentSerializer(serializers.ResponseSerializer):
 
 
 class RequirementsSerializer(serializers.ResponseSerializer):
-    """What an offer asks for, and what of it is due now."""
+    """An offer's requirements, and those that are due now."""
 
     currently_due = DueSerializer(many=True, help_text="Empty when the application can be submitted.")
     application_schema = serializers.FreeField(

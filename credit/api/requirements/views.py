@@ -16,7 +16,7 @@ class ApplicationRequirementViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=RequirementsSerializer, errors=READ_ERRORS)
     def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
-        """Say what is due before the application can be submitted, and all that its offer asks for.
+        """Return what is due before the application can be submitted, and all requirements of its offer.
 
         A draft goes by its offer as it is now, what was submitted by the offer as it was then. The documents of a
         draft are on its checklist, and take files.
@@ -31,5 +31,5 @@ class OfferRequirementViewSet(ApiViewSet):
 
     @endpoint(access="offers:read", answer=RequirementsSerializer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Requirements:  # noqa: ARG002
-        """Say what an application to this offer needs, before there is one."""
+        """Return the requirements of applications to this offer, before there is one."""
         return services.of_offer(load_offer(offer_id))

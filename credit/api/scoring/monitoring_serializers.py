@@ -132,7 +132,7 @@ class OutcomeRatesSerializer(serializers.ResponseSerializer):
 
 
 class OverridesPageSerializer(serializers.ResponseSerializer):
-    """What people decided after the champion had proposed otherwise, of all that they decided after a proposal."""
+    """Reviewers' decisions against the champion's proposal, as a share of all decisions after a proposal."""
 
     decisions = serializers.Int64Field(help_text="How many people made after a proposal.")
     overrides = serializers.Int64Field(help_text="How many of them went against it.")

@@ -47,8 +47,9 @@ class ScoreViewSet(ApiViewSet):
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
         """Return the newest decision as one file to keep, and to check offline with the verifier.
 
-        It holds the facts that were scored, which no scope of an app covers, and who applied. Whoever reads another
-        person's is entered in the access log of personal data.
+        It contains the facts that were scored, which no scope of an app covers, and the applicants. It is for the
+        consumer and for those who may decide; a lender's readers get 403. The API enters reading another person's in
+        the access log of personal data.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         content = render_json(bundle_of(application))

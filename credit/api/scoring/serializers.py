@@ -19,7 +19,7 @@ _ANY: tuple[type, ...] = (int, float, str, bool)
 
 @extend_schema_field({"$ref": SCORECARD})
 class DefinitionField(serializers.FreeField):
-    """A scorecard; `definition.check` says what is wrong with one."""
+    """A scorecard; `definition.check` validates it."""
 
 
 class ModelRequestSerializer(serializers.RequestSerializer):
@@ -168,7 +168,7 @@ class EvaluationRequestSerializer(serializers.RequestSerializer):
 
 
 class PointsPageSerializer(serializers.ResponseSerializer):
-    """What one characteristic gave."""
+    """The points of one characteristic."""
 
     characteristic = serializers.TextField(help_text="Its name in the definition.")
     bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
@@ -194,14 +194,14 @@ class StepSerializer(serializers.ResponseSerializer):
 
 
 class ChangeSerializer(serializers.JsonPartSerializer):
-    """What together would have led to a better outcome."""
+    """Changes that together would have led to a better outcome."""
 
     changes = StepSerializer(many=True, help_text="All of them are needed.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="What they would lead to.")
 
 
 class EvaluationSerializer(serializers.ResponseSerializer):
-    """What a version makes of some facts."""
+    """A version's result for some facts."""
 
     total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
@@ -226,7 +226,7 @@ class FactsPageSerializer(serializers.ResponseSerializer):
 
 
 class ScorePageSerializer(serializers.ResponseSerializer):
-    """What a scoring model made of an application when it was submitted."""
+    """A scoring model's result for an application at its submission."""
 
     score = serializers.Int64Field(help_text="The total of the points.")
     range = serializers.ListField(

@@ -33,7 +33,7 @@ _reads = partial(endpoint, access="score:read")
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
-# What methods that change something declare alike.
+# Declarations that all writing methods share.
 _writes = partial(endpoint, access="score:write", idempotent=True)
 
 
@@ -57,7 +57,7 @@ class ScoringModelViewSet(ApiViewSet):
         errors=(ProviderTaken,),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
-        """Make a scoring model. It scores nobody before one of its versions is published.
+        """Make a scoring model. It scores no application before one of its versions is published.
 
         The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
         """
@@ -89,7 +89,7 @@ class ModelVersionViewSet(ApiViewSet):
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
         """Keep a scorecard as the model's next version, a draft.
 
-        What is wrong with a scorecard is named by JSON pointers in `details`.
+        Errors in a scorecard have JSON pointers in `details`.
         """
         model = versions.load_model(model_id, request.user)
         versions.check_writer(model, request.user)
@@ -106,8 +106,8 @@ class ModelVersionViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
         """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
 
-        Any engine that reads PMML computes the same points and reasons from it. What PMML has no words for
-        (knockouts, outcomes, segments, the range) stands in an `Extension` with the whole definition.
+        Any engine that reads PMML computes the same points and reasons from it. Parts without a form in PMML
+        (knockouts, outcomes, segments, the range) are in an `Extension` with the whole definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if not asks_for_pmml(request):
@@ -123,7 +123,7 @@ class ModelVersionViewSet(ApiViewSet):
         """Publish a version, or give a published one the other role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
-        Where two people decide (`four_eyes`), whoever made a version does not publish it. `warnings` name what the
+        Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` name what the
         scorecard reads and an offer of the model does not ask for.
         """
         version = versions.load_version(model_id, number, request.user)
@@ -137,7 +137,7 @@ class ModelVersionViewSet(ApiViewSet):
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
-        """Let a version score nobody any more, for good; again is no error.
+        """Retire a version permanently; idempotent.
 
         A model without a champion decides nothing.
         """
@@ -154,7 +154,7 @@ class ModelVersionViewSet(ApiViewSet):
     def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compute a version for some facts, a draft too; nothing is stored.
 
-        What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
+        Derived values are computed; facts that the scorecard does not use have no effect.
         """
         card = versions.load_version(model_id, number, request.user).card
         known = {name: value for name, value in body["facts"].items() if value is not None}
@@ -170,9 +170,10 @@ class ScoreMonitoringViewSet(ApiViewSet):
     @heavy.operation()
     @_reads(query=shapes.MonitoringQuery, answer=shapes.MonitoringSerializer, errors=(ScoringModelNotFound,))
     def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
-        """Say how a version's scores of late differ from those before: stability, missing inputs, outcomes, overrides.
+        """Compare the scores of two windows.
 
-        The newest 20,000 scores of each window count. By custom an index below 0.1 is stable, and above 0.25 it is not.
+        The newest 20,000 scores of each window count. A stability index below 0.1 is stable by custom, and above 0.25
+        it is not. With fewer than 100 scores in either window the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
         return Response(monitoring(version, **query))
@@ -187,7 +188,7 @@ class ScoreMonitoringViewSet(ApiViewSet):
 
 
 class ScoringCatalogueViewSet(ApiViewSet):
-    """What whoever writes a scorecard needs to know."""
+    """The input of scorecards: facts and reasons."""
 
     tag = "scoring"
 

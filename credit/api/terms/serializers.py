@@ -66,14 +66,14 @@ class CounterofferSerializer(serializers.ResponseSerializer):
 
 
 class LenderSerializer(serializers.ResponseSerializer):
-    """Whose offer it is."""
+    """The party that makes the offer."""
 
     provider_id = serializers.TextField(source="id")
     name = serializers.TextField(help_text="Empty where the provider has given none.")
 
 
 class BorrowerSerializer(serializers.ResponseSerializer):
-    """Who took it up."""
+    """The party that accepted it."""
 
     consumer_id = serializers.TextField()
     applicants = ApplicantSerializer(
@@ -137,6 +137,6 @@ class AgreedSerializer(serializers.ResponseSerializer):
 
 
 class AgreementSerializer(AgreedSerializer):
-    """What was agreed, whole: lender, borrower, loan, disclosure, decision, acceptance, and the proofs of both."""
+    """The whole agreement: lender, borrower, loan, disclosure, decision, acceptance, and the proofs of both."""
 
     agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of everything else, in hex.")

@@ -93,9 +93,9 @@ class CounterofferViewSet(ApiViewSet):
     ) -> Counteroffer | ProposedCounteroffer:
         """Offer other terms than those applied for. For who may decide, on what is under review, which it stays.
 
-        The consumer finds them at `acceptance`: taking them up approves and accepts in one. When nobody does so in
-        time, the application is rejected with these reasons. Where two reviewers decide together, the first one's
-        request is a proposal, and the same request of a second one makes the counteroffer.
+        The consumer finds them at `acceptance`: taking them up approves and accepts in one. If the consumer does not
+        accept in time, the application is rejected with these reasons. Where two reviewers decide together, the first
+        one's request is a proposal, and the same request of a second one makes the counteroffer.
         """
         actor = actor_of(request)
         application, pending = change_status(
@@ -125,18 +125,18 @@ class CounterofferViewSet(ApiViewSet):
 
 
 class AgreementViewSet(ApiViewSet):
-    """What was agreed."""
+    """The agreement."""
 
     tag = "applications"
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
     @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Response:
-        """Return what was agreed once an approval or a counteroffer is taken up; with `Accept: text/html` to print.
+        """Return the agreement once an approval or a counteroffer is accepted; with `Accept: text/html` to print.
 
-        It is all that whoever pays out and services needs: lender, borrower, the loan with its schedule, the figures
-        of 12 CFR 1026.18, the decision and the acceptance with the ledger's proofs of both. A decision that tells a
-        score asks for `score:read` besides.
+        It has all that payout and servicing need: lender, borrower, the loan with its schedule, the figures of 12 CFR
+        1026.18, the decision and the acceptance with the ledger's proofs of both. A decision with a score also requires
+        `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.tells_score and not request.auth.carries("score:read"):

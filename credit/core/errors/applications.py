@@ -11,7 +11,7 @@ class ApplicationNotFound(ApiError):
     message = "There is no such application."
 
 
-# What reading an application, its own or another person's, may be refused with.
+# Errors of reading an application, one's own or another person's.
 READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequired)
 
 

@@ -17,7 +17,7 @@ class Command(JsonCommand):
         parser.add_argument("user_id", help="The account's user_id.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Delete facts, applicants and nonces. Without its nonce nobody can try out what a hash was made of.
+        """Delete facts, applicants and nonces. Without its nonce the input of a hash cannot be guessed.
 
         A decision whose facts are erased can no longer be computed again; that it was made, and its record, stay.
         """

@@ -31,7 +31,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def shown(text: str) -> str:
-    """Read words that can be kept and shown: bytes that are no text come as surrogates, which can be neither."""
+    """Read text that can be stored and shown: other bytes decode to surrogates, which cannot."""
     if not text.isprintable():
         raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
     return text

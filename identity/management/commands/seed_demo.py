@@ -18,7 +18,8 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """What cannot be read back from the database (passwords, the key) is kept in `demo.json`, to be printed again.
+    """Values that cannot be read back from the database (passwords, the key) are stored in `demo.json`, to be printed
+    again.
 
     Scripts read there how to log in, and where.
     """
@@ -61,7 +62,7 @@ def _keep(path: Path, result: dict[str, Any]) -> None:
 
 
 def _account(username: str, password: str | None, *, staff: bool) -> tuple[User, str]:
-    """Return the account and its password, which is set anew when it is not known any more."""
+    """Return the account and its password, which is set again if it is unknown."""
     user = User.objects.filter(username=username).first() or User(username=username, is_staff=staff, is_superuser=staff)
     if password is None or not user.check_password(password):
         password = secrets.token_urlsafe(9)

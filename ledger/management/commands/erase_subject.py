@@ -14,7 +14,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         """Delete nonce and metadata of every entry of this user; the one change that an entry may undergo.
 
-        The tree keeps the report's hash and a commitment that nobody can open any more, so every proof stays valid and
+        The tree keeps the report's hash and a commitment that can no longer be opened, so every proof stays valid and
         `verify_ledger` accepts the entry. Safe to run twice.
         """
         theirs = Entry.objects.filter(user_id=options["user_id"])

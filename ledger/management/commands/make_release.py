@@ -77,7 +77,10 @@ class Ledger(NamedTuple):
     counts: bool
 
     def anchor(self, statement: bytes) -> tuple[bytes, dict[str, str]]:
-        """Anchor it, once; return the proof under a cosigned checkpoint, and what opens its entry's commitment."""
+        """Anchor the statement once; return its proof, and what opens the commitment of its entry.
+
+        The proof is cosigned if the log's policy names witnesses.
+        """
         told = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**told, "report_data": statement.decode()}).encode()
         kept = json.loads(self._ask("POST", "/anchor", body))

@@ -1,8 +1,8 @@
-"""What card payments ask of a processor.
+"""The interface of a processor for card payments.
 
 A processor has a `name`, `charge`, which may be called again with the same payment and then charges nothing new (its
-`processor_key` makes that so), and `find`, which says what became of a charge: until some time after
-`unanswered_since` one may still come of what was sent. Both return a `ChargeResult`; what cannot be known is one, too.
+`processor_key` ensures it), and `find`, which returns the outcome of a charge: until some time after `unanswered_since`
+one may still result from an earlier request. Both return a `ChargeResult`; what cannot be known is one, too.
 """
 
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "abse
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
     """`outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge
-    and that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False when what was
-    asked may still be under way. `detail` is for the log: no secrets.
+    and that none can result from an earlier request. `server_error` marks an answer of 5xx, `answered` is False if the
+    request may still be in flight. `detail` is for the log: no secrets.
     """
 
     outcome: str

@@ -42,7 +42,7 @@ class StripeProcessor:
             "metadata[payment_id]": str(payment.pk),
             # Payments of another installation on the same account may have our numbers, never our keys.
             "metadata[payment_key]": payment.processor_key,
-            # Nobody is there to be sent to another page.
+            # No person is present who could be redirected.
             "automatic_payment_methods[enabled]": "true",
             "automatic_payment_methods[allow_redirects]": "never",
         }
@@ -56,7 +56,7 @@ class StripeProcessor:
             result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
-        # The key gives the same answer again for a day; only the intent itself says what has become of it.
+        # The key returns the same response for a day; only the intent itself has the current status.
         return self._read_again(payment, result) if result.detail.get("intent_status") == "processing" else result
 
     def find(self, payment: Payment, *, now: datetime) -> ChargeResult:
@@ -186,7 +186,7 @@ def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
 
 
 def signature_holds(body: bytes, header: str, *, secret: str) -> bool:
-    """Say whether a `Stripe-Signature` header signs these bytes, within five minutes of now."""
+    """Return whether a `Stripe-Signature` header signs these bytes, within five minutes of now."""
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamps = [value for name, _, value in parts if name == "t"]
     if not secret or len(timestamps) != 1 or not (timestamps[0].isascii() and timestamps[0].isdigit()):

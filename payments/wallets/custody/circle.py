@@ -1,9 +1,9 @@
 """Circle's developer-controlled wallets (Web3 Services), over HTTP.
 
 An account is made by `POST /v1/w3s/developer/wallets` with an idempotency key of ours, and carries our reference as its
-`refId`. Circle does not say how long it remembers a key; so a try that is not the first looks for the reference before
-it asks again. Circle holds the keys; what is enciphered here for it is the entity secret, the account's own password,
-anew for every request, as Circle demands.
+`refId`. Circle does not document how long it remembers a key; so a retry looks for the reference before it calls again.
+Circle holds the keys; encrypted for it is the entity secret, the account's own password, freshly for every request, as
+Circle requires.
 """
 
 import base64

@@ -10,7 +10,7 @@ USDC_DECIMALS = 6
 
 
 class SandboxCustody:
-    """Makes the account that follows from the key: the same key, the same account. Nobody has a key to its address."""
+    """Makes the account that follows from the key: the same key, the same account. No key to its address exists."""
 
     name = "sandbox"
 

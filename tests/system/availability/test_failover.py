@@ -1,4 +1,4 @@
-"""Faults while callers write. `make bench ARGS="--only failover"` is the long form, and holds seconds against goals."""
+"""Faults while callers write. `make nightly` plays every kind, and holds seconds against goals."""
 
 import pytest
 

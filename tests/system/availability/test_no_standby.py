@@ -91,7 +91,7 @@ def test_writers_are_told_and_readers_do_not_wait_for_them(inhabited, tmp_path):
 
 
 def _wait_for_commits(server, count):
-    """Wait until so many sessions wait for a standby."""
+    """Wait until exactly `count` sessions wait for a standby."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     with server.connect() as session:
         wait_until(lambda: session.execute(waiting).fetchone()[0] >= count)

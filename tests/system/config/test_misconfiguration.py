@@ -1,4 +1,4 @@
-"""A wrong environment: one sentence that says what to set, exit status 78, never a traceback; and a proper one."""
+"""What processes print of a wrong environment: one sentence, exit status 78, no traceback."""
 
 import os
 import secrets

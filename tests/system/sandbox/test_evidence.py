@@ -1,4 +1,4 @@
-"""What was anchored before a clock was moved, or an account reset, is proved as before."""
+"""A moved clock leaves the proofs of anchored records unchanged."""
 
 import json
 from io import StringIO

@@ -55,7 +55,7 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
 
 
 def free_ports() -> dict[str, str]:
-    """Return the variables of ports that nobody uses; the witness takes any."""
+    """Return the variables of ports that nobody uses."""
     return {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
 
 

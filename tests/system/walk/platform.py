@@ -1,6 +1,6 @@
-"""Every operation of service A, as stories of the demo account.
+"""The operations of service A that depend on each other, as stories of the demo account.
 
-The last success of each operation becomes its example: it names a record that a new demo has, wherever one will do.
+`Service.call_rest` calls the others with their recorded examples.
 """
 
 import time
@@ -342,7 +342,7 @@ def _pay_from_wallet(service: Service, me: str) -> None:
 
 
 def let_time_go_by(service: Service, key: str) -> None:
-    """Move the clock of an account of its own, whose key this is, and make it as if new: both take things away."""
+    """Move the clock of an account of its own, whose key this is: that takes things away."""
     demo, service.headers = service.headers, {"X-API-Key": key}
     me = service.call("GET /v1/auth/me")["user_id"]
     service.call("POST /v1/applications", {"consumer_id": me, "offer_id": 1, "provider_id": 1001})

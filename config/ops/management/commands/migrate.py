@@ -8,7 +8,7 @@ from config.ops.checks import check_installation
 
 
 class Command(Migrate):
-    """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do.
+    """Migrate. If several start at once, each waits for the one before it, and finds nothing left to do.
 
     A database of another kind of installation is left as it is.
     """

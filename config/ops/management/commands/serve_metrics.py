@@ -25,7 +25,7 @@ class Command(JsonCommand):
 
     Health is answered here even while every thread of the servers waits for a database that hangs.
 
-    Run one on every machine that runs a service, with the same VAR_DIR; never let strangers reach its port.
+    Run one on every machine that runs a service, with the same `VAR_DIR/metrics`; never let strangers reach its port.
     """
 
     help = "Serve the counts of this machine's servers, and the state of the queues, in Prometheus' format."

@@ -22,7 +22,7 @@ FORWARD_SECONDS = 10.0
 class Forward:
     """Sends events to one address, signed as deliveries are. Raises AddressRefused for one that nothing is sent to.
 
-    Unless `allow_remote`, it must lead to this machine: what happens in an account is nobody else's business.
+    Unless `allow_remote`, it must resolve to this machine: an account's events are private.
     """
 
     def __init__(self, url: str, *, secret: str, allow_remote: bool) -> None:
