@@ -79,7 +79,7 @@ class ClaimAdmin(ReviewAdmin):
             refusal=_gone,
             seen=lambda claim: f"{claim.verification_level}:{claim.updated_at.isoformat()}",
             consequences=lambda claim: [
-                f"The level is “{words(claim.verification_level)}” now; whoever reads the claim sees the new one.",
+                f"The level is now “{words(claim.verification_level)}”, and readers of the claim see it.",
                 "The owner is sent the event claim.updated.",
             ],
         ),
@@ -94,7 +94,7 @@ class ClaimAdmin(ReviewAdmin):
             "identifier", "status_chip", "age", "person", "publication_id", "doi", "claim_type", "level",
             "visibility", "created", "content_changed", "approved", "revoked", "deleted",
         )}),
-        ("What the person sent", {"fields": ("evidence_list", "notes")}),
+        ("Applicant's data", {"fields": ("evidence_list", "notes")}),
     )  # fmt: skip
 
     publication = column(str, "publication_key", "publication", ordering="publication_key")

@@ -4,7 +4,7 @@ from config.core.lifecycle import InvalidTransition
 
 class ClaimNotFound(ApiError):
     status, error, code, stored = 404, "claim_not_found", "E4003", True
-    message = "There is no such claim."
+    message = "Claim not found."
 
 
 class InvalidClaimTransition(InvalidTransition):

@@ -9,7 +9,7 @@ FAMILIES = (
             claim_id=said(UUID, "The claim's id."),
             status=said(TEXT, "Where it stands now."),
             verification_level=said(TEXT, "How far it is verified."),
-            visibility=said(TEXT, "Who sees it."),
+            visibility=said(TEXT, "The visibility of the claim."),
         ),
         {
             "created": "A publication claim was made.",

@@ -147,7 +147,7 @@ class Claim(StatefulModel):
         if actor.lacks_second_factor:
             return SecondFactorRequired()
         if settings.REVIEW_POLICY == "four_eyes" and is_owner:
-            return ReviewerRequired("Nobody reviews their own claim.")
+            return ReviewerRequired("You can't review your own claim.")
         return None
 
     def lost_race(self, to: str) -> Exception:

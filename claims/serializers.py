@@ -118,7 +118,7 @@ class ClaimQuery(serializers.PageQuery):
     filterset_class = ClaimFilter
 
     user_id = serializers.IdField(
-        required=False, help_text="Whose claims; another's only together with `publication_id`."
+        required=False, help_text="The claimant; another user's claims require `publication_id`."
     )
     publication_id = serializers.TextField(
         min_length=1,

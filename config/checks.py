@@ -26,7 +26,7 @@ def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:
             view: Any = getattr(pattern.callback, "cls", None)
             where = f"{method.upper()} /{route} ({view.__module__}.{view.__name__}.{action})"
             if view is not None and issubclass(view, SandboxViewSet) and settings.ENVIRONMENT == "production":
-                hint = "Leave it out of production: it does what nobody may do to records that count."
+                hint = "Leave it out of production: it bypasses the rules for real records."
                 yield Error(f"{where} is of the sandbox.", hint=hint, id="platform.E004")
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:

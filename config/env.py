@@ -78,7 +78,7 @@ def file(name: str, expected: str) -> str:
     """Read the path of a file that is there; empty when unset."""
     path = text(name)
     if path and not Path(path).is_file():
-        raise ImproperlyConfigured(f"{name}={path!r} is no file: set it to {expected}.")
+        raise ImproperlyConfigured(f"{name}={path!r} must be a file: set it to {expected}.")
     return path
 
 
@@ -86,7 +86,7 @@ def folder(name: str) -> str:
     """Read the path of a folder that is there; empty when unset."""
     path = text(name)
     if path and not Path(path).is_dir():
-        raise ImproperlyConfigured(f"{name}={path!r} is no folder.")
+        raise ImproperlyConfigured(f"{name}={path!r} must be a folder.")
     return path
 
 
@@ -204,7 +204,7 @@ def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[s
             Fernet(key)
         except ValueError as error:
             raise ImproperlyConfigured(
-                "FIELD_ENCRYPTION_KEYS holds a value that is no Fernet key (32 bytes in URL-safe base64)."
+                "FIELD_ENCRYPTION_KEYS holds an invalid Fernet key: use 32 bytes in URL-safe base64."
             ) from error
     return secret_key, field_keys
 

@@ -58,10 +58,12 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             label="Reset second factor",
             permission="mfa.delete_authenticator",
             run=_forget_device,
-            refusal=lambda person: "" if person.authenticator_set.exists() else "There is no second factor to reset.",
+            refusal=lambda person: (
+                "" if person.authenticator_set.exists() else "The account has no second factor to reset."
+            ),
             consequences=lambda person: [
                 f"The authenticator of {person} stops counting.",
-                "At the next log-in a new one is asked for: make sure that it is really they who ask for this.",
+                "The next log-in requires a new one: verify that the request comes from the account's owner.",
             ],
         ),
     )

@@ -17,7 +17,7 @@ class NothingToCollect(NotFound):
 
 class VerificationNotFound(ApiError):
     status, error, code, stored = 404, "verification_not_found", "E4005", True
-    message = "There is no such identity verification."
+    message = "Identity verification not found."
 
 
 class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
@@ -54,7 +54,7 @@ class TokenNotAccepted(ValidationFailed):
 
 class AccountNotFound(ApiError):
     status, error, code, stored = 404, "account_not_found", "E4014", True
-    message = "There is no such account among those that you manage."
+    message = "Account not found among those that you manage."
 
 
 class AccessEnded(ApiError):

@@ -20,7 +20,7 @@ FAMILIES = (
     ),
     EventFamily(
         "bankdata.item",
-        object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "Who gives us its data.")),
+        object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "The source of its data.")),
         {"linked": "An account at a bank was linked."},
         {"item_id": demo_ids.BANK_ITEM, "provider": "sandbox"},
         rank=50,
@@ -46,7 +46,7 @@ FAMILIES = (
     EventFamily(
         "account",
         object_of(
-            user_id=said(TEXT, "Of the person whose account it is."),
+            user_id=said(TEXT, "The user_id of the account's owner."),
             managed_by=said(TEXT, "The user_id of the partner that made it."),
         ),
         {
@@ -60,10 +60,10 @@ FAMILIES = (
     ),
     EventFamily(
         "invitation",
-        object_of(invitation_id=said(UUID, "The invitation's id."), role=said(TEXT, "What somebody is invited as.")),
+        object_of(invitation_id=said(UUID, "The invitation's id."), role=said(TEXT, "The role of the invitation.")),
         {
-            "created": "Somebody was invited.",
-            "accepted": "Somebody has accepted an invitation.",
+            "created": "An invitation was sent.",
+            "accepted": "An invitation was accepted.",
             "revoked": "An invitation was taken back.",
         },
         {"invitation_id": str(demo_ids.ACCOUNT_INVITATION), "role": "member"},

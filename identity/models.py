@@ -57,7 +57,7 @@ class SigningKey(models.Model):
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
     public_jwk = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
-    signs_from = models.DateTimeField(help_text="It is published before, so that everybody knows it by then.")
+    signs_from = models.DateTimeField(help_text="It is published before, so that every verifier knows it by then.")
     retires_at = models.DateTimeField(
         null=True, blank=True, help_text="Tokens signed with it are refused from then on."
     )
@@ -153,7 +153,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 class ApiKey(models.Model):
     """A static key with its HMAC secret. The key is kept as SHA-256, the secret encrypted; both are shown once."""
 
-    id = models.CharField(primary_key=True, max_length=12, help_text="The public part of the key's text.")
+    id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)

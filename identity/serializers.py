@@ -23,7 +23,10 @@ class LoginRequestSerializer(serializers.RequestSerializer):
     username = serializers.IdField(help_text="The name of the account.")
     password = serializers.TextField(min_length=1, max_length=4096, help_text="The account's password.")
     otp = OtpField(
-        max_length=16, allow_null=True, default=None, help_text="What the authenticator shows now, or a recovery code."
+        max_length=16,
+        allow_null=True,
+        default=None,
+        help_text="The authenticator's current code, or a recovery code. An account with an authenticator needs it.",
     )
 
 
@@ -51,7 +54,7 @@ class TokenSerializer(serializers.ResponseSerializer):
     expires_in = serializers.Int64Field(help_text="How long the access token lasts, in seconds.")
     refresh_token = serializers.TextField()
     refresh_expires_in = serializers.Int64Field(help_text="How long the refresh token lasts, in seconds.")
-    scope = serializers.TextField(help_text="What the tokens may do: names of scopes, separated by blanks.")
+    scope = serializers.TextField(help_text="The scopes of the tokens, separated by blanks.")
 
 
 class CallerSerializer(serializers.ResponseSerializer):
@@ -65,14 +68,14 @@ class CallerSerializer(serializers.ResponseSerializer):
     groups = serializers.ListField(
         required=False, child=serializers.TextField(), help_text="The names of the account's groups."
     )
-    scopes = serializers.ListField(child=serializers.TextField(), help_text="What this credential may do.")
+    scopes = serializers.ListField(child=serializers.TextField(), help_text="The scopes of this credential.")
 
 
 class IssuedKeySerializer(serializers.ResponseSerializer):
     """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
 
-    id = serializers.TextField(source="record.pk", help_text="The key's id, which is no secret.")
-    name = serializers.TextField(source="record.name", help_text="What it is for, in its owner's words.")
+    id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
+    name = serializers.TextField(source="record.name", help_text="Its owner's description of its purpose.")
     key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
     secret = serializers.TextField(help_text="Signs requests. Shown this once.")
     scopes = serializers.ListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
@@ -90,7 +93,7 @@ class GrantRequestSerializer(serializers.RequestSerializer):
 
     grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
     code = serializers.TextField(
-        max_length=512, required=False, help_text="What the app was given at its redirect address."
+        max_length=512, required=False, help_text="The authorization code from the app's redirect address."
     )
     redirect_uri = serializers.TextField(
         max_length=2048, required=False, help_text="The same as when the code was asked for."

@@ -35,8 +35,8 @@ class GuardMissingError(LogUnavailableError):
     """A log that has blocks has no guard file, or an empty one: it is unknown whether blocks are missing."""
 
     message = (
-        "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "
-        "file back, or says with `manage.py adopt_ledger_head` that the database is the newest."
+        "The log has no guard file with its last signed size. It refuses to sign until its operator restores the "
+        "file, or confirms with `manage.py adopt_ledger_head` that the database is the newest."
     )
 
 

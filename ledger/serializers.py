@@ -41,7 +41,7 @@ class AnchorRequestSerializer(serializers.RequestSerializer):
     user_id = serializers.TextField(
         min_length=1,
         max_length=USER_ID_MAX,
-        help_text="Whose report it is, in your words; only a commitment of it enters the log.",
+        help_text="The subject of the report, in your words; only a commitment of it enters the log.",
     )
     report_type = serializers.TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
@@ -136,7 +136,7 @@ class HashPageSerializer(LogSerializer):
 
     verified = serializers.FlagField(help_text="Whether the hash is anchored.")
     hash = serializers.TextField()
-    user_id = serializers.TextField(required=False, help_text="Whose report it is.")
+    user_id = serializers.TextField(required=False, help_text="The subject of the report.")
     report_type = serializers.TextField(required=False)
     block_number = serializers.Int64Field(required=False, help_text="The block that holds it.")
     timestamp = serializers.TextField(required=False, help_text="When its block was written (UTC).")
@@ -164,7 +164,7 @@ class UserHashSerializer(LogSerializer):
 class UserHashesSerializer(serializers.ResponseSerializer):
     """A user's hashes, oldest first; `total` counts all of them."""
 
-    user_id = serializers.TextField(help_text="Whose reports they are.")
+    user_id = serializers.TextField(help_text="The subject of the reports.")
     hashes = UserHashSerializer(many=True, help_text="The oldest first.")
     total = serializers.Int64Field()
 
@@ -197,7 +197,7 @@ class ProofSerializer(LogSerializer):
 
     hash = serializers.TextField(source="record.hash")
     index = serializers.Int64Field(source="record.index")
-    entry = serializers.TextField(source="record.entry", help_text="The entry as it stands in the log, in hex.")
+    entry = serializers.TextField(source="record.entry", help_text="The entry in the log, in hex.")
     commitment = serializers.TextField(source="record.commitment")
     leaf_hash = serializers.TextField(source="record.leaf_hash")
     tree_size = serializers.Int64Field(source="head.tree_size")
@@ -261,7 +261,7 @@ class StepSerializer(serializers.ResponseSerializer):
 
     name = serializers.TextField(help_text="What was checked.")
     ok = serializers.FlagField(help_text="Whether it held.")
-    detail = serializers.TextField(help_text="What was found, for people to read.")
+    detail = serializers.TextField(help_text="The result, for people to read.")
 
 
 class VerdictSerializer(serializers.ResponseSerializer):

@@ -135,7 +135,9 @@ class Introspection:
 
 
 def _unavailable() -> Unavailable:
-    return Unavailable("Tokens cannot be checked now: the main service does not say whether this one still counts.")
+    return Unavailable(
+        "Tokens cannot be checked now: the main service does not answer whether this one is still valid."
+    )
 
 
 published_keys = PublishedKeys()

@@ -168,9 +168,7 @@ class BlockViewSet(LedgerViewSet):
     @endpoint(access=PUBLIC, answer=serializers.BlockSerializer, errors=(NotFound,))
     def retrieve(self, _request: ApiRequest, number: str) -> Block:
         """Give one block."""
-        return first_or(
-            Block.objects.filter(number=parse_positive_int64(number) or 0), NotFound("There is no such block.")
-        )
+        return first_or(Block.objects.filter(number=parse_positive_int64(number) or 0), NotFound("Block not found."))
 
 
 class RecordViewSet(LedgerViewSet):

@@ -63,7 +63,7 @@ def _read_policy(path: str) -> Policy:
     except OSError as error:
         raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} cannot be read ({error.strerror}).") from error
     except PolicyError as error:
-        raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} is no policy in C2SP's format: {error}.") from error
+        raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} must be a policy in C2SP's format: {error}.") from error
     return found
 
 

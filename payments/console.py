@@ -46,7 +46,7 @@ class PaymentAdmin(OwnedRecords):
         ("At the processor", {"fields": (
             "processor", "transaction_shown", "key_shown", "epoch", "server_errors", "due",
         )}),
-        ("What was sent, and what came back", {"fields": ("attempts_shown",)}),
+        ("Requests and responses", {"fields": ("attempts_shown",)}),
     )  # fmt: skip
 
     payment_number = column(str, "pk", "id", ordering="id")

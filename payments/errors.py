@@ -2,7 +2,7 @@ from config.core.errors import ApiError
 
 
 class PaymentNotFound(ApiError):
-    status, error, code, message, stored = 404, "payment_not_found", "E4010", "There is no such payment.", True
+    status, error, code, message, stored = 404, "payment_not_found", "E4010", "Payment not found.", True
 
 
 class InvalidAmount(ApiError):
@@ -27,7 +27,7 @@ class ProcessorUnavailable(ApiError):
 
 
 class WalletNotFound(ApiError):
-    status, error, code, message, stored = 404, "wallet_not_found", "E4006", "There is no such wallet.", True
+    status, error, code, message, stored = 404, "wallet_not_found", "E4006", "Wallet not found.", True
 
 
 class SignedTransactionMismatch(ApiError):

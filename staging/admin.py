@@ -24,7 +24,7 @@ class StagedItemAdmin(OwnedRecords):
             "identifier", "status_chip", "age", "person", "kind", "source", "staged", "decided", "decided_by",
             "credential", "stored_as",
         )}),
-        ("What waits to become permanent", {"fields": ("payload_shown", "payload_sha256")}),
+        ("Items that wait for approval", {"fields": ("payload_shown", "payload_sha256")}),
     )  # fmt: skip
 
     staged = column(moment, "staged_at", "staged", ordering="staged_at")

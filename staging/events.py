@@ -6,7 +6,7 @@ FAMILIES = (
         "staging.item",
         object_of(
             item_id=said(UUID, "The item's id."),
-            kind=said(TEXT, "What its payload is."),
+            kind=said(TEXT, "The kind of its payload."),
             status=said(TEXT, "How it stands now."),
         ),
         {

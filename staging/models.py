@@ -74,7 +74,9 @@ class Approval(models.Model):
     """That an approved item became a permanent row. The item is the key, so it becomes one at most once."""
 
     item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
-    stored_id = models.CharField(max_length=64, help_text="The id of the permanent row, in the table of its kind.")
+    stored_id = models.CharField(
+        max_length=64, help_text="The id of the permanent row, in the table of the item's kind."
+    )
 
     def __str__(self) -> str:
         return self.stored_id

@@ -19,9 +19,9 @@ class KindField(serializers.IdField):
 class ItemRequestSerializer(serializers.RequestSerializer):
     """An item to stage."""
 
-    kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
+    kind = KindField(help_text="The kind of the payload, for example `note` or `claim`.")
     payload = serializers.FreeField(
-        help_text="What becomes permanent when the item is approved; its kind says what it holds."
+        help_text="The data that become permanent when the item is approved; the kind defines their form."
     )
     source = serializers.IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
 

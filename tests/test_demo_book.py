@@ -95,14 +95,14 @@ def test_every_queue_holds_something():
     assert {state.queue.name: state.count for state in states_of(staff()) if not state.count} == {}
 
 
-def test_the_chart_shows_a_month_and_nobody_decided_at_a_weekend():
+def test_the_chart_shows_a_month_without_weekend_decisions():
     cache.clear()  # another test's decisions may be kept in it
     assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
 
 
-def test_histories_say_what_the_records_say():
+def test_histories_match_the_records():
     last = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position")
     moved = Application.objects.filter(moves__gt=0).annotate(
         said=Subquery(last.values("status")[:1]), position=Subquery(last.values("position")[:1])
@@ -151,12 +151,12 @@ def test_clocks_and_notices_agree():
         assert notice.status in {"delivered", "cancelled"} or now - notice.created_at < ROOM, notice.pk
 
 
-def test_approvals_that_nobody_took_up_have_expired_in_time():
+def test_unaccepted_approvals_have_expired_in_time():
     open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
     assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
 
 
-def test_anybody_can_check_a_decision():
+def test_decisions_can_be_verified_offline():
     keys = ApiClient().read("/.well-known/record-keys.json").content.decode()
     for automated in (True, False):
         rows = ApplicationHistory.objects.filter(status__in=DECIDED, principal__isnull=automated)

@@ -26,7 +26,7 @@ def in_process():
         yield str(inner), names
 
 
-def test_what_runs_in_the_process_starts_nothing():
+def test_in_process_tests_start_no_process():
     starting = {
         file: found
         for file, names in in_process()

@@ -66,7 +66,7 @@ def test_every_route_is_in_the_document(document):
     assert described == {(path, method) for path, method, _ in api_operations(PLATFORM)}
 
 
-def test_every_operation_declares_its_statuses(document):
+def test_every_operation_has_exactly_its_declared_statuses_and_errors(document):
     for path, method, handler in api_operations(PLATFORM):
         declared = handler.endpoint
         answers = document["paths"][path][method]["responses"]
@@ -82,7 +82,7 @@ def test_every_operation_declares_its_statuses(document):
         assert all(answer["description"] for answer in answers.values()), (path, method)
 
 
-def test_every_operation_says_what_it_does_and_has_its_own_id(document):
+def test_every_operation_has_a_summary_and_a_unique_id(document):
     identifiers = []
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -123,7 +123,7 @@ def test_nullable_members_admit_null(document):
 
 
 @pytest.mark.django_db
-def test_the_document_is_served_to_everybody_as_it_is(anonymous, document):
+def test_the_document_is_public_and_unchanged(anonymous, document):
     response = anonymous.read("/openapi.json")
     assert response.status_code == 200
     assert response.json() == document
@@ -171,7 +171,7 @@ def moment_of(sent):
     return datetime.fromtimestamp(int(sent["webhook-timestamp"]), UTC)
 
 
-def test_every_tag_says_what_it_is_about(document):
+def test_every_tag_has_a_description(document):
     used = {tag for path in document["paths"].values() for one in path.values() for tag in one["tags"]}
     assert {tag["name"] for tag in document["tags"]} == used
     assert [tag["name"] for tag in document["tags"] if not tag["description"].endswith(".")] == []
@@ -200,7 +200,7 @@ def test_operations_name_the_scope_that_oauth_gives(document):
     assert not any("x-scope" in one for path in document["paths"].values() for one in path.values())
 
 
-def test_every_member_and_every_parameter_says_what_it_is(document):
+def test_every_field_and_parameter_has_a_description(document):
     assert undescribed(document) == []
 
 

@@ -259,7 +259,7 @@ def not_there(response, name, parameter):
 
 
 @pytest.mark.parametrize("name", sorted({*taking("path")} - SHOWN_TO_EVERYBODY - ANY_ID))
-def test_what_is_somebody_elses_is_as_if_it_were_not(demo, nosy, name):
+def test_another_accounts_records_are_404(demo, nosy, name):
     own = {"user_id": nosy.read("/auth/me").json()["user_id"]} if "user_id" in members_of(name) else {}
     place, asked = re.search(r"\{(\w+)\}", OPERATIONS[name][1])[1], []
     examples = {key: str(one["example"]) for key, one in parameters(name, "path").items()}
@@ -283,7 +283,7 @@ def test_an_id_has_one_spelling(demo, person, name):
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_BODY if {"user_id", "consumer_id"} & members_of(name)])
-def test_a_body_names_nobody_but_the_caller(demo, person, name):
+def test_a_body_must_name_the_caller(demo, person, name):
     (member,) = {"user_id", "consumer_id"} & members_of(name)
     own = demo_ids.DEMO_USER
     is_number = body_schema(name)["properties"][member].get("type") == "integer"

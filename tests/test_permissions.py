@@ -61,11 +61,11 @@ def key_of(user, *scopes):
     return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
 
 
-def test_nobody_may_do_what_is_not_public(anonymous):
+def test_private_operations_require_a_credential(anonymous):
     assert set(refusals(anonymous, lambda access: access != PUBLIC)) == {(401, "E2001")}
 
 
-def test_what_is_public_and_what_is_the_accounts_own_stands_here_too():
+def test_this_file_lists_public_and_account_only_operations():
     stands = {f"{method} {address}": access for method, address, access in operations()}
     assert {one for one, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
     in_areas = {one for one in stands if one.split("/")[2] in OWN_AREAS}
@@ -74,7 +74,7 @@ def test_what_is_public_and_what_is_the_accounts_own_stands_here_too():
     assert {stands[one] for one in changing} == {OWN}
 
 
-def test_no_scope_lets_anybody_do_what_is_the_accounts_own(user):
+def test_no_scope_covers_account_only_operations(user):
     found = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
     assert found.pop((200, None)) == ["GET /v1/auth/me"]  # any credential may ask whose it is
     assert set(found) == {(403, "E2005")}

@@ -104,7 +104,7 @@ def test_every_file_that_is_named_is_there():
     assert not {path for path in named if not (ROOT / path).exists()}
 
 
-def test_every_room_has_its_line_in_the_table_of_folders():
+def test_every_package_is_in_the_table_of_folders():
     rooms = {
         f"`{file.parent.relative_to(ROOT)}/`"
         for app in sorted(OURS)

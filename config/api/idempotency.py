@@ -179,7 +179,7 @@ class ReservableKey:
 def _fingerprint_of(value: Any) -> list[str]:
     """Return what stands for a file in the fingerprint of a request: its name and the SHA-256 of its content."""
     if not isinstance(value, UploadedFile):
-        raise TypeError(f"{type(value)} is no file.")
+        raise TypeError(f"{type(value)} is not a file.")
     value.seek(0)
     digest = hashlib.sha256(value.read()).hexdigest()
     value.seek(0)

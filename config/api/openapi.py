@@ -182,7 +182,7 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     found = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
     found |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
     lines = [f"- `{code}` {found[code].error} ({found[code].status}): {found[code].message}" for code in sorted(found)]
-    text = "What happened, for a program. A code never changes its meaning; new ones may be added.\n\n"
+    text = "The event in machine-readable form. A code never changes its meaning; new ones may be added.\n\n"
     return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
 
 

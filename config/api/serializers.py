@@ -182,7 +182,7 @@ class QueryFlagField(FlagField):
 class QueryTimeField(serializers.DateTimeField):
     """A moment in a query string: RFC 3339, with its offset."""
 
-    default_error_messages = {"invalid": "Must be a moment such as 2026-01-31T12:00:00Z."}
+    default_error_messages = {"invalid": "Must be an RFC 3339 date and time, such as 2026-01-31T12:00:00Z."}
 
     def to_internal_value(self, data: Any) -> datetime:
         if not _MOMENT.fullmatch(data):

@@ -196,7 +196,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         work = {**named(record), "provider": self.side_of(request, record)}
         if not chosen:
             Assignment.objects.filter(**work).delete()
-            messages.success(request, "Nobody is assigned now.")
+            messages.success(request, "The assignment was removed.")
             return back
         people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request, record)}}
         assignee = people.get(chosen)

@@ -53,7 +53,7 @@ class DataAccess(RecordNamed):
 
     provider = _side()
     viewer = _person()
-    subject = _person(null=True, help_text="Whose data; empty where a list showed many.")
+    subject = _person(null=True, help_text="The data subject; empty for a list of many.")
     action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
     was_masked = models.BooleanField(default=False)
     reason = models.TextField(blank=True)
@@ -143,7 +143,7 @@ class ReplyTemplate(models.Model):
     provider = _side()
     use = models.CharField(max_length=16, choices=[(DOCUMENTS, "documents to ask for"), (REASON, "a reason")])
     name = models.CharField(max_length=80)
-    text = models.TextField(max_length=10_000, help_text="Of documents one in each line.")
+    text = models.TextField(max_length=10_000, help_text="For documents, one per line.")
 
     class Meta:
         ordering = ["use", "name"]

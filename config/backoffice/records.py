@@ -163,7 +163,7 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
             if not self.has_view_permission(request, record):
                 raise PermissionDenied
             if record is None:
-                messages.warning(request, f"There is no {self.kind} “{unquote(object_id)}”. It may have been removed.")
+                messages.warning(request, f"{self.kind} “{unquote(object_id)}” not found. It may have been removed.")
                 return HttpResponseRedirect(self.address_of("changelist"))
             return view(request, record, **options)
 

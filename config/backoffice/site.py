@@ -24,7 +24,7 @@ PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
-    index_title = "What needs you now"
+    index_title = "Needs your attention"
     site_url = None  # the site has only an API, no public pages
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class BackOfficeSite(AdminSite):
             except DisallowedModelAdminLookup:
                 status, title, text = 400, "No such filter", "This list offers no such filter. That you asked is kept."
             except Http404:
-                status, title, text = 404, "Nothing here", "There is no page at this address."
+                status, title, text = 404, "Nothing here", "Page not found."
             context = {**self.each_context(request), "title": title, "text": text}
             return render(request, "backoffice/refused.html", context, status=status)
 

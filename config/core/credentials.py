@@ -49,8 +49,8 @@ class InvalidSignature(ApiError):
 class SignatureReplayed(ApiError):
     status, error, code = 401, "signature_replayed", "E2007"
     message = (
-        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
-        "where the operation takes one."
+        "This signed request was received before (replay protection). Sign a new one, or repeat it with its "
+        "Idempotency-Key if the operation accepts one."
     )
 
 

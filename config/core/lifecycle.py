@@ -90,7 +90,11 @@ class ReviewerRequired(ApiError):
 
 class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
-    message = "This needs a log-in with a second factor: send `otp` to POST /v1/auth/token."
+    message = (
+        "This requires a log-in with a second factor. Add an authenticator under /account/second-factor, and send its "
+        "code as `otp` to POST /v1/auth/token. Or use an API key or an app that was created in such a log-in. "
+        "`create_api_key` creates none."
+    )
 
 
 class RecordNotEditable(ApiError):
@@ -115,7 +119,7 @@ class StatusHistory(models.Model):
     """One move. `changed_by` is the name that the caller gave; `principal` and `credential` were authenticated."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    position = models.PositiveIntegerField(help_text="1 for the first move of the record.")
+    position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
     status = models.CharField(max_length=32)
     previous_status = models.CharField(max_length=32)
     changed_by = models.CharField(max_length=255)
@@ -164,7 +168,7 @@ class StatefulModel(models.Model):
     invalid_transition: ClassVar[type[InvalidTransition]]
     status: Any
 
-    moves = models.PositiveIntegerField(default=0, help_text="How often the status has changed.")
+    moves = models.PositiveIntegerField(default=0, help_text="The number of status changes.")
     updated_at = models.DateTimeField()
 
     class Meta:

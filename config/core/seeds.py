@@ -26,7 +26,7 @@ def read_seed(variable: str, configured: str, *, without: str, file_name: str, d
     """
     how_to = f"{_HOW_TO}{without}"
     if configured:
-        return decode_seed(configured, f"{variable} is no Ed25519 key: {how_to}", f"{variable} is weak: {how_to}")
+        return decode_seed(configured, f"{variable} must be an Ed25519 key: {how_to}", f"{variable} is weak: {how_to}")
     if settings.PRODUCTION:
         raise ImproperlyConfigured(f"{variable} is missing: {how_to}")
     path = Path(settings.VAR_DIR) / file_name

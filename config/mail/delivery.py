@@ -157,6 +157,6 @@ PRUNE_RULES = (Rule(OutgoingMail, "mails", _over),)
 
 def check_mail(**_options: Any) -> list[checks.CheckMessage]:
     if not settings.EMAIL_BACKEND:
-        text = "EMAIL_URL is unset: no mail is sent, so nobody confirms an address, is invited or gets a new password"
+        text = "EMAIL_URL is unset: no mail is sent, so confirmations, invitations and password resets don't arrive"
         return [checks.Warning(text)]
     return [checks.Info(f"by {settings.EMAIL_OPTIONS.get('host', settings.EMAIL_BACKEND)}")]

@@ -53,5 +53,5 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
 def _unreadable(name: str) -> ImproperlyConfigured:
     """Return the error that does not repeat the value: it may hold a password."""
     return ImproperlyConfigured(
-        f"{name} is no address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
+        f"{name} must be an address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
     )

@@ -13,7 +13,7 @@ class OutgoingMail(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()
     template = models.CharField(max_length=64, help_text="`mail/NAME.txt` among the templates.")
-    context = EncryptedTextField(help_text="What the template is filled with, in JSON; empty once it is over.")
+    context = EncryptedTextField(help_text="The template's variables, as JSON; empty once the mail is done.")
     language = models.CharField(max_length=16)
     status = models.CharField(max_length=16, default=PENDING, choices=[(one, one) for one in (PENDING, SENT, FAILED)])
     attempts = models.PositiveSmallIntegerField(default=0)

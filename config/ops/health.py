@@ -139,7 +139,7 @@ class HealthSerializer(ResponseSerializer):
 
     status = TextField(help_text="`healthy`, or `unhealthy` when the database cannot be used.")
     timestamp = serializers.DateTimeField(help_text="When this was answered (UTC).")
-    version = TextField(help_text="The version of the interface.")
+    version = TextField(help_text="The version of the API.")
 
 
 class HealthViewSet(ApiViewSet):

@@ -37,7 +37,9 @@ class Scrape(Collector):
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
-        info = GaugeMetricFamily("platform_info", "Always 1; the labels say what runs.", labels=["version", "python"])
+        info = GaugeMetricFamily(
+            "platform_info", "Always 1; the labels have the version.", labels=["version", "python"]
+        )
         info.add_metric([settings.API_VERSION, platform.python_version()], 1)
         yield info
         yield from _merge(self._parent)

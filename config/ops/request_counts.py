@@ -35,7 +35,9 @@ class RequestCounts:
         ).labels(settings.SERVICE)
 
         self.lines_dropped: Any = Counter(
-            "platform_request_lines_dropped", "Lines of the log of requests that had no room.", ["service"]
+            "platform_request_lines_dropped",
+            "Lines of the log of requests that were dropped because the queue was full.",
+            ["service"],
         ).labels(settings.SERVICE)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:

@@ -35,7 +35,9 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
     """One call. It holds no body, query, header or address."""
 
     method = serializers.OneOfField((*sorted(METHODS), OTHER_METHOD), help_text="The HTTP method.")
-    code = serializers.TextField(source="shown_code", allow_null=True, help_text="Of an error; null for none.")
+    code = serializers.TextField(
+        source="shown_code", allow_null=True, help_text="The code of an error; otherwise null."
+    )
 
     class Meta:
         model = RequestLine

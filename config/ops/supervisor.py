@@ -65,7 +65,7 @@ def _ports(host: str) -> dict[str, int]:
     for name, default in PORTS.items():
         text = os.environ.get(name, "").strip() or str(default)
         if not text.isdigit() or not 0 < int(text) < 65536:
-            raise CannotStart(f"{name}={text!r} is no port: set it to a number from 1 to 65535.")
+            raise CannotStart(f"{name}={text!r} must be a port: a number from 1 to 65535.")
         ports[name] = int(text)
     for name in INNER_PORTS:
         if not os.environ.get(name, "").strip():  # any free one will do
@@ -75,7 +75,7 @@ def _ports(host: str) -> dict[str, int]:
             except OSError:
                 ports[name] = bind(LOCAL, 0)
     if len(set(ports.values())) < len(ports):
-        raise CannotStart("PORT, LEDGER_PORT, METRICS_PORT and WITNESS_PORT must be four ports: choose others.")
+        raise CannotStart("PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others.")
     for name, port in ports.items():
         where = LOCAL if name in INNER_PORTS else host
         try:
@@ -193,7 +193,7 @@ def _run(running: Processes) -> None:
         "PYTHONUNBUFFERED": "1",
     }
     if environment.get("ENVIRONMENT", "development") != "development":
-        raise CannotStart("`make run` is for development. docs/guides/going-live.md says how to serve people.")
+        raise CannotStart("`make run` is for development. docs/guides/going-live.md explains how to run in production.")
     _say("Bringing the database up to date …")
     manage(environment, "migrate", "-v0")
     if environment.get("LEDGER_DATABASE_URL", "") not in {"", environment.get("DATABASE_URL")}:

@@ -33,13 +33,13 @@ def _count(what: str) -> Any:
 class ClockDone(serializers.ResponseSerializer):
     """Counts of the workers' results, by kind. They do what is due on this server, for all accounts."""
 
-    counteroffers_expired = _count("Applications that were rejected because nobody took a counteroffer up.")
-    applications_expired = _count("Applications that nobody went on with.")
+    counteroffers_expired = _count("Applications that were rejected because a counteroffer expired.")
+    applications_expired = _count("Idle applications that expired.")
     notices_made = _count("Notices that were made.")
-    notices_overdue = _count("Clocks that ran out before somebody was told.")
+    notices_overdue = _count("Clocks that ran out before the notification.")
     api_keys_announced = _count("API keys that end within 14 days and were announced (`api_key.expiring`).")
     verifications_expired = _count("Identity verifications that were not finished in time.")
-    staged_items_expired = _count("Staged items that nobody decided about.")
+    staged_items_expired = _count("Staged items that expired without a decision.")
     payments_completed = _count("Open card payments that turned out as completed.")
     payments_failed = _count("Open card payments that turned out as failed.")
     crypto_payments_confirmed = _count("Crypto payments that were confirmed.")

@@ -55,7 +55,7 @@ class RotationForm(SeenForm):
         min_value=0,
         max_value=endpoints.GRACE_MAX_SECONDS // 3600,
         initial=endpoints.DEFAULT_GRACE_SECONDS // 3600,
-        help_text="How many hours the old secret goes on signing beside the new one: 0 to 168.",
+        help_text="How many hours the old secret keeps signing next to the new one: 0 to 168.",
     )
 
 
@@ -126,7 +126,7 @@ class EndpointAdmin(AccountRecords):
             "Send a test",
             run=_test,
             refusal=_why_not_working,
-            consequences=lambda endpoint: [f"A webhook.test event is sent to {endpoint}, and to nobody else."],
+            consequences=lambda endpoint: [f"A webhook.test event is sent to {endpoint} only."],
         ),
         _EndpointAction(
             "rotate",
@@ -136,7 +136,7 @@ class EndpointAdmin(AccountRecords):
             refusal=_is_deleted,
             consequences=lambda _endpoint: [
                 "A new secret is made and shown on the next page, once.",
-                "During the grace the old one signs beside it; of earlier ones none does.",
+                "During the grace the old secret also signs; earlier ones do not.",
             ],
         ),
         _EndpointAction(
@@ -146,7 +146,7 @@ class EndpointAdmin(AccountRecords):
             refusal=_why_not_working,
             consequences=lambda _endpoint: [
                 "Nothing more is sent to it; what is pending is given up.",
-                "Its owner is told by the event webhook.endpoint.disabled, and can enable it again.",
+                "Its owner gets the event webhook.endpoint.disabled, and can enable it again.",
             ],
         ),
         _EndpointAction(
@@ -154,7 +154,7 @@ class EndpointAdmin(AccountRecords):
             "Enable",
             run=_enable,
             refusal=_why_not_enabled,
-            consequences=lambda _endpoint: ["It is told about what happens from now on."],
+            consequences=lambda _endpoint: ["It gets events from now on."],
         ),
     )
 

@@ -81,7 +81,7 @@ FAMILIES = (
     EventFamily(
         "webhook",
         object_of(endpoint_id=said(UUID, "The endpoint's id.")),
-        {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
+        {"test": "A test of an endpoint was requested; only that endpoint gets it."},
         {"endpoint_id": str(demo_ids.ENDPOINT)},
         rank=120,
     ),

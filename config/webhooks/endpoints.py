@@ -24,7 +24,7 @@ GRACE_MAX_SECONDS = 604_800
 
 class WebhookEndpointNotFound(ApiError):
     status, error, code, stored = 404, "webhook_endpoint_not_found", "E4009", True
-    message = "There is no such webhook endpoint."
+    message = "Webhook endpoint not found."
 
 
 def endpoints_of(credential: Any) -> EndpointQuerySet:

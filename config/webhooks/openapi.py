@@ -50,7 +50,7 @@ def _operation(name: str) -> dict[str, Any]:
                     "type": {"const": name, "description": "The type of the event."},
                     "data": {
                         "type": "object",
-                        "description": "What it is about.",
+                        "description": "The record that it is about.",
                         "required": ["object"],
                         "properties": {"object": {**event.schema, "description": "The record, as it stands now."}},
                     },

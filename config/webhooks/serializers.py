@@ -26,7 +26,7 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
     event_types = _event_types(default=lambda: ["*"])
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="What it is for, in your words."
+        max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="Your description of its purpose."
     )
 
 
@@ -42,7 +42,7 @@ class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
     event_types = _event_types(required=False)
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="What it is for, in your words."
+        max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="Your description of its purpose."
     )
     status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` again, or `disabled`.")
 
@@ -72,7 +72,7 @@ class EndpointSerializer(serializers.ResponseSerializer):
     disabled_at = serializers.DateTimeField(
         source="disabled_since",
         allow_null=True,
-        help_text="Since when nothing is sent to it (UTC): what happened since then is in the feed.",
+        help_text="When the endpoint was disabled (UTC): the feed has the events since then.",
     )
     created_at = serializers.DateTimeField()
 
@@ -81,7 +81,7 @@ class EndpointSecretSerializer(EndpointSerializer):
     """An endpoint and its secret, which is shown this once."""
 
     secret = serializers.TextField(
-        help_text="Signs what is sent to it (Standard Webhooks): `whsec_` and base64. Shown this once."
+        help_text="Signs its deliveries (Standard Webhooks): `whsec_` and base64. Shown only this once."
     )
 
 
@@ -112,7 +112,7 @@ class AttemptSerializer(serializers.JsonPartSerializer):
     status_code = serializers.Int32Field(
         allow_null=True, help_text="The HTTP status of the answer; null where none came."
     )
-    error = serializers.TextField(allow_null=True, help_text="What went wrong; null where nothing did.")
+    error = serializers.TextField(allow_null=True, help_text="The reason of the failure; null after a success.")
     duration_ms = serializers.Int64Field(help_text="How long it took, in milliseconds.")
 
 
@@ -166,8 +166,8 @@ class EventSerializer(serializers.JsonPartSerializer):
     type = serializers.TextField(help_text="The type of the event.")
     created_at = serializers.DateTimeField(help_text="When it happened (UTC).")
     sequence = serializers.Int64Field(help_text="Counts the account's events from 1, without a gap.")
-    api_version = serializers.TextField(help_text="The version of the interface that it was written in.")
-    data: Any = EventDataSerializer(help_text="What it is about.")
+    api_version = serializers.TextField(help_text="The version of the API that it was written in.")
+    data: Any = EventDataSerializer(help_text="The record that it is about.")
     request_id = serializers.TextField(
         allow_null=True, help_text="The id of the request that led to it; null where a clock or an operator did."
     )

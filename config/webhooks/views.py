@@ -101,7 +101,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
     @endpoint(access=SCOPE, answer=serializers.RedeliverySerializer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
         """Send the event to the same endpoint again, under the same `webhook-id`, regardless of earlier outcomes."""
-        found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("There is no such delivery."))
+        found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
         return endpoints.redeliver(found, now=timezone.now())
 
 

@@ -115,7 +115,7 @@ def sentence_about(steps: list[Step]) -> str:
     return {
         VERIFIED: "The decision holds." + (f" Not checked: {skipped}." if skipped else ""),
         FAILED: f"The decision does not hold: {steps[-1].name}.",
-        UNKNOWN: f"Nothing is wrong, but a key is missing: anybody may have made it. Not checked: {skipped}.",
+        UNKNOWN: f"No error was found, but a key is missing, so it could be a forgery. Not checked: {skipped}.",
         "unsigned": "The record is unsigned: nothing shows that the platform wrote it.",
     }[outcome_of(steps)]
 
@@ -373,7 +373,7 @@ class Spelled(str):
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

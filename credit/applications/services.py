@@ -225,7 +225,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 def _check_provider(provider_id: int) -> None:
     """Raise OfferUnavailable for a provider that was granted to no account, where they are granted."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
-        raise OfferUnavailable("There is no such provider here.")
+        raise OfferUnavailable("Provider not found.")
 
 
 def change_application(

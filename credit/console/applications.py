@@ -107,7 +107,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             },
         ),
         ("Who applies", {"fields": ("who_applies", "applicants_digest")}),
-        ("What the person sent", {"fields": ("data", "data_sha256", "data_changed_by", "shared", "notes")}),
+        ("Applicant's data", {"fields": ("data", "data_sha256", "data_changed_by", "shared", "notes")}),
         ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
     )  # fmt: skip
 
@@ -277,7 +277,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)
-        messages.success(request, "No case waits that is not somebody else's work already.")
+        messages.success(request, "No unassigned case is waiting.")
         return HttpResponseRedirect(self.list_of_work())
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
@@ -322,8 +322,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             lines.append(f"The decision “{words(record.status)}” is taken back.")
         if record.goes_against_score(to) and (score := record.decision_score):
             lines.append(
-                f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
-                "needs a reason, and is counted as an override."
+                f"The score, {score.total}, proposes to {proposal} it: a decision against the proposal needs a "
+                "reason, and is counted as an override."
             )
         if to in states.DECIDED:
             lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
@@ -336,7 +336,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
         if takes_two(to):
             bound = "It is void as soon as the record, its data included, is no longer what you see now."
-            return ["Your decision is kept until somebody else confirms it. Then:", *lines, bound]
+            return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
         return lines
 
     def label_of(self, to: str, record: Application | None = None) -> str:

@@ -64,7 +64,7 @@ class Checklist(ReviewAdmin):
         files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
         file = files.filter(pk=file_id).first()
         if file is None:
-            messages.warning(request, "There is no such file.")
+            messages.warning(request, "File not found.")
         else:
             try:
                 response = answer_with(file, as_attachment=False)

@@ -35,7 +35,7 @@ class ApplicationTransitionForm(TransitionForm):
         self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a list that is used often")
-            self.fields["reason"].help_text = "What the person reads above the checklist."
+            self.fields["reason"].help_text = "The applicant reads this above the checklist."
             self.order_fields(["documents", "reason", "seen"])
         else:
             del self.fields["documents"]
@@ -44,7 +44,7 @@ class ApplicationTransitionForm(TransitionForm):
         if to == COUNTEROFFER:
             self.fields["reason"].widget = forms.HiddenInput()
             self.fields["expires_on"] = forms.DateField(
-                label="It can be taken up until the end of", widget=DAY, help_text="A day, at most 90 days on (UTC)."
+                label="The last day for accepting it", widget=DAY, help_text="A day, at most 90 days on (UTC)."
             )
         if to in {REJECTED, COUNTEROFFER}:
             choices = [("", "—"), *REASONS.items(), (OTHER, "Another reason, in your words")]
@@ -56,7 +56,9 @@ class ApplicationTransitionForm(TransitionForm):
                 required=False, max_length=OTHER_TEXT_MAX, label="The other reason, in your words"
             )
             self.fields["reason"].required = False
-            self.fields["reason"].help_text = "What the person reads. Left empty, it is the principal reasons in words."
+            self.fields[
+                "reason"
+            ].help_text = "The applicant reads this. If it is empty, they read the principal reasons in words."
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])

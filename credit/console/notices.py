@@ -111,7 +111,7 @@ class DeliveryForm(SeenForm):
     )
     at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, and after the notice was made.")
     reference = forms.CharField(
-        max_length=REFERENCE_MAX, help_text="What shows it, such as the number of the registered letter."
+        max_length=REFERENCE_MAX, help_text="Evidence, such as the number of the registered letter."
     )
 
 
@@ -223,18 +223,18 @@ TO_TELL = Queue(
     rows=lambda _user: Clock.objects.filter(stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY),
     waiting_since="started_at",
     address="/admin/credit/clock/?state=running",
-    calm="Nobody waits to be told anything.",
+    calm="No notices are waiting.",
     urgent_days=28,
     rank=12,
 )
 LOOK_AGAIN = Queue(
     name="review-requests",
-    title="People who asked for another look",
+    title="Requests for reconsideration",
     permission="credit.view_reviewrequest",
     rows=lambda _user: ReviewRequest.objects.filter(answered_at__isnull=True),
     waiting_since="requested_at",
     address="/admin/credit/reviewrequest/?state=open",
-    calm="Nobody has asked for another look.",
+    calm="No requests for reconsideration.",
     urgent_days=20,
     rank=14,
 )

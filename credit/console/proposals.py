@@ -66,7 +66,7 @@ class TwoReviewers(ReviewAdmin):
         given = {"reason": form.reason_given(), "metadata": form.metadata()}
         self.make_transition(record, form.to, actor=self.actor_of(request), **given)
         self.log_change(request, record, f"Proposed: {form.to}.")
-        return f"Proposed: {words(form.to)}. Somebody else has to confirm it."
+        return f"Proposed: {words(form.to)}. Another reviewer must confirm it."
 
     def stored(self, record: Application) -> Application:
         """Return the application unmasked: the page may hold a masked copy."""
@@ -82,7 +82,7 @@ class TwoReviewers(ReviewAdmin):
             "chip": chip(proposal.to),
             "label": self.label_of(proposal.to),
             "is_void": is_void,
-            "why": "Somebody else has to confirm it." if is_own else str(refusal or ""),
+            "why": "Another reviewer must confirm it." if is_own else str(refusal or ""),
             "close_label": "Withdraw" if is_own else "Clear away" if is_void else "Decline",
             "address": {
                 verb: within_list(self.address_of("proposal", record.pk, proposal.pk, verb), request)
@@ -100,7 +100,7 @@ class TwoReviewers(ReviewAdmin):
             messages.warning(request, "That proposal has ended already.")
             return back
         if is_confirmation and proposal.proposed_by_id == request.user.pk:
-            messages.error(request, "Whoever proposed it cannot confirm it.")
+            messages.error(request, "You can't confirm your own proposal.")
             return back
         to, when = proposal.to, f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
         change = (
@@ -204,7 +204,7 @@ class ProposalAdmin(ReadOnlyAdmin):
             return []
         shown = record_admin.show_proposal(request, record, row)
         confirm, close = (record_admin.address_of("proposal", record.pk, row.pk, verb) for verb in ("confirm", "close"))
-        void = "The record changed since, so nobody can confirm it."
+        void = "The record changed since, so it can't be confirmed."
         return [
             Button("confirm", f"Confirm: {shown['label']}", confirm, void if shown["is_void"] else shown["why"]),
             Button("close", shown["close_label"], close, ""),

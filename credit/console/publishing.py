@@ -72,7 +72,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
         if champion is not None and champion.pk != version.pk:
             lines.append(f"Version {champion.number} is the champion now. It becomes a challenger.")
     else:
-        lines.append("It scores beside the champion, for comparison, and decides nothing.")
+        lines.append("It scores next to the champion, for comparison, and decides nothing.")
         if champion is not None and champion.pk == version.pk:
             lines.append("The model is left without a champion: nothing is scored until there is one.")
     lines += unasked_inputs(version)
@@ -81,7 +81,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
 
 
 def _retiring(version: ModelVersion) -> list[str]:
-    lines = ["It scores nobody any more, and is never published again. Its scores stay."]
+    lines = ["It scores no applications any more, and can't be published again. Its scores stay."]
     if version.role == CHAMPION:
         lines.append("The model is left without a champion: nothing is scored until there is one.")
     return [*lines, "The retirement is entered in the history with your name."]

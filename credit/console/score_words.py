@@ -69,7 +69,7 @@ def knockout_in_words(given: Mapping[str, Any]) -> str:
         test = f"is {either([*map(value_in_words, given['in'])])}"
     else:
         test = f"is {value_in_words(given['equals'])}"
-    return f"When {given['input']} {test}: {given['outcome']}, whatever the total is. {text_of(given['reason'])}."
+    return f"When {given['input']} {test}: {given['outcome']}, for any total. {text_of(given['reason'])}."
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:

@@ -177,7 +177,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         if form.is_valid():
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
-                form.add_error("application", "There is no such application, or more than one ends so.")
+                form.add_error("application", "No application has an id with this end, or several have.")
             else:
                 looked = {"scoring_model": record.model_id, "version": record.number}
                 applications: Any = self.admin_site.get_model_admin(Application)

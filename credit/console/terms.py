@@ -87,7 +87,11 @@ class LoanDesk(ReviewAdmin):
             "The application stays under review, and the person is offered these terms.",
             "Taking them up approves the application and accepts it in one. Silence rejects it with these reasons.",
         ]
-        return ["Your counteroffer is kept until somebody else confirms it. Then:", *lines] if takes_two(to) else lines
+        return (
+            ["Your counteroffer is a proposal until another reviewer confirms it. Then:", *lines]
+            if takes_two(to)
+            else lines
+        )
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
         """Return what a case says of its loan, or of the one that the person is offered; None where there is none."""

@@ -38,7 +38,7 @@ def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
             label="Prepaid fee in dollars", min_value=0, max_value=_MOST, decimal_places=2, required=False
         ),
         "first_payment_on": forms.DateField(
-            label="First payment on", required=False, widget=DAY, help_text="Left empty, a month after it is taken up."
+            label="First payment on", required=False, widget=DAY, help_text="Default: one month after the acceptance."
         ),
     }  # fmt: skip
 

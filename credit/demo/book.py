@@ -334,7 +334,7 @@ class Story:
         if application.status == REJECTED and self.draw.random() < 0.1:
             ask_again(application, self.wait(days=2))
             self.application = Application.objects.get(pk=application.pk)
-            self.move(UNDER_REVIEW, self.third, reason="Another look, as the applicant asked.", days=4)
+            self.move(UNDER_REVIEW, self.third, reason="Reconsidered at the applicant's request.", days=4)
             self.move(APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
             return self.follow_up()
         return None

@@ -56,5 +56,5 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
     except ValueError:  # a port that is not a number
         pass
     raise ImproperlyConfigured(
-        f"{name}={value!r} is no address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
+        f"{name}={value!r} must be an address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
     )

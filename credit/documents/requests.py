@@ -69,7 +69,7 @@ def mark_document(
     with transaction.atomic():
         document = RequestedDocument.objects.select_for_update().filter(application=application, pk=document_id).first()
         if document is None or status not in RequestedDocument.STATUSES:
-            raise NotFound("There is no such document on the checklist.")
+            raise NotFound("Document not found on the checklist.")
         document.status, document.changed_by = status, by
         if status == RequestedDocument.REQUESTED:
             document.requested_at, document.received_at, document.accepted_at = now, None, None

@@ -48,7 +48,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     try:
         answer = _ask(address, b"PING")
     except ScannerUnavailable as error:
-        return [Error(f"DOCUMENT_SCANNER does not answer ({error.__cause__}): nobody can hand in documents.")]
+        return [Error(f"DOCUMENT_SCANNER does not answer ({error.__cause__}): documents can't be uploaded.")]
     if answer != "PONG":
         return [Error(f"What listens at DOCUMENT_SCANNER answers {answer[:50]!r}: it is no clamd.")]
     return [Info("answers")]

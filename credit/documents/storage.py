@@ -136,9 +136,9 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
     except Exception as error:  # noqa: BLE001  each storage has errors of its own
         return [Error(f"DOCUMENT_STORAGE does not answer: {type(error).__name__}: {error}")]
     if not is_writable:
-        return [Error("DOCUMENT_STORAGE is no folder that this account may write to.")]
+        return [Error("DOCUMENT_STORAGE must be a folder that this account may write to.")]
     if missing:
-        return [Error(f"DOCUMENT_STORAGE lacks files that were handed in ({missing[0]}): restore it from the backup.")]
+        return [Error(f"DOCUMENT_STORAGE lacks uploaded files ({missing[0]}): restore it from the backup.")]
     return [Info("answers")]
 
 

@@ -104,14 +104,16 @@ class Application(lifecycle.StatefulModel):
     reviewed_by = models.CharField(max_length=255, null=True)  # noqa: DJ001
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
-    accepted_at = models.DateTimeField(null=True, help_text="When the consumer took the approval up.")
+    accepted_at = models.DateTimeField(
+        null=True, help_text="When the applicant accepted the approval (UTC); null before."
+    )
     loan_terms = models.ForeignKey(
         "credit.LoanTerms",
         null=True,
         on_delete=models.PROTECT,
         related_name="+",
         db_index=False,
-        help_text="What the approval names, as of the day of the approval or of its acceptance.",
+        help_text="The approved terms, as of the day of the approval or of its acceptance.",
     )
     amount_cents = models.BigIntegerField(null=True, help_text="As `application_data` says, for lists to show.")
     counteroffer_moves = models.PositiveIntegerField(
@@ -201,7 +203,7 @@ class Application(lifecycle.StatefulModel):
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
             return InsufficientScope(
-                "No scope lets anybody decide: this needs the account's own log-in, or an API key without a scope list."
+                "No scope allows a decision: use the account's own log-in, or an unrestricted API key."
             )
         decided_before = reviews.check_reviewer(self, to, actor)
         if settings.REVIEW_POLICY == "open":
@@ -212,7 +214,7 @@ class Application(lifecycle.StatefulModel):
         refusal = self.check_reviewer(actor) or decided_before
         is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
-            refusal = ReviewerRequired("Whoever changed the application's data last cannot decide about it.")
+            refusal = ReviewerRequired("You changed the application's data last, so you can't decide about it.")
         return refusal
 
     def check_automatic(self, to: str) -> ApiError | None:
@@ -235,7 +237,7 @@ class Application(lifecycle.StatefulModel):
         if refusal := check_staff_log_in(actor):
             return refusal
         if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
-            return ReviewerRequired("Nobody reviews their own application.")
+            return ReviewerRequired("You can't review your own application.")
         return None
 
     def check_documents(self, to: str) -> ApiError | None:
@@ -247,7 +249,7 @@ class Application(lifecycle.StatefulModel):
             return None
         allowed = [one for one in self.requestable() if one != to]
         return InvalidApplicationTransition(
-            f"Hand in first what was asked for: {', '.join(names)}.",
+            f"Upload the requested documents first: {', '.join(names)}.",
             details={"from": self.status, "to": to, "allowed": allowed, "documents": names},
         )
 
@@ -292,7 +294,7 @@ class Application(lifecycle.StatefulModel):
         if reason is not None and reason.strip():
             return
         if self.accepted_at and to == UNDER_REVIEW:
-            raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
+            raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
         if self.goes_against_score(to):
             raise ReasonsRequired(
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."

@@ -306,7 +306,12 @@ class ReviewRequest(models.Model):
     due_at = models.DateTimeField()
     answered_at = models.DateTimeField(null=True)
     answered_by = models.CharField(max_length=255, blank=True, default="")
-    outcome = models.CharField(max_length=32, blank=True, default="", help_text="The decision that answers it.")
+    outcome = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        help_text="The status of the new decision; empty while the request is open.",
+    )
 
     class Meta:
         ordering = ["id"]

@@ -87,7 +87,7 @@ class ModelVersion(lifecycle.StatefulModel):
             return lifecycle.SecondFactorRequired()
         gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
         if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
-            return lifecycle.ReviewerRequired("Whoever made a version does not publish it.")
+            return lifecycle.ReviewerRequired("The author of a version can't publish it.")
         return None
 
     def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:

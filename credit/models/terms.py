@@ -123,7 +123,7 @@ class Counteroffer(models.Model):
         default=False, help_text="Its notice denies what was applied for at once: silence needs no second one."
     )
     consumer_report = JsonTextField(null=True, help_text="As `metadata.consumer_report` of a decision.")
-    four_eyes = JsonTextField(null=True, help_text="Who proposed and who confirmed it.")
+    four_eyes = JsonTextField(null=True, help_text="The two reviewers who proposed and confirmed it.")
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     credential = models.CharField(max_length=80)
     outcome = models.CharField(max_length=16, blank=True)

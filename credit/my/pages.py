@@ -191,7 +191,7 @@ def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
 def _take_up(request: HttpRequest, application_id: str) -> str:
     terms_sha256 = request.POST.get("terms_sha256", "")
     acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
-    return gettext("You have taken up these terms.")
+    return gettext("You have accepted these terms.")
 
 
 def _decline(request: HttpRequest, application_id: str) -> str:
@@ -203,9 +203,9 @@ def _decline(request: HttpRequest, application_id: str) -> str:
 def _ask_again(request: HttpRequest, application_id: str) -> str:
     statement = request.POST.get("statement", "").strip()
     if not 0 < len(statement) <= STATEMENT_MAX:
-        raise ValidationFailed(gettext("Say in at most 4,000 characters why somebody should look again."))
+        raise ValidationFailed(gettext("Enter your reasons for reconsideration, at most 4,000 characters."))
     notices.request_review(application_id, statement=statement, actor=actor_on(request), now=timezone.now())
-    return gettext("Somebody who had no part in the decision will look at it again.")
+    return gettext("A reviewer who had no part in the decision will reconsider it.")
 
 
 _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw, "take_up": _take_up, "decline": _decline}
@@ -237,7 +237,7 @@ class UploadPage(View):
             received = receive_file(application_id, document_id, file, actor=actor, now=now)
             with transaction.atomic():
                 add_file(application_id, document_id, received, actor=actor, now=now)
-            return gettext("The file is handed in.")
+            return gettext("The file was uploaded.")
 
         return answered(request, application_id, "upload", hand_in)
 

@@ -34,12 +34,12 @@ BY_STATUS = {
     states.PENDING_DOCUMENTS: Standing(
         _("The lender asks for documents"), _("Hand them in, then send it back."), is_due=True
     ),
-    states.APPROVED: Standing(_("Approved"), _("Take up the terms, or let them pass."), is_due=True),
+    states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), is_due=True),
     states.REJECTED: Standing(_("Declined"), _("You can ask for a person to look again.")),
     states.WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
     states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
-_TAKEN_UP = Standing(_("Approved and taken up"), _("The lender pays out by your agreement."))
+_TAKEN_UP = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
 _OFFERED = Standing(_("The lender offers other terms"), _("Take them up or decline them."), is_due=True)
 _ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))
 _CHANGED = _("The application has changed meanwhile. Look again at where it stands.")

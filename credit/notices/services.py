@@ -180,7 +180,7 @@ def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
     """Return a notice of an application that `actor` may read; raises as `load_for`, and NotFound."""
     application = load_for(application_id, actor)
     rows = application.notices.select_related("application", "anchor", "counteroffer")
-    notice: Notice = get_by_uuid(rows, notice_id, NotFound("There is no such notice."))
+    notice: Notice = get_by_uuid(rows, notice_id, NotFound("Notice not found."))
     return notice
 
 
@@ -216,7 +216,7 @@ def record_delivery(
     """
     notice = load_notice(application_id, notice_id, actor)
     if actor.limited:
-        raise InsufficientScope("No scope lets anybody say that a notice was delivered.")
+        raise InsufficientScope("No scope allows recording a delivery.")
     if refusal := notice.application.check_reviewer(actor):
         raise refusal
     if channel not in settings.NOTICE_CHANNELS:

@@ -46,7 +46,7 @@ def claim_provider(provider_id: str, user: Any, now: datetime, *, roles: Collect
     if role is None:
         raise ProviderTaken
     if role not in roles:
-        raise ProviderTaken(f"This is for whoever acts for the provider as its {' or '.join(roles)}.")
+        raise ProviderTaken(f"This requires the provider's role {' or '.join(roles)}.")
     return provider
 
 
@@ -65,7 +65,7 @@ def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) 
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
-            "Staff put whoever is to lend into the group Lender.", details={"required": ADD_PERMISSION}
+            "Staff must add the account to the group Lender first.", details={"required": ADD_PERMISSION}
         )
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -158,7 +158,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
     require_second_factor(by)
     provider = load_owned(provider_id, by.user)
     waiting = invitations_of(provider, now=now)
-    get_by_uuid(waiting, invitation_id, NotFound("There is no such invitation.")).delete()
+    get_by_uuid(waiting, invitation_id, NotFound("Invitation not found.")).delete()
 
 
 def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
@@ -204,7 +204,7 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
         raise ValidationFailed("The account that a provider belongs to stays an owner of it.")
     member = next((one for one in members_of(provider) if str(one.user_id) == user_id), None)
     if member is None:
-        raise NotFound("That account is no member of the provider.")
+        raise NotFound("That account must be a member of the provider.")
     return member
 
 

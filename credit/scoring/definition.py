@@ -120,7 +120,7 @@ def _sources(one: Input, source: str, here: str) -> Iterator[Refusal]:
         at = f"{here}/{position}" if source in {"ratio", "sum"} else here
         kind, wanted = facts.type_of(name), "text" if source == "months_since" else one.kind
         if kind is None:
-            yield at, f"Is no fact; known are application_data.… and {', '.join(facts.catalogue())}."
+            yield at, f"Unknown fact. Known are application_data.… and {', '.join(facts.catalogue())}."
         elif kind not in {"any", wanted}:
             yield at, f"Is a {kind}, not a {wanted}."
         elif is_prohibited(name):
@@ -156,7 +156,7 @@ def _knockouts(
             values = given["in"] if tests[0] == "in" else [given["equals"]]
             yield from _values(values, one, f"{here}/{tests[0]}")
         if one.name in elderly_from:
-            yield f"{here}/input", "Age knocks nobody out (12 CFR 1002.6(b)(2))."
+            yield f"{here}/input", "Age can't be a knockout (12 CFR 1002.6(b)(2))."
 
 
 def _characteristics(
@@ -272,4 +272,4 @@ def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     if limits is not None and limits[0] >= limits[1]:
         yield "/range", "Must go from the lowest total to a higher one."
     if outcomes[-1]["outcome"] == APPROVE:
-        yield "/outcomes", "Approves everybody: name what leads to refer or decline."
+        yield "/outcomes", "Every application would be approved: add an outcome refer or decline."

@@ -16,7 +16,7 @@ from credit.scoring.matches import scores_for_match
 _WORDS = {"state": "The offer is not made in this state.", "amount": "The offer does not lend this amount."}
 _SEGMENT = "The offer is for other customers."
 # A model may decline without a loss against any of its baselines.
-_NO_REASON = "What is known is not enough for this offer."
+_NO_REASON = "The known facts are not enough for this offer."
 
 
 def match_offers(

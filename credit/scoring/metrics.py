@@ -28,7 +28,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     )
     proposals = newest_overrides(PROPOSALS_LOOKED_AT, using=using)
     meaning = (
-        f"Of the newest {PROPOSALS_LOOKED_AT} scores that propose a decision, those decided, as proposed or otherwise."
+        f"Decided scores among the newest {PROPOSALS_LOOKED_AT} that propose a decision, as proposed or otherwise."
     )
     yield Reading("platform_score_proposals", meaning, proposals.as_proposed, {"decided": "as_proposed"})
     yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})

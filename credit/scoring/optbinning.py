@@ -108,13 +108,13 @@ def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
         reader = csv.DictReader(io.StringIO(table.decode("utf-8-sig"), newline=""), strict=True)
         names = reader.fieldnames or ()
         if lacking := [name for name in (_VARIABLE, _BIN, _POINTS) if name not in names]:
-            raise ValidationFailed(f"The file is no table of optbinning: it has no column {', '.join(lacking)}.")
+            raise ValidationFailed(f"The file must be a table of optbinning: it lacks the column {', '.join(lacking)}.")
         for row in reader:
             if None in row or None in row.values():
                 raise ValidationFailed(f"Line {reader.line_num}: has not as many columns as the first line.")
             yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValidationFailed(f"The file is no CSV in UTF-8: {str(error)[:100]}.") from error
+        raise ValidationFailed(f"The file must be CSV in UTF-8: {str(error)[:100]}.") from error
 
 
 def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[str, Any]]]:
@@ -168,7 +168,7 @@ def _texts(given: str, here: str) -> list[str]:
             try:
                 found.append(str(literal_eval(match[0])))
             except (SyntaxError, ValueError) as error:
-                raise ValidationFailed(f"{here}: {match[0][:60]} is no text.") from error
+                raise ValidationFailed(f"{here}: {match[0][:60]} must be a string.") from error
             at = match.end()
         elif given[at].isspace() or given[at] == ",":
             at += 1
@@ -182,7 +182,7 @@ def _texts(given: str, here: str) -> list[str]:
 
 def _exact(text: str, here: str) -> Decimal:
     if not _NUMBER.fullmatch(text):
-        raise ValidationFailed(f"{here}: {text[:40]!r} is no number.")
+        raise ValidationFailed(f"{here}: {text[:40]!r} must be a number.")
     return _EXACT.create_decimal(text.strip())
 
 

@@ -52,10 +52,10 @@ class Agreement:
 def agreement_of(application: Application) -> Agreement:
     """Return the agreement; raises NotFound before the acceptance, or if the approval names no loan."""
     if application.accepted_at is None:
-        raise NotFound("Nothing has been taken up.")
+        raise NotFound("The terms were not accepted.")
     terms = application.loan_terms
     if terms is None:
-        raise NotFound("The approval that was taken up names no loan.")
+        raise NotFound("The accepted approval names no loan.")
     provider_id = str(application.provider_id)
     provider = application.provider_owner(provider_id, application.created_at).first()
     decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
@@ -85,7 +85,7 @@ def in_words(agreement: Agreement) -> dict[str, Any]:
         gettext("The cost of the credit as a yearly rate."),
         gettext("The dollar amount the credit costs."),
         gettext("The credit provided, less the fee."),
-        gettext("What is paid once every payment is made."),
+        gettext("The amount you will have paid when you have made all scheduled payments."),
     )
     disclosed = [(*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4]), meant, strict=False)]
     schedule = [

@@ -106,7 +106,7 @@ def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *
     if not offered.end(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
     _complete(
-        application, offered, APPROVED, actor, now, reason="The counteroffer was taken up.", loan_terms_id=terms.pk
+        application, offered, APPROVED, actor, now, reason="The counteroffer was accepted.", loan_terms_id=terms.pk
     )
 
 

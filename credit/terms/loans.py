@@ -135,7 +135,7 @@ def _read(given: Any, where: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
     if unknown := sorted(set(given) - set(_MEMBERS)):
-        message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(_MEMBERS)}."
+        message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(MEMBERS)}."
         raise ValidationFailed.of_member(where, message)
     read = {name: given.get(name) for name in _MEMBERS}
     limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, TERM_MAX_MONTHS), "fee_cents": (0, None)}

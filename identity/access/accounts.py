@@ -19,7 +19,7 @@ def find_user(username: str) -> User:
 def find_api_key(identifier: str) -> ApiKey:
     return first_or(
         ApiKey.objects.select_related("owner").filter(pk=identifier),
-        CommandError(f"There is no API key with the id {identifier}."),
+        CommandError(f"API key {identifier} not found."),
     )
 
 
@@ -42,6 +42,6 @@ def take_password(options: Mapping[str, Any], user: User) -> str:
         if getpass("Password, again: ") != password:
             raise CommandError("These are two different passwords: nothing was changed.")
     else:
-        raise CommandError("There is no terminal to ask for a password: give it with --password-stdin.")
+        raise CommandError("Without a terminal the password must come from --password-stdin.")
     validate_password(password, user=user)
     return str(password)

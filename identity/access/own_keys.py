@@ -80,4 +80,4 @@ def _check_number(owner: User, *, now: datetime) -> None:
 
 
 def _find(owner: User, key_id: str) -> ApiKey:
-    return first_or(ApiKey.objects.filter(pk=askable(key_id), owner=owner), NotFound("There is no such API key."))
+    return first_or(ApiKey.objects.filter(pk=askable(key_id), owner=owner), NotFound("API key not found."))

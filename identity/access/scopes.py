@@ -18,8 +18,8 @@ SCOPES = {
     "identity:write": "Start a check of your identity",
     "score:write": "Make and change scoring models in your name",
     "applications:write": (
-        "Apply for credit in your name: make, change, submit and withdraw applications, and take up an approval. Of"
-        " your bank accounts and your identity check it can show the lender what you let it see itself"
+        "Apply for credit on your behalf: make, change, submit and withdraw applications, and accept an approval."
+        " It can show the lender those of your bank accounts and identity checks that it may see itself"
     ),
     "bankdata:write": "Link a bank account of yours",
     "accounts:write": (

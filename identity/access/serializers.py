@@ -17,7 +17,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
         max_length=len(SCOPES),
         allow_null=True,
         default=None,
-        help_text="What it may do; null: whatever the account may do.",
+        help_text="Its scopes; null: all rights of the account.",
     )
     expires_days = serializers.Int32Field(
         min_value=1, max_value=EXPIRES_MAX_DAYS, default=DEFAULT_DAYS, help_text="After how many days it ends."

@@ -13,7 +13,7 @@ def check_address(email: str) -> None:
     try:
         validate_email(email)
     except ValidationError as error:
-        raise ValidationFailed.of_member("email", "This is no e-mail address.") from error
+        raise ValidationFailed.of_member("email", "Enter a valid e-mail address.") from error
 
 
 def is_named(user: User, email: str) -> bool:

@@ -60,7 +60,7 @@ class InvitationAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "state_chip", "role", "email", "invited_by", "expires_at")
     list_select_related = ("invited_by",)
     search_fields = ("=id", "invited_by__username__startswith")
-    search_help_text = "An invitation's id, or the beginning of the user name of whoever sent it"
+    search_help_text = "An invitation's id, or the beginning of the inviter's user name"
     ordering = ("-id",)
     is_about_people = True
     personal_fields = ("email",)
@@ -76,7 +76,7 @@ class InvitationAdmin(ReadOnlyAdmin):
             run=_revoke,
             refusal=lambda invitation: "" if invitation.state == "waiting" else f"It is {invitation.state}.",
             seen=lambda invitation: invitation.state,
-            consequences=lambda _invitation: ["The mailed link ends. Whoever accepted before keeps what they have."],
+            consequences=lambda _invitation: ["The mailed link ends. Roles that were accepted before stay."],
         ),
     )
 

@@ -50,7 +50,7 @@ class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
 
 
 class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
-    name = forms.CharField(label="What you call it", max_length=NAME_MAX, required=False)
+    name = forms.CharField(label="Your name for it", max_length=NAME_MAX, required=False)
 
     def clean(self) -> Any:
         if self.user.authenticator_set.filter(type="webauthn").count() >= PASSKEYS_MAX:

@@ -100,7 +100,7 @@ def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
 
 
 def load_own(inviter: User, identifier: str) -> Invitation:
-    return get_by_uuid(invitations_of(inviter), identifier, NotFound("There is no such invitation."))
+    return get_by_uuid(invitations_of(inviter), identifier, NotFound("Invitation not found."))
 
 
 def _still_counts(invitation: Invitation) -> bool:

@@ -140,7 +140,9 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
     account = load_account(actor, identifier)
     user = account.user
     if not user.is_active or user.is_staff or user.is_superuser or user.groups.exists():
-        raise RecordNotEditable("Nobody acts for this account: it is disabled, or it belongs to staff or a business.")
+        raise RecordNotEditable(
+            "You can't act on behalf of this account: it is disabled, or it belongs to staff or a business."
+        )
     for why_not in declared("account_not_acted_for"):
         if reason := why_not(user.pk):
             raise RecordNotEditable(reason)
@@ -159,7 +161,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
 def _require_partner(actor: Actor) -> None:
     if not actor.user.has_perm(PARTNER_PERMISSION):
         raise InsufficientScope(
-            "Staff invite whoever is to be a partner, or put them into the group Partner.",
+            "Staff invite partners, or add them to the group Partner.",
             details={"required": PARTNER_PERMISSION},
         )
 

@@ -100,7 +100,7 @@ def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     seconds = int(refusal.headers["Retry-After"])
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
     limited = isinstance(refusal, RateLimited)
-    text = f"Too many tries to log in. Try again in {wait}." if limited else str(refusal)
+    text = f"Too many tries. Try again in {wait}." if limited else str(refusal)
     page = _told(request, text, refusal.status)
     for name, value in refusal.headers.items():
         page.headers[name] = value

@@ -26,7 +26,9 @@ class AccountHistory(models.Model):
     )
     credential = models.CharField(max_length=80)
     action = models.CharField(max_length=64)
-    object_id = models.CharField(max_length=255, blank=True, default="", help_text="Of the key, client or invitation.")
+    object_id = models.CharField(
+        max_length=255, blank=True, default="", help_text="The id of the key, client or invitation."
+    )
     details: Any = JsonTextField(null=True)
     at = models.DateTimeField()
 
@@ -115,7 +117,7 @@ class ManagedAccount(models.Model):
     partner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="managed_accounts", db_index=False
     )
-    external_id = models.CharField(max_length=255, help_text="What the partner calls the person.")
+    external_id = models.CharField(max_length=255, help_text="The partner's own id of the customer.")
     email = EncryptedTextField(null=True, blank=True)
     name = EncryptedTextField(null=True, blank=True)
     claimed_at = models.DateTimeField(null=True, blank=True)

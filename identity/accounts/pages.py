@@ -95,7 +95,7 @@ class ClaimPage(View):
         except LinkEnded:
             pass  # the page has the message
         except IntegrityError:
-            form.add_error("username", "Somebody has just taken this user name.")
+            form.add_error("username", "This user name has just been taken.")
         return self._show(request, token, form)
 
     @staticmethod

@@ -39,7 +39,7 @@ def roles() -> dict[str, InvitedRole]:
 
 def require(inviter: Any, permission: str) -> None:
     if inviter is not None and not inviter.has_perm(permission):
-        raise InsufficientScope("This account may not invite anybody as that.", details={"required": permission})
+        raise InsufficientScope("This account may not invite with this role.", details={"required": permission})
 
 
 def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
@@ -50,7 +50,7 @@ def _check_staff(inviter: Any, invitation: Invitation) -> None:
     """An inviter of staff must have the permission to make staff at the back office."""
     require(inviter, MAY_MAKE_STAFF)
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
-        raise ValidationFailed.of_member("group", "There is no such group of staff.")
+        raise ValidationFailed.of_member("group", "Staff group not found.")
 
 
 def _admit_nothing(_invitation: Invitation, _user: User, *, now: datetime) -> None:

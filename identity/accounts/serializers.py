@@ -21,7 +21,7 @@ class RoleField(serializers.OneOfField):
 class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     """An invitation to send."""
 
-    email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="Who reads the mail.")
+    email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="The recipient's address.")
     role = RoleField()
     provider_id = serializers.PrintableIdField(
         min_length=0, default="", help_text="The provider that a `member` is to act for."
@@ -52,7 +52,9 @@ class AccountInvitationsPageSerializer(serializers.PageSerializer):
 class ManagedAccountRequestSerializer(serializers.RequestSerializer):
     """An account to make for a customer."""
 
-    external_id = serializers.PrintableIdField(help_text="What you call the person: again it is the same account.")
+    external_id = serializers.PrintableIdField(
+        help_text="Your id for the person: the same id returns the same account."
+    )
     email = serializers.TextField(
         min_length=3,
         max_length=ADDRESS_MAX,
@@ -82,7 +84,7 @@ class ManagedAccountsPageSerializer(serializers.PageSerializer):
 
 
 class AccountFilter(serializers.FilterSet):
-    external_id = serializers.QueryFilter(serializers.IdField(required=False, help_text="What you call the person."))
+    external_id = serializers.QueryFilter(serializers.IdField(required=False, help_text="Your id for the person."))
 
 
 class AccountQuery(serializers.PageQuery):
@@ -96,7 +98,7 @@ class ActingTokenRequestSerializer(serializers.RequestSerializer):
         child=serializers.OneOfField(ACTING_SCOPES),
         min_length=1,
         max_length=len(ACTING_SCOPES),
-        help_text="What the token may do.",
+        help_text="The scopes of the token.",
     )
 
 
@@ -106,4 +108,4 @@ class ActingTokenSerializer(serializers.ResponseSerializer):
     access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`. It names you in `act`.")
     token_type = serializers.TextField(help_text="`Bearer`.")
     expires_in = serializers.Int64Field(help_text="How long it lasts, in seconds. It cannot be refreshed.")
-    scope = serializers.TextField(help_text="What it may do: names of scopes, separated by blanks.")
+    scope = serializers.TextField(help_text="The scopes of the token, separated by blanks.")

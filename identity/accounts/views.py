@@ -124,5 +124,5 @@ class ManagedAccountViewSet(ApiViewSet):
         nothing, pays nothing, and gives no second token. Not for apps: they would not be named.
         """
         if request.auth.delegated:
-            raise InsufficientScope("An app gets no token for somebody else's customer.")
+            raise InsufficientScope("An app can't get a token on behalf of a partner's customer.")
         return managed.issue_token(actor_of(request), account_id, scopes=body["scopes"], now=timezone.now())

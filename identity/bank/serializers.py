@@ -50,7 +50,7 @@ class ExchangeRequestSerializer(serializers.RequestSerializer):
     """Link's result, and its user."""
 
     public_token = serializers.TextField(
-        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="What Link returned in the browser."
+        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="Link's result in the browser."
     )
     user_id = serializers.IdField()
 
@@ -94,21 +94,19 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     account_id = serializers.TextField()
     item_id = serializers.TextField()
     name = serializers.TextField()
-    official_name = serializers.TextField(
-        allow_null=True, help_text="What the bank calls it; null where that is not known."
-    )
+    official_name = serializers.TextField(allow_null=True, help_text="The bank's name for it; null if unknown.")
     mask = serializers.TextField(allow_null=True, help_text="The last digits of the account's number.")
     type = serializers.TextField(help_text="Such as `depository` or `credit`.")
     subtype = serializers.TextField(allow_null=True, help_text="Such as `checking`; null where that is not known.")
     currency = serializers.TextField(allow_null=True)
     available_cents = serializers.Int64Field(
-        allow_null=True, help_text="What can be spent, in cents; null where that is not known."
+        allow_null=True, help_text="The available amount in the currency's minor unit, null if unknown."
     )
     current_cents = serializers.Int64Field(
-        allow_null=True, help_text="The balance, in cents; null where that is not known."
+        allow_null=True, help_text="The balance in the currency's minor unit, null if unknown."
     )
     limit_cents = serializers.Int64Field(
-        allow_null=True, help_text="The credit limit, in cents; null where there is none."
+        allow_null=True, help_text="The credit limit in the currency's minor unit, null if there is none."
     )
 
 
@@ -129,9 +127,9 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
     amount_cents = serializers.Int64Field(help_text="Positive when money left the account.")
     currency = serializers.TextField(allow_null=True)
     date = serializers.TextField(help_text="The day, such as 2026-01-31.")
-    name = serializers.TextField(help_text="What the statement says.")
-    merchant_name = serializers.TextField(allow_null=True, help_text="Who was paid; null where that is not known.")
-    category = serializers.TextField(allow_null=True, help_text="What it was for; null where that is not known.")
+    name = serializers.TextField(help_text="The text of the statement.")
+    merchant_name = serializers.TextField(allow_null=True, help_text="The payee; null if unknown.")
+    category = serializers.TextField(allow_null=True, help_text="The category; null if unknown.")
     pending = serializers.FlagField(help_text="Whether it is not booked yet.")
 
 

@@ -84,7 +84,7 @@ class WebhookPage(DeveloperPage):
     def redeliver(self, request: HttpRequest, endpoint_id: str) -> str:
         found = endpoints.find_endpoint(endpoint_id, credential_of(request))
         own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=found)
-        sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("There is no such delivery."))
+        sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("Delivery not found."))
         endpoints.redeliver(sent, now=timezone.now())
         return "The event is sent again, under the same webhook-id."
 
@@ -97,11 +97,11 @@ class WebhookPage(DeveloperPage):
 
     def change(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, EndpointChangeRequestSerializer.read(_asked(request)))
-        return "The webhook is changed. What happened before is sent under the old settings."
+        return "The webhook was changed. Earlier events are sent under the old settings."
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": ENABLED})
-        return "The webhook is enabled: it is told about what happens from now on."
+        return "The webhook was enabled: it gets events from now on."
 
     def disable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": DISABLED})

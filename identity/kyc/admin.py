@@ -81,7 +81,7 @@ class KycVerificationAdmin(ReviewAdmin):
     def notices_of(self, record: KycVerification) -> list[str]:
         notices = []
         if record.provider == "sandbox":
-            notices.append("The sandbox played this verification: nobody's documents were checked.")
+            notices.append("The sandbox simulated this verification: no documents were checked.")
         if record.status == PENDING_REVIEW and record.provider_status != "pending_review":
             notices.append(f"The provider itself says “{record.provider_status}” by now.")
         return notices

@@ -19,7 +19,7 @@ class KycVerification(StatefulModel):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="verifications", db_index=False
     )
-    attempt = models.PositiveIntegerField(help_text="1 for the person's first.")
+    attempt = models.PositiveIntegerField(help_text="The number of the account's verification, from 1.")
     previous_attempt = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     status = models.CharField(
         max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
@@ -27,13 +27,13 @@ class KycVerification(StatefulModel):
     status_reason = models.TextField(null=True)  # noqa: DJ001
     provider = models.CharField(max_length=32)
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
-    provider_status = models.CharField(max_length=64, help_text="The status in the provider's own words.")
+    provider_status = models.CharField(max_length=64, help_text="The vendor's own status.")
     steps: Any = JsonTextField()
     name_match = models.CharField(
         max_length=8,
         choices=[(one.value, one.value) for one in NameMatch],
         default=NameMatch.UNKNOWN.value,
-        help_text="The provider's word on whether the person's name is that of its sources.",
+        help_text="Whether the name matches the vendor's sources, as the vendor reports it.",
     )
     hosted_url = models.TextField(null=True)  # noqa: DJ001
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
@@ -88,7 +88,7 @@ class KycVerification(StatefulModel):
         if role is Role.REVIEWER and not actor.user.has_perm(REVIEW_PERMISSION):
             return InvalidVerificationTransition("This decision belongs to a reviewer.")
         if role is Role.REVIEWER and is_own:
-            return InvalidVerificationTransition("Nobody decides about their own verification.")
+            return InvalidVerificationTransition("You can't decide about your own verification.")
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:

@@ -44,12 +44,12 @@ class VerificationSerializer(serializers.ResponseSerializer):
         NameMatch, help_text="The provider's word on whether the person's name is that of its sources."
     )
     hosted_url = serializers.TextField(
-        source="live_url", allow_null=True, help_text="The provider's page, while it is open."
+        source="live_url", allow_null=True, help_text="The vendor's page; null once it is closed."
     )
     expires_at = serializers.DateTimeField(help_text="When it ends unless it is completed (UTC).")
     attempt = serializers.Int64Field(help_text="Counts the person's verifications from 1.")
     previous_attempt_id = serializers.TextField(
-        allow_null=True, help_text="The verification before it; null for the first."
+        allow_null=True, help_text="The verification before this one; null for the first."
     )
     last_error = serializers.FreeField(allow_null=True, help_text="Why it ended: code, message, steps.")
     created_at = serializers.DateTimeField()

@@ -174,7 +174,7 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
     verification.last_error = {**_ERROR_OF[Progress.EXPIRED], "steps": []}
     verification.save(update_fields=["last_error"])
     actor = Actor.system("prune")
-    verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
+    verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not started in {OPEN_HOURS} h.")
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:

@@ -92,7 +92,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
 
 def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAuthClient:
     own = clients_of(owner).select_for_update() if locked else clients_of(owner)
-    return first_or(own.filter(client_id=askable(client_id)), NotFound("There is no such OAuth client."))
+    return first_or(own.filter(client_id=askable(client_id)), NotFound("OAuth client not found."))
 
 
 def _check(facts: dict[str, Any]) -> None:

@@ -40,7 +40,7 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
         """Refuse a client that was deleted while the person looked at the page."""
         client_id: str = self.cleaned_data["client_id"]
         if not OAuthClient.objects.filter(client_id=client_id).exists():
-            raise forms.ValidationError("There is no such client.")
+            raise forms.ValidationError("Client not found.")
         return client_id
 
     def clean(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def _redirect_uris(**options: Any) -> Any:
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,
         max_length=ADDRESSES_MAX,
-        help_text="Where people are sent back to: https, or http on the loopback.",
+        help_text="Redirect URIs: https, or http with 127.0.0.1, [::1] or localhost.",
         **options,
     )
 
@@ -26,7 +26,7 @@ def _scopes(**options: Any) -> Any:
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
-        help_text="What it may ask people for.",
+        help_text="The scopes that it may request.",
         **options,
     )
 
@@ -56,7 +56,7 @@ class OAuthClientSerializer(serializers.ResponseSerializer):
     client_id = serializers.TextField(help_text="What the client names itself with; no secret.")
     name = serializers.TextField(help_text="What people are asked about.")
     redirect_uris = serializers.ListField(
-        source="addresses", child=serializers.TextField(), help_text="Where people are sent back to."
+        source="addresses", child=serializers.TextField(), help_text="The addresses that browsers are sent back to."
     )
     scopes = serializers.ListField(child=serializers.TextField(), help_text="What it may ask people for.")
     public = serializers.FlagField(source="is_public", help_text="Whether it keeps no secret.")

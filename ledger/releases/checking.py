@@ -91,10 +91,10 @@ class Release:
     def _summed(self) -> str:
         if self.files[contents.SUMS] != contents.sums(self.names, self.files, self.opening):
             for name in self.names.summed:
-                if f"{sha256(self.files[name]).hexdigest()}  {name}\n".encode() not in self.files[contents.SUMS]:
+                if f"{self.digests[name]}  {name}\n".encode() not in self.files[contents.SUMS]:
                     raise Fault(f"{name} is not what {contents.SUMS} says.")
             raise Fault(f"{contents.SUMS} says more than the sums of four files.")
-        return f"{contents.SUMS} says so of each"
+        return f"{contents.SUMS} has the hash of each"
 
     def _stated(self) -> str:
         predicate = self.told["predicate"]
@@ -149,5 +149,5 @@ class Release:
         if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **told) != extra:
             raise Fault("This is not what the ledger's entry commits to.")
         if opening["report_type"] != contents.REPORT_TYPE:
-            raise Fault(f"It was anchored as {opening['report_type']!r}, which anybody may, and not as a release.")
+            raise Fault(f"It was anchored as {opening['report_type']!r}, which is open to all, and not as a release.")
         return f"anchored as a release by {opening['user_id']} at {opening['timestamp']}"

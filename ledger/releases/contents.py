@@ -137,7 +137,7 @@ class Source:
 
 def sums(names: Names, files: Mapping[str, bytes], opening: Mapping[str, str]) -> bytes:
     """SHA256SUMS, and in it what opens the commitment of the ledger's entry."""
-    lines = [f"{sha256(files[name]).hexdigest()}  {name}" for name in names.summed]
+    lines = [f"{digests[name]}  {name}" for name in names.summed]
     return "\n".join([*lines, OPENING + canonical_json(dict(opening)).decode(), ""]).encode()
 
 

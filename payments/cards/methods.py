@@ -58,7 +58,7 @@ def acknowledge(method_id: str) -> Acknowledged:
 
 def own_method(method_id: str, *, user: Any) -> PaymentMethod:
     own = PaymentMethod.objects.filter(user=user)
-    return get_by_uuid(own, method_id, NotFound("There is no such payment method."))
+    return get_by_uuid(own, method_id, NotFound("Payment method not found."))
 
 
 def make_default(method: PaymentMethod) -> PaymentMethod:

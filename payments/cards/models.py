@@ -35,8 +35,8 @@ class Payment(models.Model):
     description = models.TextField(null=True)  # noqa: DJ001  null is an answer of the interface
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     processor = models.CharField(max_length=16)
-    processor_key = models.CharField(max_length=80, unique=True, help_text="What the processor knows the charge by.")
-    method_token = EncryptedTextField(help_text="What the processor charges.")
+    processor_key = models.CharField(max_length=80, unique=True, help_text="The processor's id of the charge.")
+    method_token = EncryptedTextField(help_text="The amount that the processor charges.")
     idempotency_key = models.UUIDField(null=True)
     status = models.CharField(max_length=16, choices=[(status, status) for status in STATUSES], default=PENDING)
     transaction_id = models.CharField(max_length=255, null=True)  # noqa: DJ001

@@ -30,7 +30,7 @@ class FeeSerializer(serializers.ResponseSerializer):
 class ProcessRequestSerializer(serializers.RequestSerializer):
     """ProcessPayment."""
 
-    user_id = serializers.Int64Field(help_text="Who pays: your own user_id, as a number.")
+    user_id = serializers.Int64Field(help_text="The payer: your own user_id, as a number.")
     amount_cents = serializers.Int64Field(min_value=1)
     payment_method_id = serializers.IdField(help_text="The processor's token of the method, or the id of a kept one.")
     currency = serializers.TextField(
@@ -78,7 +78,7 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
 class AddMethodRequestSerializer(serializers.RequestSerializer):
     """AddPaymentMethod."""
 
-    user_id = serializers.Int64Field(help_text="Whose method: your own user_id, as a number.")
+    user_id = serializers.Int64Field(help_text="The owner of the method: your own user_id, as a number.")
     account_id = serializers.IdField(help_text="The processor's token of the account or card, never its number.")
     processor_type = serializers.OneOfField(PROCESSOR_TYPES)
 
@@ -89,7 +89,7 @@ class MethodSerializer(serializers.ResponseSerializer):
     id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)
     persisted = serializers.FlagField(required=False)
-    user_id = serializers.Int64Field(required=False, help_text="Whose method it is.")
+    user_id = serializers.Int64Field(required=False, help_text="The owner of the method.")
     processor_type = serializers.TextField(required=False)
     account_id = serializers.TextField(source="account_hint", required=False, help_text="Masked.")
     is_default = serializers.FlagField(required=False)

@@ -55,7 +55,7 @@ def chain_id_of(network: str) -> int:
     """Return the number that transactions carry for a CAIP-2 network of namespace `eip155`."""
     match = _EVM_NETWORK.fullmatch(network)
     if match is None:
-        raise ValueError(f"{network} is no EVM network")
+        raise ValueError(f"{network} is not an EVM network")
     return int(match[1])
 
 

@@ -10,7 +10,7 @@ def contract_address(name: str) -> str:
     """Return the address of a contract (0x and 40 hex digits, EIP-55 when in mixed case), or the empty text."""
     value = text(name)
     if value and not is_address(value):
-        raise ImproperlyConfigured(f"{name}={value!r} is no address: set it to 0x and 40 hex digits.")
+        raise ImproperlyConfigured(f"{name}={value!r} must be an address: 0x and 40 hex digits.")
     if value and parse_address(value) is None:
         raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
     return value

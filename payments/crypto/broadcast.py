@@ -185,7 +185,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
     if signed.to != payment.token_address:
         differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
     if signed.value:
-        differences.append(("value", "It moves the chain's own coin besides; the value must be 0."))
+        differences.append(("value", "It also moves the chain's own coin; the value must be 0."))
     # The whole call is compared, so that no extra data can follow the decoded arguments.
     if signed.data != transfer_call_data(payment.to_address, payment.amount_usdc):
         transfer = read_transfer(signed.data)

@@ -13,7 +13,7 @@ SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 class InitiateRequestSerializer(serializers.RequestSerializer):
     """InitiateCryptoPayment."""
 
-    user_id = serializers.IdField(help_text="Who pays: your own user_id, as text.")
+    user_id = serializers.IdField(help_text="The payer: your own user_id, as a string.")
     wallet_id = serializers.IdField(help_text="The wallet that pays.")
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
@@ -26,7 +26,7 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
 
     payment_id = serializers.IdField()
     signed_transaction = serializers.TextField(
-        min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="What the wallet signed: 0x and hex digits."
+        min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="The signed transaction: 0x and hex digits."
     )
     network = NetworkField(
         allow_null=True, default=None, help_text="The network that it was initiated on; null is the same."
@@ -50,7 +50,9 @@ class InitiatedSerializer(serializers.ModelResponseSerializer):
     """A payment that waits for its signature."""
 
     payment_id = serializers.UUIDField(source="id")
-    transaction = UnsignedTransactionSerializer(source="unsigned", help_text="What the wallet is to sign.")
+    transaction = UnsignedTransactionSerializer(
+        source="unsigned", help_text="The transaction that the wallet must sign."
+    )
 
     class Meta:
         model = CryptoPayment
@@ -96,9 +98,7 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     block_number = serializers.Int64Field(
         allow_null=True, help_text="The network's block that holds it; null while none does."
     )
-    to = serializers.TextField(
-        source="to_address", allow_null=True, help_text="Who was paid; null while that is not known."
-    )
+    to = serializers.TextField(source="to_address", allow_null=True, help_text="The payee; null while unknown.")
     amount_usdc = serializers.Int64Field(
         allow_null=True,
         help_text="In the smallest units of USDC: 1,000,000 are one dollar. Null while it is not known.",
@@ -110,6 +110,6 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
         return {
             **super().get_fields(),
             "from": serializers.TextField(
-                source="from_address", allow_null=True, help_text="Who paid; null while that is not known."
+                source="from_address", allow_null=True, help_text="The payer; null while unknown."
             ),
         }

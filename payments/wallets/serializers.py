@@ -44,7 +44,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
         max_length=serializers.ID_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="What you call it; null for nothing.",
+        help_text="Your label; null for none.",
     )  # type: ignore[assignment]
 
 
@@ -94,7 +94,7 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     """A wallet's balance of the settlement asset."""
 
     wallet_id = serializers.TextField(source="wallet.pk")
-    asset = serializers.TextField(help_text="What is counted, such as `USDC`.")
+    asset = serializers.TextField(help_text="The asset, such as `USDC`.")
     amount = serializers.TextField(source="balance.amount", allow_null=True, help_text="Exact decimal text.")
     decimals = serializers.Int64Field(
         source="balance.decimals", help_text="How many digits the asset has behind the point."
@@ -106,5 +106,5 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
         source="balance.source",
-        help_text="Who says so; `unavailable` where nobody can now, and the amounts are null.",
+        help_text="The source of the amounts; `unavailable` if no source answers now, and the amounts are null.",
     )  # type: ignore[assignment]

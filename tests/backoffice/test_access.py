@@ -34,7 +34,7 @@ def test_an_account_that_is_not_staff_is_not_let_in(user):
     assert anonymous.post("/account/login", body, follow=True).status_code == 403
 
 
-def test_a_bearer_token_is_no_way_into_the_client(superuser):
+def test_a_bearer_token_does_not_open_the_client(superuser):
     from tests.api import bearer_of
 
     response = Client().get("/admin/", headers={"Authorization": f"Bearer {bearer_of(superuser)}"})
@@ -57,7 +57,7 @@ EDITED = {
 }  # fmt: skip
 
 
-def test_nothing_is_added_changed_or_deleted_but_where_it_says_so(rf, superuser):
+def test_admin_pages_allow_only_declared_changes(rf, superuser):
     request = rf.get("/")
     request.user = superuser
     for model, model_admin in admin.site._registry.items():

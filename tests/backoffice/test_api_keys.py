@@ -80,7 +80,7 @@ def collect(key_id, **credential):
     return ApiClient(**credential).send(f"/auth/keys/{key_id}/collect")
 
 
-def test_whoever_rotates_for_somebody_else_never_sees_the_key_and_its_owner_collects_it_once(operations_client, issued):
+def test_a_key_rotated_by_staff_is_collected_once_by_its_owner_only(operations_client, issued):
     jane = issued.record.owner
     before = ApiKey.objects.get(pk=issued.record.pk).expires_at
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
@@ -108,7 +108,7 @@ def test_whoever_rotates_for_somebody_else_never_sees_the_key_and_its_owner_coll
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
 
-def test_a_key_that_waits_is_no_key_and_only_its_owner_collects_it(operations_client, omar, issued):
+def test_an_uncollected_key_does_not_work_and_only_its_owner_collects_it(operations_client, omar, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     limited = keys.create_api_key(owner=fresh.owner, name="x", scopes=["offers:read"], now=timezone.now())
     assert fresh not in ApiKey.objects.usable_at(timezone.now())
@@ -120,7 +120,7 @@ def test_a_key_that_waits_is_no_key_and_only_its_owner_collects_it(operations_cl
     assert collect(fresh.pk, api_key=issued.key).status_code == 200
 
 
-def test_a_key_that_waits_can_be_revoked_and_then_offered_anew(operations_client, issued):
+def test_an_uncollected_key_can_be_revoked_and_offered_again(operations_client, issued):
     confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     assert "waits to be collected already" in text_of(
@@ -133,7 +133,7 @@ def test_a_key_that_waits_can_be_revoked_and_then_offered_anew(operations_client
     assert ApiKey.objects.filter(replaces=issued.record).count() == 2
 
 
-def test_of_many_who_collect_at_once_one_gets_the_key(committed, needs_postgresql, issued):
+def test_concurrent_collections_return_the_key_once(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     statuses = [one.status_code for one in at_once(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)]
     assert sorted(statuses) == [200, 404, 404, 404]

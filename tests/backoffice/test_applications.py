@@ -176,7 +176,7 @@ def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_clien
     assert '"ticket": 7' in text
 
 
-def test_what_happened_at_one_instant_stands_in_its_order(reviewers_client, reviewer):
+def test_timeline_entries_of_one_instant_keep_their_order(reviewers_client, reviewer):
     now = timezone.now()
     application = ApplicationFactory(status="draft", initial_status="draft", created_at=now, updated_at=now)
     actor = Actor(user=reviewer, credential="api_key:abc")
@@ -188,7 +188,7 @@ def test_what_happened_at_one_instant_stands_in_its_order(reviewers_client, revi
     ]  # fmt: skip
 
 
-def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
+def test_data_changes_of_one_instant_keep_their_order(reviewers_client):
     application, now = make("submitted", application_data={"amount": 0}), timezone.now()
     for amount in (1, 2, 3):
         change_application(
@@ -259,7 +259,7 @@ def test_opening_a_confirmation_moves_nothing(reviewers_client):
     assert not ApplicationHistory.objects.exists()
 
 
-def test_a_rejection_without_a_reason_is_asked_for_one(reviewers_client):
+def test_a_rejection_requires_a_reason(reviewers_client):
     application = make()
     response = confirm(reviewers_client, move_of(application, "rejected"), reason="  ")
     assert "This field is required" in text_of(response)
@@ -317,7 +317,7 @@ def test_under_four_eyes_who_changed_the_data_does_not_decide(reviewers_client, 
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
-    assert "cannot decide about it" in text_of(response)
+    assert "can't decide about it" in text_of(response)
     application.refresh_from_db()
     assert application.status == "under_review"
 

@@ -260,7 +260,7 @@ class TestNextCase:
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
 
     def test_when_none_waits_it_says_so(self, reviewers_client):
-        assert "No case waits" in text_of(reviewers_client.post(OLDEST, follow=True))
+        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
 
     def test_it_is_for_reviewers_and_a_get_takes_nothing(self, reviewers_client, supports_client):
         make()

@@ -36,7 +36,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     return application
 
 
-def test_total_outcome_points_and_reasons_stand_in_words(reviewers_client, champion):
+def test_total_outcome_points_and_reasons_are_shown_in_words(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 decline" in text
@@ -107,7 +107,7 @@ def test_a_decision_against_the_proposal_says_before_that_it_needs_a_reason(revi
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
 
 
-def test_a_referral_is_no_proposal_to_decide_against(reviewers_client, champion):
+def test_a_decision_after_a_referral_is_not_an_override(reviewers_client, champion):
     application = case(champion, {**GOOD, "identity.verified": False})
     for to in ("approved", "rejected"):
         assert "against the proposal" not in text_of(reviewers_client.get(move_of(application, to)))

@@ -23,7 +23,7 @@ def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
     assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
 
 
-def test_another_reason_is_told_in_the_reviewers_words(reviewers_client):
+def test_another_reason_uses_the_reviewers_words(reviewers_client):
     fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
     confirm(reviewers_client, move_of(make(), "rejected"), **fields)
     row = ApplicationHistory.objects.get()
@@ -61,7 +61,7 @@ def mark(client, application, document, status):
     return client.post(address, {"status": status}, follow=True)
 
 
-def test_the_checklist_has_what_was_asked_for_once(asked):
+def test_the_checklist_lists_each_requested_document_once(asked):
     assert [row.name for row in asked.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
     assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
 
@@ -103,13 +103,17 @@ def test_asking_for_the_same_document_again_keeps_one_row(asked, reviewers_clien
 
 @pytest.mark.parametrize("status", ["", "burnt", "ACCEPTED"])
 def test_a_status_that_the_checklist_lacks_changes_nothing(asked, reviewers_client, status):
-    assert "no such document" in text_of(mark(reviewers_client, asked, asked.requested_documents.first(), status))
+    assert "Document not found on the checklist" in text_of(
+        mark(reviewers_client, asked, asked.requested_documents.first(), status)
+    )
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
 def test_a_document_of_another_application_is_not_marked(asked, reviewers_client):
     other = make()
-    assert "no such document" in text_of(mark(reviewers_client, other, asked.requested_documents.first(), "accepted"))
+    assert "Document not found on the checklist" in text_of(
+        mark(reviewers_client, other, asked.requested_documents.first(), "accepted")
+    )
 
 
 def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(asked, reviewers_client, supports_client):

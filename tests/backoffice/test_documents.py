@@ -82,7 +82,7 @@ def test_a_pdf_is_saved(reviewers_client, application):
     assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
 
 
-def test_who_looked_at_it_is_written_down(reviewers_client, reviewer, application):
+def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
     file = handed_in(application)
     reviewers_client.get(file_of(application, file))
     row = DataAccess.objects.get()
@@ -107,10 +107,10 @@ def test_strangers_are_sent_to_the_log_in(client, application):
 
 def test_a_file_of_another_application_is_not_shown_here(reviewers_client, application, user):
     file, other = handed_in(application), asked(user)
-    assert "no such file" in text_of(reviewers_client.get(file_of(other, file), follow=True))
+    assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 
-def test_a_file_that_cannot_be_read_is_told(reviewers_client, application):
+def test_an_unreadable_file_shows_a_message(reviewers_client, application):
     file = handed_in(application)
     storage().delete(StoredFile.objects.get().name)
     assert "cannot be read" in text_of(reviewers_client.get(file_of(application, file), follow=True))
@@ -129,7 +129,7 @@ def test_asking_again_gives_a_reason_that_the_person_reads(reviewers_client, app
     assert "at most 1000 characters" in text_of(page)
 
 
-def test_an_infected_file_is_told_in_the_timeline_and_is_no_link(reviewers_client, application, settings):
+def test_an_infected_file_is_in_the_timeline_without_a_link(reviewers_client, application, settings):
     with clamd() as double:
         settings.DOCUMENT_SCANNER = double.address
         hand_in(client_of(application.consumer), application, PDF + EICAR)
@@ -138,4 +138,4 @@ def test_an_infected_file_is_told_in_the_timeline_and_is_no_link(reviewers_clien
     assert "Win.Test.EICAR_HDB-1" in text_of(page)
     file = DocumentFile.objects.get()
     assert file_of(application, file) not in links_of(page)
-    assert "no such file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+    assert "File not found" in text_of(reviewers_client.get(file_of(application, file), follow=True))

@@ -54,7 +54,7 @@ def test_no_cell_is_a_formula(reviewers_client, start):
 @pytest.mark.parametrize(
     ("value", "cell"), [(-5, -5), (1.5, 1.5), (None, None), (True, "true"), ({"a": 1}, '{"a":1}'), ("", "")]
 )
-def test_what_is_no_text_stays_itself(value, cell):
+def test_values_other_than_strings_are_exported_unchanged(value, cell):
     assert exports.plain_cell(value) == cell
 
 
@@ -107,7 +107,7 @@ def test_no_file_has_a_password_a_digest_or_a_secret_in_it(superusers_client, db
                 body_of(response)
 
 
-def test_who_sees_people_masked_takes_them_masked(operations_client):
+def test_viewers_with_a_mask_export_masked_data(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
     text = body_of(take(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text

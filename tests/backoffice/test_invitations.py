@@ -28,11 +28,11 @@ def test_operations_invite_and_take_it_back(operations_client, supports_client):
 
 
 @pytest.mark.parametrize("wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}])
-def test_what_may_not_be_is_said_on_the_form(operations_client, wrong):
+def test_the_form_shows_the_errors_of_an_invitation(operations_client, wrong):
     response = operations_client.post(ADD, {**FORM, **wrong})
     assert (response.status_code, Invitation.objects.count()) == (200, 0)
 
 
-def test_support_invites_nobody(supports_client):
+def test_support_cannot_invite(supports_client):
     assert supports_client.post(ADD, FORM).status_code == 403
     assert not Invitation.objects.exists()

@@ -31,7 +31,7 @@ def test_queues_show_how_many_wait_and_since_when(reviewers_client):
     assert "card-urgent" in reviewers_client.get("/admin/").content.decode()
 
 
-def test_an_empty_queue_says_so(reviewers_client):
+def test_an_empty_queue_shows_a_message(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
     assert "0 Applications to review Nothing waits for a review." in text
     assert "No decision in this time." in text

@@ -113,7 +113,7 @@ def told_of(response):
     return content.decode(errors="replace").lower(), shown and shown.result_count
 
 
-def test_there_is_no_way_to_what_is_another_lenders(ours, theirs, clients):
+def test_another_lenders_records_are_unreachable(ours, theirs, clients):
     asked = [one for one in itertools.product(probes(ours, theirs), ROLES) if one[1] not in STAFF or one[0][0] == "GET"]
     random.Random(20261124).shuffle(asked)
     before, number = rows_of_lender(theirs), 0
@@ -243,7 +243,7 @@ def test_the_group_opens_the_desk_and_its_end_closes_it(ours):
     assert not ours.people["reader"].has_perm("credit.view_application"), "the desk is no permission"
 
 
-def test_what_staff_may_do_stays_what_it_was_for_staff_who_are_members(ours, theirs):
+def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
     person = staff_of("Support", username="both")
     ProviderMember.objects.create(provider_id=str(ours.number), user=person, role="owner")
     person.groups.add(Group.objects.get(name="Lender"))
@@ -298,7 +298,7 @@ def test_four_eyes_are_two_of_the_lenders_reviewers(ours, clients, settings):
     place = page_of(ours.application).removesuffix("change/")
     proposal = f"{place}proposal/{ours.parts['proposal_id']}/confirm/"
     said = clients["A reviewer"].get(proposal, follow=True)
-    assert "Whoever proposed it cannot confirm it" in text_of(said)
+    assert "You can't confirm your own proposal" in text_of(said)
     assert clients["A reader"].get(proposal).status_code == 403
     said = text_of(confirm(clients["A owner"], proposal))
     ours.application.refresh_from_db()
@@ -339,7 +339,7 @@ def test_notes_work_and_texts_stay_with_the_side_that_wrote_them(ours, theirs, c
     assert ReplyTemplate.objects.get(name="x").provider == str(ours.number)
 
 
-def test_the_access_log_says_for_whom_somebody_looked(ours, theirs, clients):
+def test_the_access_log_has_the_provider_of_a_member(ours, theirs, clients):
     clients["A reader"].get(page_of(ours.application))
     clients["A reader"].get("/admin/credit/application/")
     clients["Support"].get(page_of(ours.application))
@@ -350,7 +350,7 @@ def test_the_access_log_says_for_whom_somebody_looked(ours, theirs, clients):
     assert {row.provider for row in listed.context["cl"].result_list} == {str(ours.number)}
 
 
-def test_what_is_not_shared_is_not_shown(ours, clients):
+def test_unshared_data_is_hidden(ours, clients):
     shown = text_of(clients["A reviewer"].get(page_of(ours.application)))
     assert "not shared with you" in shown
     assert "no account linked" not in shown
@@ -382,7 +382,7 @@ def test_the_landing_page_counts_what_is_theirs(ours, theirs, clients):
     assert "zircon" not in clients["A owner"].get("/admin/").content.decode()
 
 
-def test_the_owner_gives_roles_at_the_desk_and_adds_nobody(ours, theirs, clients):
+def test_an_owner_changes_roles_in_the_console_and_cannot_add_members(ours, theirs, clients):
     provider, reader = ours.records["credit.provider"], ours.people["reader"]
     rows = "providermember_set"
     members = list(ProviderMember.objects.filter(provider=provider).order_by("id"))

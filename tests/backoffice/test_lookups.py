@@ -23,7 +23,7 @@ def test_every_list_is_built_on_our_base():
     assert len(OURS) > 25
 
 
-def test_what_is_paged_has_an_order(rf, superuser):
+def test_every_paginated_list_has_an_order(rf, superuser):
     request = rf.get("/")
     request.user = superuser
     assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
@@ -84,7 +84,7 @@ def test_a_list_that_found_nothing_was_a_question_too(supports_client):
         assert (look.action, look.details) == ("list", {"query": query, "rows": 0})
 
 
-def test_what_is_masked_is_not_sorted_by(supports_client, superusers_client):
+def test_masked_columns_cannot_be_sorted(supports_client, superusers_client):
     for name in ("mia", "zoe", "amy"):
         UserFactory(username=f"{name}{name}", email=f"{name}@example.test")
     at = ADMINS["identity.user"].list_display.index("email")
@@ -101,7 +101,7 @@ def test_a_mail_address_is_found_whole_and_not_guessed_by_letters(supports_clien
     assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
 
 
-def test_every_list_that_can_be_searched_takes_whatever_is_searched_for(rf, superuser, superusers_client):
+def test_every_searchable_list_accepts_any_query(rf, superuser, superusers_client):
     searched = [one for one in ADMINS.values() if one.search_fields]
     assert len(searched) > 15
     for one, term in product(searched, ("1", "ada", "a b", str(uuid4()))):

@@ -163,7 +163,7 @@ def test_a_reviewer_meets_it_where_it_stands(told, reviewers_client):
         assert SHOWN.search(page.content.decode()), record
 
 
-def test_what_tells_a_persons_story_is_seen_as_their_data(told, person, supports_client):
+def test_records_about_a_person_count_as_their_data(told, person, supports_client):
     for model in (ApplicationHistory, ApplicationRevision, DecisionAnchor):
         looks, record = DataAccess.objects.count(), model.objects.first()
         supports_client.get(ADMINS[model].address_of("changelist"))
@@ -186,7 +186,7 @@ def test_no_order_tells_what_is_masked(rf, supports_client):
             assert not {one.lstrip("-") for one in ordering} & {*model_admin.hidden_fields}, model_admin
 
 
-def test_a_masked_amount_sorts_for_nobody_who_sees_it_masked(told, supports_client, reviewers_client):
+def test_a_masked_amount_cannot_be_sorted(told, supports_client, reviewers_client):
     small = ApplicationFactory(consumer=told.consumer, application_data={"amount_cents": 5})
     address = reverse("admin:credit_application_changelist")
     # Reviewers have a box to tick before the first column.
@@ -195,7 +195,7 @@ def test_a_masked_amount_sorts_for_nobody_who_sees_it_masked(told, supports_clie
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)
 
 
-def test_whoever_may_export_takes_reasons_away_masked(told, person):
+def test_exports_mask_reasons(told, person):
     omar = backoffice_client(staff_of("Operations", username="omar"))
     exported = omar.post(f"{reverse('admin:credit_decisionanchor_changelist')}export/csv/").getvalue().decode()
     assert "•••" in exported

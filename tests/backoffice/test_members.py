@@ -75,7 +75,7 @@ def test_an_owner_decides_about_their_own_provider_only(provider):
     assert members_of(other) == [other.owner.username]
 
 
-def test_everybody_who_sees_the_provider_sees_its_members(provider, operations_client, reviewers_client):
+def test_viewers_of_a_provider_see_its_members(provider, operations_client, reviewers_client):
     ProviderMember.objects.create(provider=provider, user=UserFactory(username="member-of-501"))
     for client in (operations_client, reviewers_client):
         assert "member-of-501" in text_of(client.get(page_of(provider)))

@@ -54,7 +54,7 @@ def test_the_queue_has_what_runs(world, reviewers):
     assert "People who have to be told" in reviewers.get("/admin/").content.decode()
 
 
-def test_a_reviewer_reads_it_as_the_person_does_beside_what_it_was_made_from(world, reviewers):
+def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):
     shown = page(reviewers, "notice_change", world.notice.pk)
     assert "we decided that we cannot grant the credit that you applied for" in shown
     assert "Rosa Quillfeather" in shown
@@ -102,7 +102,7 @@ def test_a_reviewer_records_what_the_post_brought(world, reviewers):
     assert not world.application.clocks.filter(stopped_at=None).exists()
 
 
-def test_of_one_that_is_not_made_no_delivery_is_recorded(world, reviewers):
+def test_no_delivery_of_an_unissued_notice_is_recorded(world, reviewers):
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])

@@ -32,7 +32,7 @@ def test_a_case_tells_the_persons_claims_too(reviewers_client):
     assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))
 
 
-def test_who_may_edit_sees_the_summary_first(superusers_client):
+def test_editors_of_a_person_see_the_summary_first(superusers_client):
     person = UserFactory(username="before")
     summary = superusers_client.get(person_page(person))
     assert "What is known" in text_of(summary)
@@ -48,6 +48,6 @@ def test_who_may_edit_sees_the_summary_first(superusers_client):
     assert person.username == "after"
 
 
-def test_asking_for_the_form_gives_it_to_nobody_else(reviewers_client):
+def test_the_form_is_shown_to_editors_only(reviewers_client):
     page = reviewers_client.get(person_page(UserFactory()), {"edit": "1"})
     assert b'name="username"' not in page.content

@@ -74,9 +74,7 @@ def accounts(application):
     return account, booking, payment
 
 
-def test_who_decides_sees_the_accounts_bookings_and_payments_and_support_sees_them_masked(
-    reviewers_client, supports_client, accounts
-):
+def test_reviewers_see_bookings_and_payments_and_support_sees_them_masked(reviewers_client, supports_client, accounts):
     hidden = ("Secret savings", "4711", "1,234.56", "Rent to Mr Hidden", "987.65", "for the hidden roof")
     read = {"reviewer": "", "support": ""}
     for record in accounts:
@@ -115,7 +113,7 @@ def test_unmasking_without_a_reason_is_refused(supports_client, application, rea
     assert not DataAccess.objects.filter(action="unmasked").exists()
 
 
-def test_who_sees_everything_is_not_offered_to_unmask(reviewers_client, operations_client, application):
+def test_viewers_of_unmasked_data_get_no_unmask_button(reviewers_client, operations_client, application):
     assert "unmask" not in reviewers_client.get(page_of(application)).content.decode()
     assert reviewers_client.get(unmask_of(application)).status_code == 403
     assert operations_client.get(unmask_of(application)).status_code == 403

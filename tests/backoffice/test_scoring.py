@@ -88,7 +88,7 @@ class TestCard:
         for said in (
             "approve a total from 640", "refer a total from 560 to 639", "decline a total below 560",
             "segment prime a total from 700", "attainable 520 to 740",
-            "When identity_verified is no: refer, whatever the total is. Unable to verify identity.",
+            "When identity_verified is no: refer, for any total. Unable to verify identity.",
             "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
             "application_data.housing, a text; the person cannot change it",
             "Points below the baseline count for the reason “Length of residence”.",
@@ -219,7 +219,7 @@ class TestPublishing:
     def test_under_four_eyes_whoever_made_it_does_not_publish_it(self, reviewers_client, reviewer, model, settings):
         settings.REVIEW_POLICY = "four_eyes"
         own = make_version(model, by=reviewer)
-        assert "Whoever made a version does not publish it." in text_of(reviewers_client.get(page_of(own)))
+        assert "The author of a version can't publish it." in text_of(reviewers_client.get(page_of(own)))
         reviewers_client.get(page_of(own, "do", "publish-champion"))
         own.refresh_from_db()
         assert own.status == "draft"

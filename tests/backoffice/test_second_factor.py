@@ -64,21 +64,21 @@ def test_staff_without_one_add_it_first(supports_client):
     assert "Add an app" in text_of(response)
 
 
-def test_who_is_not_staff_is_not_let_in_with_one_either(user):
+def test_a_second_factor_does_not_admit_other_people_than_staff(user):
     authenticator_of(user)
     browser, _ = log_in(user.username)
     browser.post("/account/second-factor/log-in", {"code": code_of()})
     assert browser.get("/admin/", follow=True).status_code == 403
 
 
-def test_a_device_of_somebody_else_does_not_count(supports_client, reviewer):
+def test_another_accounts_device_does_not_count(supports_client, reviewer):
     authenticator_of(reviewer, secret="B" * 32)
     authenticator_of(supports_client.get("/account/").wsgi_request.user)
     assert supports_client.post(CONFIRM, {"code": code_of("B" * 32)}).status_code == 200
     assert supports_client.get("/admin/").status_code == 302
 
 
-def test_what_was_given_ends_with_the_device(reviewers_client, device):
+def test_a_verified_session_ends_with_its_device(reviewers_client, device):
     reviewers_client.post(CONFIRM, {"code": code_of()})
     assert reviewers_client.get("/admin/").status_code == 200
     device.delete()
@@ -111,7 +111,7 @@ def test_the_secrets_move_to_a_new_key_with_the_others(device, reviewer, setting
     assert kept_codes.use_code(reviewer, code_of()) is not None
 
 
-def test_a_secret_that_no_key_opens_shows_nothing_and_is_told(device, reviewer, settings):
+def test_an_unreadable_secret_is_hidden_and_reported(device, reviewer, settings):
     codes = recovery_codes_of(reviewer)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert kept_codes.use_code(reviewer, code_of()) is None

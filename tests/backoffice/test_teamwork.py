@@ -80,20 +80,20 @@ def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_c
     assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
 
 
-def test_the_page_of_a_void_proposal_says_so(four_eyes, reviewers_client, colleagues_client):
+def test_the_page_of_a_void_proposal_shows_it(four_eyes, reviewers_client, colleagues_client):
     proposal = propose(reviewers_client, make(application_data={"amount": 1}))
     Application.objects.update(application_data={"amount": 2})
     page = colleagues_client.get(own_page_of(proposal))
-    assert "nobody can confirm it" in text_of(page)
+    assert "so it can't be confirmed" in text_of(page)
     assert end_of(proposal, "confirm") not in links_of(page)
 
 
-def test_whoever_proposed_does_not_confirm(four_eyes, reviewers_client):
+def test_the_proposer_cannot_confirm(four_eyes, reviewers_client):
     application = make()
     proposal = propose(reviewers_client, application)
-    assert "Somebody else has to confirm it." in text_of(reviewers_client.get(page_of(application)))
+    assert "Another reviewer must confirm it." in text_of(reviewers_client.get(page_of(application)))
     response = reviewers_client.post(end_of(proposal, "confirm"), {"seen": "x"}, follow=True)
-    assert "cannot confirm it" in text_of(response)
+    assert "can't confirm your own proposal" in text_of(response)
     assert not ApplicationHistory.objects.exists()
 
 
@@ -103,7 +103,7 @@ def test_the_database_refuses_a_confirmation_by_the_proposer(four_eyes, reviewer
         proposal.close(Proposal.CONFIRMED, by=reviewer, now=timezone.now())
 
 
-def test_data_that_changed_since_makes_the_proposal_void_and_it_says_so(four_eyes, reviewers_client, colleagues_client):
+def test_changed_data_voids_the_proposal_with_a_message(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application)
     from config.core.lifecycle import Actor
@@ -164,12 +164,14 @@ def test_a_proposal_is_withdrawn_by_its_author_and_declined_by_others(
     assert not ApplicationHistory.objects.exists()
 
 
-def test_who_changed_the_data_neither_proposes_nor_confirms(four_eyes, reviewers_client, colleague, colleagues_client):
+def test_the_last_editor_of_the_data_cannot_propose_or_confirm(
+    four_eyes, reviewers_client, colleague, colleagues_client
+):
     application = make(data_changed_by=colleague)
     proposal = propose(reviewers_client, application)
-    assert "cannot decide about it" in text_of(colleagues_client.get(page_of(application)))
+    assert "can't decide about it" in text_of(colleagues_client.get(page_of(application)))
     response = confirm(colleagues_client, end_of(proposal, "confirm"))
-    assert "cannot decide about it" in text_of(response)
+    assert "can't decide about it" in text_of(response)
     assert not ApplicationHistory.objects.exists()
     proposal.refresh_from_db()
     assert proposal.closed_at is None
@@ -190,7 +192,7 @@ def test_support_reaches_no_proposal(four_eyes, reviewers_client, supports_clien
     assert proposal.closed_at is None
 
 
-def test_of_two_who_confirm_at_once_one_does(committed, needs_postgresql, settings):
+def test_concurrent_confirmations_succeed_once(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make()
     proposal = propose(backoffice_client(staff_of("Reviewer")), application)
@@ -227,7 +229,7 @@ def test_work_is_given_to_reviewers_only(reviewers_client, supports_client, user
         response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
         assert "does not review these" in text_of(response)
     assert supports_client.post(assign_of(application), {"assignee": "me"}).status_code == 403
-    assert "Nobody else reviews these" in text_of(reviewers_client.get(assign_of(application)))
+    assert "No other person reviews these" in text_of(reviewers_client.get(assign_of(application)))
     assert not Assignment.objects.exists()
 
 
@@ -263,7 +265,7 @@ def test_next_and_previous_follow_the_filtered_list(reviewers_client):
     assert "rel=" not in reviewers_client.get(page_of(middle)).content.decode().partition('class="way"')[2][:1]
 
 
-def test_what_was_just_decided_leads_on_to_the_next(reviewers_client):
+def test_a_decision_links_to_the_next_case(reviewers_client):
     now = timezone.now()
     first, second = [make("under_review", submitted_at=now - timedelta(days=days)) for days in (9, 5)]
     kept = "?_changelist_filters=queue%3Dreview"

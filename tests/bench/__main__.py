@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
     parser.add_argument("--minutes", type=float, default=20.0, help="length of the soak (default 20)")
-    parser.add_argument("--peers", action="store_true", help="beside FastAPI and Litestar, too")
+    parser.add_argument("--peers", action="store_true", help="beside FastAPI, too")
     parser.add_argument("--quick", action="store_true", help="a smoke run: every part once, briefly, on few rows")
     parser.add_argument("--fresh", action="store_true", help="drop the kept databases first: after migrations changed")
     chosen = parser.parse_args()

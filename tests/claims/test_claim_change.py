@@ -39,7 +39,7 @@ def test_members_that_are_absent_stay(api, claim):
     [{}, {"evidence": None}, dict.fromkeys(("evidence", "notes", "verification_level", "visibility")),
      {"notes": "first", "evidence": ["letter.pdf"]}, {"colour": "red"}],
 )  # fmt: skip
-def test_a_change_of_nothing_changes_nothing_and_tells_nobody(api, user, claim, nothing):
+def test_an_unchanged_claim_emits_no_event(api, user, claim, nothing):
     before = api.read(f"/claims/{claim.pk}").content
     response = api.replace(f"/claims/{claim.pk}", nothing)
     assert (response.status_code, response.content) == (200, before)

@@ -61,7 +61,7 @@ def test_null_members_are_the_defaults(api, body):
     assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
 
 
-def test_an_address_that_is_not_http_is_no_evidence(api, body):
+def test_evidence_must_be_an_http_address(api, body):
     for address in (
         "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
         "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",
@@ -78,7 +78,7 @@ def test_the_largest_evidence_fits(api, body):
 
 
 @pytest.mark.parametrize("level", ["source_verified", "institution_verified"])
-def test_a_level_that_says_somebody_looked_is_a_reviewers_to_set(api, reviewer, reviewer_api, body, level):
+def test_only_reviewers_set_a_reviewed_level(api, reviewer, reviewer_api, body, level):
     error = assert_error(api.send("/claims", {**body, "verification_level": level}), 400, "E1001")
     assert error["details"][0]["field"] == "verification_level"
     own = {**body, "user_id": str(reviewer.pk), "verification_level": level}

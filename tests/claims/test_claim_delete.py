@@ -25,7 +25,7 @@ def test_the_answer_is_empty_and_the_row_is_kept_for_audit(api, user, claim):
     assert (kinds, event["claim_id"]) == (["claim.deleted"], str(claim.pk))
 
 
-def test_a_deleted_claim_is_gone_for_everybody(api, stranger_api, reviewer_api, claim):
+def test_a_deleted_claim_is_404_for_all(api, stranger_api, reviewer_api, claim):
     api.remove(f"/claims/{claim.pk}")
     path, status = f"/claims/{claim.pk}", {"status": "pending", "updated_by": "me"}
     for client in (api, stranger_api, reviewer_api):

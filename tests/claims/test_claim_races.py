@@ -37,7 +37,7 @@ def test_approve_and_revoke_at_once_leave_one_history_row_for_each_success():
     assert Event.objects.count() == ClaimHistory.objects.count()
 
 
-def test_of_many_identical_moves_one_succeeds():
+def test_concurrent_identical_transitions_succeed_once():
     owner = UserFactory()
     client = client_of(owner)
     claim = ClaimFactory(user=owner)
@@ -46,7 +46,7 @@ def test_of_many_identical_moves_one_succeeds():
     assert ClaimHistory.objects.count() == 1
 
 
-def test_of_two_deletions_one_succeeds_and_a_move_never_revives_a_claim():
+def test_concurrent_deletions_succeed_once_and_never_revive_a_claim():
     owner = UserFactory()
     client = client_of(owner)
     for _ in range(20):

@@ -88,7 +88,7 @@ def test_a_private_claim_is_not_there_for_a_reviewer(reviewer_api):
     assert_error(move(reviewer_api, ClaimFactory(status="pending"), "approved"), 404, "E4003")
 
 
-def test_a_reviewer_decides_about_an_own_claim_unless_four_eyes_are_asked_for(settings, reviewer, reviewer_api):
+def test_four_eyes_forbids_deciding_an_own_claim(settings, reviewer, reviewer_api):
     claim = ClaimFactory(user=reviewer, status="pending")
     settings.REVIEW_POLICY = "four_eyes"
     assert_error(move(reviewer_api, claim, "approved"), 403, "E2010")

@@ -86,7 +86,7 @@ def test_another_persons_claims_are_shown_only_for_a_publication(api, stranger):
 
 
 @pytest.mark.parametrize("user_id", ["0%s", "+%s", "%s.0", "nobody", "%%00", "99999999999999999999", "-1", "%%ff"])
-def test_a_user_id_in_another_spelling_is_somebody_else(api, user, user_id):
+def test_a_user_id_in_another_spelling_is_another_user(api, user, user_id):
     ClaimFactory(user=user, visibility="shared")
     asked = user_id % user.pk if "%s" in user_id else user_id % ()
     response = api.read(f"/claims?user_id={asked}")

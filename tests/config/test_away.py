@@ -87,7 +87,7 @@ def test_no_worker_dies_of_a_database_that_is_away_or_demoted(db):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
 
-def test_what_may_be_lost_is_committed_without_waiting(committed, needs_postgresql):
+def test_expendable_writes_commit_without_waiting(committed, needs_postgresql):
     def awaits():
         with connection.cursor() as cursor:
             cursor.execute("SHOW synchronous_commit")

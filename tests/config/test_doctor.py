@@ -141,7 +141,7 @@ def test_the_ledger_asks_for_what_concerns_it(served):
         require_at_start()
 
 
-def test_a_key_that_the_ledger_does_not_know_is_told(settings):
+def test_doctor_reports_a_key_that_the_ledger_does_not_know(settings):
     settings.PRODUCTION, settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY = True, True, "k" * 43
     assert why("ledger_access").startswith("warning: LEDGER_API_KEYS lacks")
     settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(b"k" * 43).hexdigest()})
@@ -163,7 +163,7 @@ def test_redis_that_does_not_answer_is_found(settings):
     assert "hunter2" not in json.dumps(printed)
 
 
-def test_a_check_of_an_app_is_asked_too(monkeypatch):
+def test_doctor_runs_the_checks_of_apps(monkeypatch):
     def check_guard(**_options):
         return [checks.Error("It is not there.")]
 

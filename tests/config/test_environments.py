@@ -149,7 +149,7 @@ def test_a_developer_tries_identities_without_end_until_they_count(here, user):
     assert (_next_possible_at(user, now) is None) == (here != "production")
 
 
-def test_what_is_built_in_is_a_capability_where_it_is_meant(here):
+def test_built_in_providers_are_capabilities_where_they_are_allowed(here):
     assert ("payments" in switched_on()) == (here != "production")
 
 
@@ -162,7 +162,7 @@ def test_each_refuses_the_keys_of_the_other_with_a_sentence(here, settings):
     keys.check_profile(f"{settings.API_KEY_PREFIX}x")
 
 
-def test_who_may_write_to_the_ledger_is_asked_where_people_are_served(here, rf):
+def test_production_requires_writers_of_the_ledger(here, rf):
     class View:
         class declared:  # noqa: N801
             access, body = "identity:write", object()
@@ -179,14 +179,14 @@ def test_who_may_write_to_the_ledger_is_asked_where_people_are_served(here, rf):
 
 @pytest.mark.parametrize("command", [["seed_demo"], ["listen", "--account", "x", "--once"]])
 @pytest.mark.django_db
-def test_what_is_for_developing_is_refused_where_people_are_served(here, command, settings, tmp_path):
+def test_production_rejects_development_settings(here, command, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     if here != "development":
         with pytest.raises(CommandError, match=r"never made|is for development"):
             call_command(*command)
 
 
-def test_nobody_finds_the_demos_key_where_people_are_served(here, rf, settings, tmp_path):
+def test_production_never_shows_the_demo_key(here, rf, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     (tmp_path / "demo.json").write_text('{"api_key": "x"}')
     shown = _demo(rf.get("/v1/docs/try", HTTP_HOST="127.0.0.1", REMOTE_ADDR="127.0.0.1"))

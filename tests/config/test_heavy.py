@@ -39,7 +39,7 @@ def evaluate(user):
     return send
 
 
-def test_a_second_one_of_the_same_account_is_refused_at_once(user, api, evaluate):
+def test_a_second_one_of_the_same_account_is_refused(user, api, evaluate):
     with turn_of(user):
         refused = evaluate(api)
         assert_error(refused, 429, "E6001")
@@ -54,7 +54,7 @@ def test_the_account_has_one_turn_in_all_processes_together(user, api, evaluate,
         assert_error(evaluate(api), 429, "E6001")
 
 
-def test_a_process_works_on_two_and_the_third_account_is_refused_at_once(stranger, evaluate, api):
+def test_a_process_works_on_two_and_the_third_account_is_refused(stranger, evaluate, api):
     with turn_of(stranger), turn_of(UserFactory()):
         refused = evaluate(api)
         assert_error(refused, 503, "E5030")
@@ -78,7 +78,7 @@ def test_a_turn_ends_with_the_request_however_that_ends(user, api, evaluate):
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
 
 
-def test_a_turn_lasts_into_the_next_minute(user, monkeypatch):
+def test_a_slot_lasts_into_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
     with turn_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
@@ -86,7 +86,7 @@ def test_a_turn_lasts_into_the_next_minute(user, monkeypatch):
             pass
 
 
-def test_what_a_killed_process_held_is_free_after_two_minutes(user, monkeypatch):
+def test_a_killed_process_frees_its_slot_after_two_minutes(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON)
     running = ExitStack()
     running.enter_context(turn_of(user))

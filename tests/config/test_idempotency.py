@@ -274,7 +274,7 @@ class TestTransactions:
             IdempotencyRecord.objects.create(**record)
 
 
-def test_a_second_request_is_told_to_wait_while_the_first_runs(committed, needs_postgresql, settings):
+def test_a_concurrent_request_with_the_same_key_must_wait(committed, needs_postgresql, settings):
     user = UserFactory()
     body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
     inside, go_on = threading.Event(), threading.Event()

@@ -175,7 +175,7 @@ def depth_of(document):
 
 @given(_documents, st.booleans())
 @examples(100)
-def test_what_is_written_is_read(document, plain):
+def test_written_json_is_read_back(document, plain):
     text = json.dumps(document, ensure_ascii=plain)
     if depth_of(document) > DEPTH_MAX:
         with pytest.raises(MalformedJSON):
@@ -196,6 +196,6 @@ def test_any_bytes_are_read_or_refused(body):
 
 @given(st.integers(1, 40), st.integers(0, 40))
 @examples(30)
-def test_brackets_inside_texts_are_no_nesting(levels, inside):
+def test_brackets_inside_strings_do_not_nest(levels, inside):
     text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
     assert parse_json(text.encode()) == json.loads(text)

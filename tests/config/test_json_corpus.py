@@ -105,14 +105,14 @@ def test_a_damaged_document_is_what_the_rule_makes_of_it():
         assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused), body
 
 
-def test_what_is_accepted_is_the_same_to_a_foreign_reader():
+def test_accepted_json_reads_the_same_in_a_foreign_parser():
     accepted = [body for body in MUTANTS if outcome(parse_json, body, MalformedJSON) is not None]
     assert len(accepted) > 1_000
     for body in accepted:
         assert repr(parse_json(body)) == repr(orjson.loads(body)), body
 
 
-def test_what_a_foreign_reader_refuses_is_refused():
+def test_json_that_a_foreign_parser_rejects_is_rejected():
     for body in MUTANTS:
         try:
             orjson.loads(body)

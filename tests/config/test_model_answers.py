@@ -51,6 +51,6 @@ def test_a_member_is_described_by_its_extra_arguments():
 
 
 @pytest.mark.parametrize("name", ["account_id", "is_custodial"])
-def test_what_is_no_column_has_to_be_declared(name):
+def test_a_field_without_a_column_must_be_declared(name):
     with pytest.raises(ImproperlyConfigured):
         _ = shown(Wallet, name)().fields

@@ -102,7 +102,7 @@ def ask_the_ledger_for_its_key(settings, address):
     "ask",
     [ask_plaid, ask_stripe, ask_circle, ask_the_chain, ask_service_a, ask_a_foreign_log, ask_the_ledger_for_its_key],
 )
-def test_nobody_is_waited_for_longer_than_the_deadline(slow, settings, monkeypatch, ask):
+def test_no_server_is_waited_for_beyond_the_deadline(slow, settings, monkeypatch, ask):
     for module, name in (
         (provider, "READ_TIMEOUT_SECONDS"), (plaid, "READ_TIMEOUT_SECONDS"), (stripe, "READ_TIMEOUT_SECONDS"),
         (rpc, "READ_TIMEOUT_SECONDS"), (service_a, "_SECONDS"), (following, "FETCH_SECONDS"),
@@ -112,14 +112,14 @@ def test_nobody_is_waited_for_longer_than_the_deadline(slow, settings, monkeypat
     ask(settings, slow)
 
 
-def test_whoever_waits_can_be_told_to_stop(slow):
+def test_a_waiting_request_can_be_stopped(slow):
     stopped = threading.Event()
     threading.Timer(0.1, stopped.set).start()
     with pytest.raises(NoAnswer, match="stopped"):
         fetch(slow, is_stopped=stopped.is_set)
 
 
-def test_a_request_that_never_left_is_told_from_one_that_may_have_arrived():
+def test_an_unsent_request_differs_from_one_that_may_have_arrived():
     with pytest.raises(NoAnswer, match="connect") as caught:
         fetch(unused_address())
     assert not caught.value.was_sent

@@ -89,7 +89,7 @@ def test_everything_staged_is_decided_in_rounds_that_fit(api, user):
     assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
 
 
-def test_what_is_longer_in_json_than_in_the_database_is_counted_as_sent(api, user):
+def test_rows_are_weighed_by_their_size_in_json(api, user):
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     ids = pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0)

@@ -35,12 +35,12 @@ def test_details_stay(api):
     assert {one["field"] for one in body["details"]} >= {"offer_id", "provider_id"}
 
 
-def test_what_no_view_answers_is_one_too(anonymous):
+def test_errors_outside_of_views_are_problems_too(anonymous):
     problem(anonymous.read("/nowhere", Accept=BOTH), 404, "E4001")
     problem(anonymous.read("/auth/me", Accept=BOTH), 401, "E2001")
 
 
-def test_a_stored_error_is_told_as_it_is_asked_for(api, user):
+def test_a_stored_error_follows_the_accept_header(api, user):
     application = ApplicationFactory(consumer=user, status="draft")
     path, body = f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"}
     key = uuid4()
@@ -51,7 +51,7 @@ def test_a_stored_error_is_told_as_it_is_asked_for(api, user):
     assert api.replace(path, body, key=key).content == first.content
 
 
-def test_who_refuses_problems_or_does_not_name_them_gets_none(api):
+def test_callers_that_do_not_accept_problems_get_none(api):
     for accept in (
         "application/json, application/problem+json;q=0", "application/json, application/problem+json; q=0.000",
         "application/json, application/problem+jsonx", "*/*",
@@ -60,16 +60,16 @@ def test_who_refuses_problems_or_does_not_name_them_gets_none(api):
         assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json"), accept
 
 
-def test_who_names_them_gets_them_however_it_is_written(api):
+def test_callers_that_accept_problems_get_them_in_any_spelling(api):
     for accept in ("application/json, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
         problem(api.read("/applications/none", Accept=accept), 404, "E4002")
 
 
-def test_who_accepts_problems_alone_is_told_in_one(api):
+def test_callers_that_accept_problems_only_get_a_problem(api):
     problem(api.read("/applications", Accept="application/problem+json"), 406, "E1014")
 
 
-def test_answers_that_are_no_errors_stay_as_they_are(api):
+def test_successful_answers_stay_the_same(api):
     answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
 

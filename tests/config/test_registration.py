@@ -52,7 +52,7 @@ def test_no_app_names_another(app):
 
 
 @pytest.mark.parametrize("what", sorted({name for app in OURS for name in vars(type(app)) if name in ASKED}))
-def test_what_an_app_declares_is_there(what):
+def test_declared_objects_exist(what):
     assert registration.declared(what)
 
 

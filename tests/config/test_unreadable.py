@@ -87,7 +87,7 @@ def test_the_webhooks_of_others_are_delivered(receiver, make_endpoint, happen, w
     assert named() == {("webhooks.Endpoint.secret", str(broken.pk))}
 
 
-def test_what_was_held_is_delivered_under_a_rotated_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
+def test_held_events_are_delivered_under_a_rotated_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
     broken = make_endpoint(receiver.url)
     lose_the_key(broken)
     happen(2)
@@ -115,7 +115,7 @@ def test_a_key_works_without_its_signing_secret(user, stranger, named):
     assert named() == {("identity.ApiKey.secret", broken.record.pk)}
 
 
-def test_a_bank_token_that_is_lost_is_linked_anew(api, user, named):
+def test_a_lost_bank_token_is_linked_again(api, user, named):
     exchange(api, user)
     item = BankItem.objects.get()
     lose_the_key(item, "access_token")

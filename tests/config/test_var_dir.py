@@ -26,7 +26,7 @@ def test_the_counts_of_requests_make_the_folder_for_their_owner_alone(tmp_path, 
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])
-def test_rights_are_taken_from_others_and_given_to_nobody(tmp_path, mode):
+def test_folder_permissions_are_only_ever_reduced(tmp_path, mode):
     file = tmp_path / "file"
     file.touch()
     file.chmod(mode)

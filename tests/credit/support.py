@@ -43,7 +43,7 @@ def make_reviewer(**options):
 
 def app_of(user, *scopes):
     """A third party's program that the person has given these scopes."""
-    registered = make_client(name="Loan helper", scopes=list(scopes))
+    registered = make_client(name=f"Loan helper {next(_numbers)}", scopes=list(scopes))
     body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
     return ApiClient(bearer=body["access_token"])
 

@@ -55,7 +55,7 @@ def test_it_shows_the_terms_and_until_when(api, approved, offer):
     assert shown["expires_at"][:10] == (approved.updated_at + timedelta(days=30)).date().isoformat()
 
 
-def test_it_is_taken_up_once(api, approved, user, offer):
+def test_an_approval_is_accepted_once(api, approved, user, offer):
     first = take_up(api, approved)
     assert first.status_code == 200, first.content
     shown = first.json()
@@ -71,7 +71,7 @@ def test_it_is_taken_up_once(api, approved, user, offer):
 
 
 @pytest.mark.parametrize("status", ["draft", "submitted", "under_review", "pending_documents", "rejected", "withdrawn"])
-def test_what_is_not_approved_is_not_acceptable(api, user, status):
+def test_an_unapproved_application_cannot_be_accepted(api, user, status):
     application = ApplicationFactory(consumer=user, status=status)
     assert api.read(path(application)).json()["acceptable"] is False
     assert_error(take_up(api, application), 400, "E3011")
@@ -93,7 +93,7 @@ def test_the_terms_of_an_unlisted_offer_are_null_and_have_a_hash_too(api, user):
     assert take_up(api, application).status_code == 200
 
 
-def test_nobody_else_takes_it_up(approved, stranger_api, offer):
+def test_only_the_consumer_accepts(approved, stranger_api, offer):
     terms = approved.terms_sha256
     assert_error(take_up(stranger_api, approved, terms), 404, "E4002")
     lender = client_of(offer.provider.owner)
@@ -101,7 +101,7 @@ def test_nobody_else_takes_it_up(approved, stranger_api, offer):
     assert_error(take_up(lender, approved, terms), 404, "E4002")
 
 
-def test_what_was_taken_up_neither_expires_nor_is_withdrawn(api, approved):
+def test_an_accepted_approval_neither_expires_nor_is_withdrawn(api, approved):
     take_up(api, approved)
     assert_error(move(api, approved, "withdrawn"), 400, "E3001")
     later = timezone.now() + timedelta(days=365)
@@ -110,7 +110,7 @@ def test_what_was_taken_up_neither_expires_nor_is_withdrawn(api, approved):
     assert (ways["withdrawn"]["allowed"], ways["withdrawn"]["code"]) == (False, "E3001")
 
 
-def test_it_is_reopened_with_a_reason_and_taken_up_again(api, approved):
+def test_an_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, approved):
     take_up(api, approved)
     assert_error(move(api, approved, "under_review"), 400, "E1017")
     assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
@@ -120,7 +120,7 @@ def test_it_is_reopened_with_a_reason_and_taken_up_again(api, approved):
     assert Acceptance.objects.count() == 2
 
 
-def test_an_approval_that_nobody_took_up_is_reopened_without_one(api, approved):
+def test_an_unaccepted_approval_is_reopened_without_a_reason(api, approved):
     assert move(api, approved, "under_review").status_code == 200
 
 

@@ -52,7 +52,7 @@ def everything_kept():
     return "\n".join(kept)
 
 
-def test_who_applies_is_shown_as_it_was_sent(api, body):
+def test_applicants_are_returned_as_sent(api, body):
     two = api.send(PATH, {**body, "applicants": [PERSON, LEAST]})
     made = two.json()
     assert made["applicants"][0] == PERSON
@@ -105,7 +105,7 @@ def test_it_is_a_list_of_one_or_two_persons(api, body, persons):
     assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
 
 
-def test_what_is_right_is_taken(api, body, made):
+def test_valid_applicants_are_accepted(api, body, made):
     for path, values in GOOD.items():
         for value in values:
             person = changed(path, value)
@@ -202,7 +202,7 @@ def test_a_rotated_key_opens_it_again(made, settings):
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_what_no_key_opens_is_said_and_stops_no_other_change(api, made, settings):
+def test_unreadable_applicants_are_reported_and_block_no_change(api, made, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     for address in (f"{PATH}/{made['id']}", PATH):
         assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))
@@ -210,7 +210,7 @@ def test_what_no_key_opens_is_said_and_stops_no_other_change(api, made, settings
     assert Application.objects.get().reviewed_state
 
 
-def test_who_sends_none_costs_no_statement_more(api, user, body, django_assert_num_queries):
+def test_an_application_without_applicants_costs_no_extra_statement(api, user, body, django_assert_num_queries):
     made = api.send(PATH, {**body, "applicants": None}).json()
     api.read(f"{PATH}/{made['id']}")
     with django_assert_num_queries(2) as seen:

@@ -71,5 +71,5 @@ def test_unknown_parameters_are_ignored(api, user):
 
 
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
-def test_asking_for_somebody_else_is_refused(api, user, other):
+def test_another_users_applications_are_forbidden(api, user, other):
     assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")

@@ -96,7 +96,7 @@ def test_it_begins_nothing_as_decided(user, limited, settings):
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_a_reviewers_app_sees_and_moves_nobody_elses(limited, any_policy):
+def test_a_reviewers_app_sees_only_its_own_persons_applications(limited, any_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     one = f"{PATH}/{application.id}"

@@ -154,7 +154,7 @@ class TestScores:
     ("share", "words"),
     [([], "nothing beside it"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
 )
-def test_the_desk_says_what_is_shared(share, words):
+def test_the_console_shows_the_shared_areas(share, words):
     reviewer = make_reviewer(is_staff=True)
     application = ApplicationFactory(status="submitted", share=share)
     client = Client()
@@ -167,4 +167,4 @@ def test_the_desk_says_what_is_shared(share, words):
 def test_the_consent_page_says_that_an_app_may_show_a_lender_what_it_sees():
     from identity.access.scopes import SCOPES
 
-    assert "show the lender what you let it see itself" in SCOPES["applications:write"]
+    assert "show the lender those of your bank accounts and identity checks" in SCOPES["applications:write"]

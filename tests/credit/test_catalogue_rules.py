@@ -165,7 +165,7 @@ def test_any_cursor_that_can_be_read_gives_a_page(api, query, place):
     assert answer["pagination"]["total_count"] == (0 if query == "?!" else 1)
 
 
-def test_of_many_words_the_first_twenty_count(api):
+def test_only_the_first_twenty_words_count(api):
     offer = OfferFactory(name="Needle")
     words = [f"word{number}" for number in range(19)]
     for query, found in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
@@ -212,7 +212,7 @@ def test_the_largest_answers_stay_within_the_budget(api, no_rate_limits, largest
     assert min(sizes.values()) > 100_000, sizes
 
 
-def test_hidden_offers_are_told_up_to_a_bound(api, monkeypatch):
+def test_explain_lists_a_bounded_number_of_hidden_offers(api, monkeypatch):
     monkeypatch.setattr("credit.offers.catalogue.HIDDEN_MAX", 3)
     newest = [OfferFactory(product_type="x").pk for _ in range(5)][:1:-1]
     body = api.read("/ucp/catalog/items?explain=true&product_type=y").json()

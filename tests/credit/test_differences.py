@@ -53,7 +53,7 @@ def test_a_revision_keeps_what_changed(api, user):
 
 
 @pytest.mark.parametrize(("group", "is_seen"), [("Reviewer", True), ("Support", False)])
-def test_the_backoffice_shows_it_to_whoever_may_see_the_data(api, user, client, group, is_seen):
+def test_the_back_office_shows_differences_to_viewers_of_the_data(api, user, client, group, is_seen):
     application = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 11111})
     api.replace(f"/applications/{application.pk}", {"updated_by": "x", "application_data": {"income": 22222}})
     member = UserFactory(is_staff=True)

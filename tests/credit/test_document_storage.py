@@ -85,7 +85,7 @@ def test_a_rotation_of_keys_covers_the_files(api, application, settings, folder)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_rolled_back_is_deleted_by_prune_and_nothing_else(api, application, folder, monkeypatch):
+def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypatch):
     hand_in(api, application)
 
     def fail(*_arguments, **_options):
@@ -109,7 +109,7 @@ def test_a_row_whose_file_was_never_written_is_forgotten_too(db):
     assert not StoredFile.objects.exists()
 
 
-def test_who_wakes_up_after_prune_keeps_nothing(api, application, monkeypatch, folder):
+def test_an_upload_that_resumes_after_prune_keeps_nothing(api, application, monkeypatch, folder):
     written = documents.keep
 
     def sleep_for_hours(content, *, now):
@@ -128,7 +128,7 @@ def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, 
     (tmp_path / "documents").write_text("a file where the folder should be")
     assert_error(hand_in(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
-    assert "no folder that this account may write to" in why("document_storage")
+    assert "must be a folder that this account may write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
     prune()
 
@@ -138,7 +138,7 @@ def test_doctor_does_not_even_make_the_folder(folder):
     assert not folder.exists()
 
 
-def test_what_a_restored_machine_lacks_is_found(api, application, folder, tmp_path):
+def test_missing_files_of_a_restored_machine_are_found(api, application, folder, tmp_path):
     for _ in range(2):
         hand_in(api, application)
     manifest = tmp_path / "manifest.json"
@@ -166,7 +166,7 @@ def test_the_record_of_a_file_never_changes(api, application, change):
 
 
 @pytest.mark.parametrize("infection", ["", "Eicar"])
-def test_a_record_has_a_file_or_says_what_was_found(application, user, infection):
+def test_a_record_has_a_file_or_a_finding(application, user, infection):
     stored = StoredFile.objects.create(key="x", begun_at=timezone.now()) if infection else None
     with pytest.raises(IntegrityError), transaction.atomic():
         DocumentFile.objects.create(

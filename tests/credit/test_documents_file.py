@@ -61,11 +61,11 @@ def test_it_is_saved_under_the_extension_of_what_it_is(api, application, filenam
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/pdf", "image/png", "application/json", "image/*"])
-def test_whatever_the_caller_accepts_of_it_is_answered(api, application, accept):
+def test_a_file_is_served_for_any_matching_accept_header(api, application, accept):
     assert api.read(handed_in(api, application), Accept=accept).status_code == 200
 
 
-def test_an_answer_that_nobody_gives_is_406(api, application):
+def test_an_unsupported_accept_header_is_406(api, application):
     assert_error(api.read(handed_in(api, application), Accept="application/xml"), 406, "E1014")
 
 
@@ -91,7 +91,7 @@ def test_a_file_is_404_under_another_application_or_document(api, user, applicat
     )
 
 
-def test_a_reviewer_s_limited_key_reads_nobody_else_s(api, reviewer, application):
+def test_a_reviewers_limited_key_reads_only_its_own_files(api, reviewer, application):
     path = handed_in(api, application)
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read"]).key)
     assert_error(limited.read(path), 404, "E4002")
@@ -99,7 +99,7 @@ def test_a_reviewer_s_limited_key_reads_nobody_else_s(api, reviewer, application
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "another's", "key lost"])
-def test_a_file_that_is_not_what_was_handed_in_is_not_given_out(api, application, damage):
+def test_a_changed_file_is_not_served(api, application, damage):
     path = handed_in(api, application)
     stored = StoredFile.objects.get()
     with storage().open(stored.name) as written:
@@ -124,7 +124,7 @@ def _write(name, content):
     assert storage().save(name, ContentFile(content)) == name
 
 
-def test_what_was_refused_as_infected_is_no_file_to_anybody(api, application, reviewer, user):
+def test_an_infected_file_is_404_for_all(api, application, reviewer, user):
     document = RequestedDocument.objects.get(application=application)
     refused = DocumentFile.objects.create(
         document=document, infection="Eicar-Test-Signature", name="a.pdf", content_type="application/pdf",

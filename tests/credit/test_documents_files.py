@@ -43,7 +43,7 @@ def reviewers_api(db):
     [(PDF, "application/pdf"), (JPEG, "image/jpeg"), (PNG, "image/png")],
     ids=["pdf", "jpeg", "png"],
 )
-def test_a_file_is_handed_in(api, application, content, content_type):
+def test_a_file_is_uploaded(api, application, content, content_type):
     answer = hand_in(api, application, content, "my payslip.bin")
     assert answer.status_code == 201
     shown = answer.json()
@@ -70,13 +70,13 @@ def test_the_event_names_the_document(api, application):
     }  # fmt: skip
 
 
-def test_several_files_stand_in_the_order_in_which_they_came(api, application):
+def test_several_files_keep_the_order_of_upload(api, application):
     for number in range(3):
         assert hand_in(api, application, filename=f"{number}.pdf").status_code == 201
     assert [one["name"] for one in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
 
 
-def test_reviewers_read_the_list_and_hand_in_nothing(reviewers_api, api, application):
+def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application):
     hand_in(api, application)
     assert reviewers_api.read(path_of(application)).json()["total"] == 1
     assert_error(hand_in(reviewers_api, application), 404, "E4002")
@@ -89,7 +89,7 @@ def test_reviewers_read_the_list_and_hand_in_nothing(reviewers_api, api, applica
     (b"hello", "text.pdf"), (b"<html><script>", "page.png"), (b"GIF89a" + bytes(20), "picture.jpg"),
     (b"\x89PNG", "cut.png"), (b" " + PDF, "space.pdf"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
 ])  # fmt: skip
-def test_what_it_is_is_told_by_its_content(api, application, content, filename):
+def test_the_content_determines_the_file_type(api, application, content, filename):
     assert_error(hand_in(api, application, content, filename), 415, "E1013")
     assert not StoredFile.objects.exists()
 
@@ -190,12 +190,12 @@ def test_a_form_is_refused_by_every_other_operation(api, application):
     assert_error(answer, 415, "E1013")
 
 
-def test_a_large_field_beside_the_file_is_refused(api, application):
+def test_a_large_extra_form_field_is_rejected(api, application):
     raw = form(part(name="more", filename=None, content=b"x" * (3 * MIB)), part())
     assert_error(hand_in(api, application, raw=raw), 413, "E1007")
 
 
-def test_fields_that_nobody_asked_for_are_ignored(api, application):
+def test_unknown_form_fields_are_ignored(api, application):
     raw = form(part(name="id", filename=None, content=b"1"), part(), part(name="file", filename=None, content=b"x"))
     assert hand_in(api, application, raw=raw).status_code == 201
 
@@ -206,7 +206,7 @@ def test_fields_that_nobody_asked_for_are_ignored(api, application):
     ("Lohnabrechnung März.pdf", "Lohnabrechnung März.pdf"), ("x" * 300 + ".pdf", "x" * 251 + ".pdf"),
     ("<script>alert(1)<script>", "<script>alert(1)<script>"),
 ])  # fmt: skip
-def test_of_a_name_only_the_harmless_part_is_kept(api, application, filename, kept):
+def test_file_names_are_sanitized(api, application, filename, kept):
     answer = hand_in(api, application, filename=filename)
     assert (answer.status_code, answer.json().get("name")) == (201, kept)
 
@@ -225,7 +225,7 @@ def test_an_open_application_takes_files_wherever_it_is(api, user, status):
     assert hand_in(api, asked(user, status=status)).status_code == 201
 
 
-def test_an_accepted_document_takes_nothing_until_it_is_asked_for_again(api, application, user):
+def test_an_accepted_document_takes_no_files_until_it_is_requested_again(api, application, user):
     document = RequestedDocument.objects.get()
     hand_in(api, application)
     mark_document(application, document.pk, "accepted", by=user, now=timezone.now())
@@ -236,7 +236,7 @@ def test_an_accepted_document_takes_nothing_until_it_is_asked_for_again(api, app
     assert hand_in(api, application).status_code == 201
 
 
-def test_a_document_takes_so_many_files_each_time_that_it_is_asked_for(api, application, user, monkeypatch):
+def test_each_request_for_a_document_allows_ten_files(api, application, user, monkeypatch):
     monkeypatch.setattr(documents, "FILES_MAX", 2)
     for status in (201, 201, 400):
         assert hand_in(api, application).status_code == status
@@ -265,7 +265,7 @@ def test_a_document_of_another_application_is_404(api, user, application):
     assert_error(api.read(crossed), 404, "E4001")
 
 
-def test_an_app_hands_in_for_the_person_who_let_it(user, application):
+def test_an_app_uploads_on_behalf_of_its_person(user, application):
     writing = app_of(user, "applications:read", "applications:write")
     assert hand_in(writing, application).status_code == 201
     assert writing.read(path_of(application)).json()["total"] == 1
@@ -273,7 +273,7 @@ def test_an_app_hands_in_for_the_person_who_let_it(user, application):
     assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
-def test_a_key_hands_in_and_a_signed_request_carries_json_only(user, application):
+def test_a_key_uploads_and_a_signed_request_carries_json_only(user, application):
     issued = issue(user)
     assert hand_in(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)

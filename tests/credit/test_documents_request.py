@@ -103,26 +103,26 @@ def test_an_application_that_waits_already_gets_a_longer_checklist_and_stays(rev
     assert [event.type for event in Event.objects.order_by("id")][-1] == "application.updated"
 
 
-def test_asking_for_one_that_was_handed_in_asks_again(reviewers_api, api, application):
+def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, application):
     ask(reviewers_api, application, "Payslip")
     assert hand_in(api, application).status_code == 201
     (document,) = ask(reviewers_api, application, "Payslip").json()["documents"]
     assert (document["status"], document["received_at"], len(document["files"])) == ("requested", None, 1)
 
 
-def test_the_consumer_asks_nobody(api, application):
+def test_the_consumer_cannot_request_documents(api, application):
     assert_error(ask(api, application), 403, "E2010")
     asked_already = asked(application.consumer)
     assert_error(ask(api, asked_already, "Another"), 403, "E2010")
     assert RequestedDocument.objects.count() == 1
 
 
-def test_under_the_open_policy_whoever_may_move_it_asks(api, application, settings):
+def test_the_open_policy_allows_requests_by_all_movers(api, application, settings):
     settings.REVIEW_POLICY = "open"
     assert ask(api, application).status_code == 201
 
 
-def test_nobody_asks_about_their_own_under_four_eyes(reviewer, reviewers_api, settings):
+def test_four_eyes_forbids_requests_on_an_own_application(reviewer, reviewers_api, settings):
     settings.REVIEW_POLICY = "four_eyes"
     own = ApplicationFactory(consumer=reviewer, status="under_review")
     assert_error(ask(reviewers_api, own), 403, "E2010")
@@ -214,7 +214,7 @@ class TestGoingBackToReview:
         assert self.move(api, application).status_code == 200
 
 
-def test_handing_in_begins_the_time_until_it_expires_anew(api, user):
+def test_an_upload_restarts_the_expiry(api, user):
     application = asked(user)
     Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
     hand_in(api, application)

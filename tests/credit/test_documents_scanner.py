@@ -49,7 +49,7 @@ def test_the_same_infected_file_is_recorded_once_and_its_answer_is_not_kept(api,
     assert DocumentFile.objects.count() == 1
 
 
-def test_without_a_scanner_nothing_is_asked(api, application):
+def test_no_scan_runs_without_a_scanner(api, application):
     assert hand_in(api, application, INFECTED).status_code == 201
 
 
@@ -84,15 +84,15 @@ def test_a_scanner_that_is_down_keeps_nothing(api, application, settings, tmp_pa
     settings.DOCUMENT_SCANNER = ("127.0.0.1", free_port()) if nobody == "tcp" else str(tmp_path / "nobody")
     assert_error(hand_in(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()
-    assert "nobody can hand in documents" in why("document_scanner")
+    assert "documents can't be uploaded" in why("document_scanner")
 
 
-def test_what_is_refused_anyway_is_not_scanned(api, application, scanner):
+def test_rejected_uploads_are_not_scanned(api, application, scanner):
     assert_error(hand_in(api, application, b"text"), 415, "E1013")
     assert scanner.commands == []
 
 
-def test_doctor_asks_whether_it_is_there(scanner):
+def test_doctor_checks_the_scanner(scanner):
     assert why("document_scanner") == "answers"
     scanner.fault = "nonsense"
-    assert "it is no clamd" in why("document_scanner")
+    assert "must be clamd" in why("document_scanner")

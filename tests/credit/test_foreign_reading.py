@@ -74,7 +74,7 @@ class TestOne:
         own = read(api, application, place)
         assert read(ApiClient(bearer=pair.access_token), application, place).status_code == own.status_code
 
-    def test_members_who_are_not_on_the_staff_need_none(self, application, member, settings, place):
+    def test_members_read_with_the_second_factor(self, application, member, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert read(client_of(member), application, place).status_code != 403
 

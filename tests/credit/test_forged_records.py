@@ -254,7 +254,7 @@ def test_with_a_wrong_file_of_keys_nothing_is_verified(keys):
     assert (check(GENUINE, [keys])[-1].name, check(GENUINE, [keys])[-1].state) == ("platform", FAIL)
 
 
-def test_what_a_document_says_of_a_keys_time_is_not_lifted_by_the_key_alone():
+def test_a_key_cannot_extend_its_own_period():
     late = signed_with(FIRST, decided_at=CHANGED_AT)
     for keys in ([RECORD_KEYS, public_of(FIRST)], [public_of(FIRST), RECORD_KEYS]):
         assert check(late, keys)[-1].name == "platform"

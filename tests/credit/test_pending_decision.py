@@ -143,7 +143,7 @@ class TestTwoReviewers:
             assert_error(decide(first, application), 403, "E2010")
             assert state(application) == ("under_review", 0)
 
-    def test_members_of_the_provider_decide_with_their_keys(self, application, settings):
+    def test_members_decide_with_keys_that_were_made_with_a_second_factor(self, application, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         provider = ProviderFactory(id=str(application.provider_id))
         people = [UserFactory() for _ in range(2)]

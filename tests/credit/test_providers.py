@@ -114,7 +114,7 @@ class TestInbox:
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
         assert_error(answer, 404, "E4002")
 
-    def test_a_page_that_is_all_is_two_statements_and_one_for_who_saw_it(
+    def test_whole_page_costs_two_statements_one_for_the_factor_and_one_for_the_access_log(
         self, api, provider, no_rate_limits, django_assert_num_queries
     ):
         for minutes in range(5):

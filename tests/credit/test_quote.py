@@ -122,7 +122,7 @@ def test_a_value_of_another_shape_is_refused(api, offer, field, value):
 
 @pytest.mark.parametrize("days", [45, 100, 182, 254])
 @pytest.mark.parametrize(("amount", "rate"), [(33_813, 27), (45_492, 34), (883_813_720, 1000)])
-def test_what_rounding_leaves_after_a_long_first_period_does_not_grow(api, amount, rate, days):
+def test_the_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     first = timezone.now().date() + timedelta(days=days)
     body = quote(api, offer, amount_cents=amount, term_months=600, apr_percent=rate, first_payment_on=first)

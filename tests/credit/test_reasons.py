@@ -63,7 +63,7 @@ def test_the_reviewers_own_words_win(reviewer, application, reason):
     assert answer.json()["status_reason"] == reason
 
 
-def test_who_may_not_decide_is_told_so_first(application):
+def test_callers_without_permission_get_403_before_validation(application):
     assert_error(reject(client_of(application.consumer), application), 403, "E2010")
 
 
@@ -73,6 +73,6 @@ def test_the_first_of_two_reviewers_gives_them(reviewer, application, settings):
     assert reject(reviewer, application, {"reasons": ["bankruptcy"]}).json()["pending_decision"]["to"] == "rejected"
 
 
-def test_where_everybody_decides_no_reason_is_needed(application, settings):
+def test_the_open_policy_requires_no_reason(application, settings):
     settings.REVIEW_POLICY = "open"
     assert reject(client_of(application.consumer), application).json()["status_reason"] is None

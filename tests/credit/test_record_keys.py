@@ -167,7 +167,7 @@ class TestTheConfiguredKey:
     @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
     def test_production_does_not_start_without_a_good_one(self, db, settings, seed):
         settings.PRODUCTION, settings.DECISION_SIGNING_KEY = True, seed
-        with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY is .*: set it to 32 random bytes"):
+        with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY .*: set it to 32 random bytes"):
             checks.require_at_start()
 
     def test_another_than_that_of_the_first_records_is_refused(self, db, settings):

@@ -17,7 +17,7 @@ def test_every_requirement_has_one_row():
     assert len(numbers) == len(set(numbers)) > 45
 
 
-def test_every_row_says_what_shows_it():
+def test_every_asvs_row_names_its_tests():
     rows = [line.split("|") for line in page("operate/asvs.md").splitlines() if re.match(r"\| \d", line)]
     files = {file for row in rows for file in re.findall(r"`([\w/]+\.py)`", row[4])}
     assert len(files) > 4

@@ -26,7 +26,7 @@ def pages():
     return library(ROOT).pages
 
 
-def test_every_page_has_its_markdown_and_says_where(client, pages):
+def test_every_page_links_to_its_markdown(client, pages):
     for page in pages:
         text = read(client, f"{page.address}.md")
         assert text.startswith(f"# {page.source.partition(chr(10))[0].removeprefix('# ')}"), page.name
@@ -36,7 +36,7 @@ def test_every_page_has_its_markdown_and_says_where(client, pages):
     assert 'href="/docs.md"' in client.get("/docs").content.decode()
 
 
-def test_what_it_says_is_what_the_page_says(pages):
+def test_the_markdown_equals_the_page(pages):
     for page in pages:
         again = render(page.markdown, str)
         assert [part.text for part in again.parts] == [part.text for part in page.rendered.parts], page.name
@@ -60,14 +60,14 @@ def test_every_link_in_it_leads_somewhere(client, pages):
 
 def test_links_to_files_become_text_and_code_stays(client):
     text = read(client, "/docs/operate/deploying.md")
-    assert "What each file of `deploy/` is for" in text
+    assert "The head of each file of `deploy/`" in text
     assert "](/docs/operate/monitoring.md#health)" in text
     kept = "```sh\n[a](b.md) <!-- x -->\n```"
     assert relink(f"[a `]` b](b.md)\n<!-- not run: no -->\n{kept}\n", lambda _: None) == f"a `]` b\n{kept}\n"
 
 
 @pytest.mark.parametrize("address", ["/docs/guides/quotes", "/docs/guides/quotes.md", "/llms.txt", "/docs.md", "/docs"])
-def test_whoever_has_it_already_is_told_so(client, address):
+def test_a_matching_etag_is_304(client, address):
     first = client.get(address)
     assert first.headers["Cache-Control"] == "public, max-age=300"
     again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])

@@ -107,7 +107,7 @@ def test_a_link_to_a_file_leads_to_its_page(client):
     assert '<span title="In the source code"><code>deploy/</code></span>' in text
 
 
-def test_pages_stand_in_their_order(client):
+def test_pages_keep_the_order_of_the_readme(client):
     sections = [name for name, _ in library(ROOT).navigation]
     assert sections == ["Begin here", "Guides", "Back office", "Operate", "Develop", "Design", "Project"]
     names = [page.name for page in library(ROOT).pages]

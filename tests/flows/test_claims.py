@@ -79,7 +79,7 @@ def test_a_claim_from_staging_to_approval_dispute_and_deletion(api, user, strang
         assert "proof" not in str(event.object)  # ids and statuses only
 
 
-def test_an_import_that_is_approved_at_once_and_one_that_nobody_looked_at(api, user):
+def test_an_approved_import_and_one_that_expires(api, user):
     payload = {"claim_type": "contributor"}
     for number in range(5):
         body = {"kind": "claim", "payload": {**payload, "publication_id": f"10.1000/{number}"}}

@@ -86,7 +86,7 @@ def test_an_account_that_was_claimed_meanwhile_is_not_disabled(db, monkeypatch):
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
-def test_of_claiming_and_disabling_at_once_one_comes_first():
+def test_concurrent_claim_and_disable_are_serialized():
     for number in range(20):
         actor, account, token = to_claim(number)
 

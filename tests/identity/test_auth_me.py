@@ -21,7 +21,7 @@ def test_it_shows_the_account(db):
     }  # fmt: skip
 
 
-def test_an_app_is_told_the_id_and_its_scopes_and_nothing_about_the_person(db):
+def test_an_app_gets_the_id_and_its_scopes_only(db):
     user = UserFactory(username="ada", email="ada@example.org", is_staff=True)
     user.groups.set(Group.objects.filter(name="Reviewer"))
     client, secret = make_client()

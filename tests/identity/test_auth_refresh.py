@@ -75,7 +75,7 @@ class TestRefreshing:
         assert_error(refresh(pair.refresh_token), 401, "E2002")
 
 
-def test_of_eight_uses_at_once_one_wins_and_the_log_in_ends(committed, needs_postgresql):
+def test_eight_concurrent_uses_end_the_log_in(committed, needs_postgresql):
     for _ in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         answers = at_once(*[partial(refresh, pair.refresh_token)] * 8)

@@ -37,7 +37,7 @@ def test_it_gives_tokens_that_work(anonymous, user):
     assert anonymous.send("/auth/refresh", {"refresh_token": body["refresh_token"]}).status_code == 200
 
 
-def test_a_staff_members_token_says_so(anonymous, db):
+def test_a_staff_members_token_has_the_staff_claim(anonymous, db):
     staff = UserFactory(is_staff=True)
     token = log_in(anonymous, staff.username).json()["access_token"]
     assert jwt.decode(token, options={"verify_signature": False})["staff"] is True

@@ -74,7 +74,7 @@ def test_anothers_token_is_refused(api, user, stranger, stranger_api):
 
 
 @pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "%C3%A9"])
-def test_a_token_that_nobody_issued_is_refused(api, user, token):
+def test_a_forged_token_is_rejected(api, user, token):
     exchange(api, user)
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
     assert body["details"][0]["field"] == "access_token"
@@ -103,7 +103,7 @@ def test_the_sandbox_plays_a_login_too(api, user):
     assert read(api, user).json()["total"] == 3
 
 
-def test_an_item_that_plaid_has_forgotten_is_linked_anew(plaid, api, user):
+def test_an_item_that_plaid_forgot_is_linked_again(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     plaid.items.clear()

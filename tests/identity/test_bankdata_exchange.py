@@ -60,14 +60,14 @@ def test_a_public_token_is_good_once(api, user, stranger, stranger_api):
 
 
 @pytest.mark.parametrize("token", ["garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"])
-def test_what_the_provider_refuses_is_400(api, user, token):
+def test_a_rejection_by_the_provider_is_400(api, user, token):
     body = assert_error(exchange(api, user, token), 400, "E1001")
     assert body["details"][0]["field"] == "public_token"
     assert token not in str(body)
     assert BankItem.objects.count() == 0
 
 
-def test_plaid_is_asked_outside_any_transaction(committed, plaid, user, waiting_transactions, judge):
+def test_plaid_is_called_outside_any_transaction(committed, plaid, user, waiting_transactions, judge):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1), account(2)]))
     shown = exchange(client_of(user), user, "public-double-1").json()
     assert len(shown["staged_item_ids"]) == 2
@@ -174,7 +174,7 @@ def test_a_token_that_can_neither_be_stored_nor_ended_is_reported_without_it(pla
     assert token not in caplog.text
 
 
-def test_an_item_that_somebody_else_linked_is_refused_and_left_to_them(plaid, api, user, stranger, stranger_api):
+def test_an_item_that_another_account_linked_is_rejected(plaid, api, user, stranger, stranger_api):
     item = DoubleItem("item-1", [account(1)])
     plaid.offer("public-double-1", item)
     plaid.offer("public-double-2", item)

@@ -39,13 +39,13 @@ def test_a_clients_account_and_booking_are_kept_as_the_clients(api, user):
     )  # fmt: skip
 
 
-def test_what_the_bank_said_carries_our_seal(api, user):
+def test_bank_reported_bookings_have_our_seal(api, user):
     exchange(api, user)
     approve_all(api, user)
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
 
 
-def test_what_was_sealed_and_is_staged_again_by_a_client_is_the_clients(api, user):
+def test_a_sealed_booking_staged_by_a_client_counts_as_claimed(api, user):
     exchange(api, user)
     sealed = [item["payload"] for item in api.read("/staging/items?kind=bank_account").json()["items"]]
     assert all(payload["seal"] for payload in sealed)

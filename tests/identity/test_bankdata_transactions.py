@@ -45,7 +45,7 @@ def page(api, user, limit, offset):
     return read(api, user, f"?limit={limit}&offset={offset}").json()
 
 
-def test_what_plaid_says_is_shown(judged_plaid, api, user):
+def test_plaids_bookings_are_returned(judged_plaid, api, user):
     feed = [
         ("added", booking(1, amount=0.29, day="2026-02-01", merchant_name="Shop")),
         ("added", booking(2, amount=-1200, day="2026-03-01", pending=True)),

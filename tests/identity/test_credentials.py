@@ -162,7 +162,7 @@ def test_a_key_without_a_list_of_scopes_does_all_and_with_an_empty_one_nothing(u
     assert status == 200 or assert_error(response, 403, "E2005")["details"]["required"]
 
 
-def test_the_scope_is_asked_for_before_the_body_is_read(user):
+def test_the_scope_is_checked_before_the_body(user):
     key = issue(user, scopes=["offers:read"]).key
     assert_error(ApiClient(api_key=key).send("/provider-offers", raw=b"not json"), 403, "E2005")
 
@@ -170,7 +170,7 @@ def test_the_scope_is_asked_for_before_the_body_is_read(user):
 # --- Expiry and last use -------------------------------------------------------------------------------------------
 
 
-def test_a_key_in_its_last_days_is_told_so_on_every_answer(user):
+def test_every_response_to_an_expiring_key_has_its_end(user):
     ends = timezone.now() + timedelta(days=13)
     api = ApiClient(api_key=issue(user, expires_at=ends).key)
     for path in ("/auth/me", "/applications", "/applications/none"):

@@ -70,7 +70,7 @@ def test_a_stranger_logs_in_first():
         assert answer.headers["Location"].startswith("/account/login?next=/developers"), path
 
 
-def test_whoever_is_new_finds_every_page_and_no_script(browser):
+def test_a_new_developer_finds_every_page_without_script(browser):
     for path in PAGES:
         page = look(browser, path)
         assert "<script" not in page, path

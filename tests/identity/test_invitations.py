@@ -92,7 +92,7 @@ def without_right(operator, shown):
 
 
 @pytest.mark.parametrize("ending", [revoked, without_inviter, without_right])
-def test_what_was_taken_back_gives_nothing(operator, jane, ending):
+def test_a_revoked_invitation_gives_no_role(operator, jane, ending):
     shown, token = invited(operator, "partner")
     ending(operator, shown)
     with pytest.raises(LinkEnded):
@@ -160,12 +160,12 @@ def test_staff_are_made_by_who_can_make_staff(operator, jane):
 
 
 @pytest.mark.parametrize("email", ["jane", "a b@c.de", "x" * 250 + "@a.de", "a@b.de\nBcc: c@d.de"])
-def test_what_is_no_address_is_refused(operator, email):
+def test_an_invalid_address_is_rejected(operator, email):
     assert_error(operator.send(PATH, {"email": email, "role": "developer"}), 400, "E1001")
     assert not OutgoingMail.objects.exists()
 
 
-def test_who_may_not_invite_sends_no_mail_and_sees_no_invitations(user, api):
+def test_accounts_without_permission_cannot_invite_or_list(user, api):
     key = ApiClient(api_key=issue(user).key)
     for caller in (api, key):
         assert_error(caller.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2005")
@@ -173,7 +173,7 @@ def test_who_may_not_invite_sends_no_mail_and_sees_no_invitations(user, api):
     assert not OutgoingMail.objects.exists()
 
 
-def test_whoever_has_a_second_factor_gives_it(operator):
+def test_an_account_with_a_second_factor_must_use_it(operator):
     shown, _token = invited(operator)
     authenticator_of(User.objects.get(username="olga"))
     assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2012")
@@ -213,7 +213,7 @@ def test_it_is_forgotten_a_month_after_its_end(operator):
     assert not Invitation.objects.exists()
 
 
-def test_of_two_who_accept_at_once_the_link_admits_one(operator, jane):
+def test_concurrent_acceptances_of_a_link_admit_one(operator, jane):
     _shown, token = invited(operator)
     invitations.use_link(token, invitations.PURPOSE, now=timezone.now())
     with pytest.raises(LinkEnded):

@@ -42,7 +42,7 @@ def ask(token):
     return ApiClient(bearer=token).read("/auth/me")
 
 
-def test_a_token_names_what_the_interface_promises(user, settings):
+def test_a_token_has_the_documented_claims(user, settings):
     token = bearer_of(user)
     header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
     assert header == {"alg": "ES256", "typ": "JWT", "kid": signing_keys.key_ring.signing()[0]}
@@ -58,7 +58,7 @@ def test_an_unsigned_token_is_refused(claims):
     assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
-def test_a_token_of_somebody_elses_key_is_refused_whatever_its_header_names(claims):
+def test_a_token_of_another_key_is_rejected_for_any_header(claims):
     stranger = ec.generate_private_key(ec.SECP256R1())
     for headers in (
         {}, {"jwk": {"kty": "oct", "k": "AA"}}, {"jku": "http://127.0.0.1:9/keys"}, {"x5u": "http://127.0.0.1:9/chain"},
@@ -123,7 +123,7 @@ def test_a_token_that_lacks_a_claim_is_refused(claims):
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
 
 
-def test_a_token_that_has_run_out_says_so(claims):
+def test_an_expired_token_is_reported(claims):
     claims["exp"] = int(time.time()) - 1
     claims["iat"] = claims["exp"] - 900
     assert_error(ask(signed(claims)), 401, "E2003")
@@ -144,13 +144,13 @@ def test_a_claim_that_we_do_not_read_changes_nothing(user, claims):
         assert ask(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
 
-def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
+def test_access_and_refresh_tokens_are_not_interchangeable(user, anonymous):
     pair = tokens.start_family(user=user, now=timezone.now())
     assert_error(ask(pair.refresh_token), 401, "E2002")
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
 
 
-def test_a_text_that_is_no_token_is_refused():
+def test_a_malformed_token_is_rejected():
     for text in ("a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="):
         assert_error(ask(text), 401, "E2002")
 

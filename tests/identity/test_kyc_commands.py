@@ -18,7 +18,7 @@ def run(name):
     return json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_what_nobody_took_up_expires(api, stranger_api, user):
+def test_an_unstarted_verification_expires(api, stranger_api, user):
     overdue, played = start(api), start(stranger_api)
     play(played, "pass")
     for shown in (overdue, played):

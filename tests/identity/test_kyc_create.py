@@ -37,7 +37,7 @@ def test_it_starts_a_verification(api, user):
     assert events_of(user, "kyc.") == [("kyc.verification.created", told)]
 
 
-def test_an_address_that_nobody_can_be_sent_back_to_is_refused(api):
+def test_an_invalid_return_address_is_rejected(api):
     for uri in (
         "javascript:alert(1)",
         "ftp://example.org/",
@@ -105,13 +105,13 @@ def test_a_key_belongs_to_one_request(api, stranger_api, key):
     assert SandboxVerification.objects.count() == 2
 
 
-def test_what_was_refused_before_the_claim_is_executed_later(api, user, stranger, key):
+def test_a_request_rejected_before_the_claim_runs_later(api, user, stranger, key):
     assert_error(api.send(CREATE, {"template_id": 5}, key=key), 400, "E1001")
     assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}, key=key), 401, "E2004")
     start(api, key=key)
 
 
-def test_plaid_is_asked_as_it_wants_to_be_asked(judged_plaid, api, user, settings):
+def test_requests_to_plaid_have_its_form(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
     (asked,) = judged_plaid.asked("/identity_verification/create")
@@ -143,7 +143,7 @@ def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api,
     assert len(plaid.verifications) == 1
 
 
-def test_a_key_that_was_forgotten_starts_anew(api, key):
+def test_a_forgotten_key_starts_a_new_verification(api, key):
     first = start(api, key=key)
     record = IdempotencyRecord.objects.get(key=uuid.UUID(key))
     IdempotencyRecord.objects.update(created_at=record.created_at - timedelta(hours=72, seconds=1))
@@ -155,7 +155,7 @@ def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, wait
     assert waiting_transactions == [False]
 
 
-def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
+def test_attempts_at_once_are_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
     answers = at_once(*[lambda: client.send(CREATE, {})] * 3)
     assert [answer.status_code for answer in answers] == [200, 200, 200]

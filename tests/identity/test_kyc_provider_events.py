@@ -61,7 +61,7 @@ def test_an_event_that_comes_twice_has_one_effect(plaid, anonymous, finished, us
     assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
 
 
-def test_what_an_event_claims_is_not_believed(plaid, api, anonymous):
+def test_the_content_of_an_event_is_not_trusted(plaid, api, anonymous):
     shown = start(api)
     body = event_about(shown, status="success", webhook_code="STATUS_UPDATED")
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
@@ -98,7 +98,7 @@ def test_an_event_about_something_else_is_taken_and_forgotten(plaid, anonymous, 
     assert plaid.asked("/identity_verification/get") == []
 
 
-def test_a_signed_body_that_is_no_json_is_400(plaid, anonymous):
+def test_a_signed_body_other_than_json_is_400(plaid, anonymous):
     assert_error(deliver(anonymous, b"{", plaid.sign(b"{")), 400, "E1002")
 
 
@@ -166,7 +166,7 @@ def test_an_unknown_key_is_not_asked_for_again_and_again(plaid, anonymous, finis
     assert key_questions(plaid) == 1
 
 
-def test_a_key_is_asked_for_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
+def test_a_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     real = time.monotonic
@@ -175,7 +175,7 @@ def test_a_key_is_asked_for_again_after_an_hour(plaid, anonymous, finished, monk
     assert key_questions(plaid) == 2
 
 
-def test_when_the_key_cannot_be_fetched_plaid_is_told_to_come_back(plaid, api, anonymous, finished):
+def test_an_unavailable_key_makes_plaid_retry(plaid, api, anonymous, finished):
     body = event_about(finished)
     plaid.fail("/webhook_verification_key/get", Fault(500, b"oops"))
     assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")
@@ -183,7 +183,7 @@ def test_when_the_key_cannot_be_fetched_plaid_is_told_to_come_back(plaid, api, a
     assert read(api, finished["verification_id"]).json()["status"] == "verified"
 
 
-def test_when_the_state_cannot_be_fetched_plaid_is_told_to_come_back(plaid, api, anonymous, finished, user):
+def test_an_unavailable_state_makes_plaid_retry(plaid, api, anonymous, finished, user):
     body = event_about(finished)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
     assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")

@@ -39,7 +39,7 @@ def test_an_outcome_is_played_once(api, user):
     assert statuses_of(user) == ["requires_input", "processing", "failed"]
 
 
-def test_another_outcome_is_asked_for_again(api):
+def test_an_unknown_outcome_shows_the_form_again(api):
     shown = start(api)
     for outcome in ("", "verified", "PASS", "\0"):
         response = play(shown, outcome)
@@ -58,7 +58,7 @@ def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
     assert "<form" not in Client().get(page_of(second)).content.decode()
 
 
-def test_an_address_of_nothing_says_so(db):
+def test_an_unknown_address_is_404(db):
     for path in (f"/v1/kyc/sandbox/{token}" for token in ("unknown", "%00", "a" * 3000)):
         for response in (Client().get(path), Client().post(path)):
             assert response.status_code == 404

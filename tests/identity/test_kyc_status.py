@@ -26,7 +26,7 @@ def asked(plaid):
     ("outcome", "status", "completed"),
     [("pass", "verified", True), ("fail", "failed", True), ("review", "pending_review", False)],
 )
-def test_what_was_played_is_shown(api, user, outcome, status, completed):
+def test_a_simulated_outcome_is_shown(api, user, outcome, status, completed):
     shown = start(api)
     assert play(shown, outcome).status_code == 303
     found = read(api, shown["verification_id"]).json()
@@ -59,7 +59,7 @@ def test_a_refresh_follows_the_provider_step_by_step(judged_plaid, api, user):
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_the_provider_is_asked_at_most_once_in_ten_seconds(plaid, api):
+def test_the_provider_is_called_at_most_once_in_ten_seconds(plaid, api):
     identifier = start(api)["verification_id"]
     for _ in range(3):
         read(api, identifier)
@@ -70,7 +70,7 @@ def test_the_provider_is_asked_at_most_once_in_ten_seconds(plaid, api):
     assert asked(plaid) == 1
 
 
-def test_of_readers_at_once_one_asks(committed, needs_postgresql, plaid, user):
+def test_one_of_several_concurrent_readers_calls_the_provider(committed, needs_postgresql, plaid, user):
     client = client_of(user)
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
@@ -99,7 +99,7 @@ def test_one_that_waits_for_a_reviewer_is_not_decided_by_the_provider(plaid, api
 
 
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
-def test_what_the_provider_ends_is_ended(plaid, api, said, status):
+def test_a_verification_that_the_provider_ends_is_ended(plaid, api, said, status):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, said)
     age(shown["verification_id"], refreshed_at=LATER)
@@ -107,7 +107,7 @@ def test_what_the_provider_ends_is_ended(plaid, api, said, status):
     assert (found["status"], found["last_error"]["code"]) == (status, f"verification_{said}")
 
 
-def test_what_the_provider_ends_half_way_has_failed(plaid, api):
+def test_a_verification_that_the_provider_ends_half_way_fails(plaid, api):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "active", kyc_check="success")
@@ -118,7 +118,7 @@ def test_what_the_provider_ends_half_way_has_failed(plaid, api):
     assert (found["status"], found["last_error"]["code"]) == ("failed", "verification_expired")
 
 
-def test_a_verification_that_nobody_took_up_expires(api, user):
+def test_an_abandoned_verification_expires(api, user):
     shown = start(api)
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
     found = read(api, shown["verification_id"]).json()
@@ -126,7 +126,7 @@ def test_a_verification_that_nobody_took_up_expires(api, user):
     assert statuses_of(user) == ["requires_input", "expired"]
 
 
-def test_who_finished_in_the_last_moment_is_verified(plaid, api):
+def test_a_verification_finished_in_the_last_moment_counts(plaid, api):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "success")
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))

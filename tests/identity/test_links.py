@@ -59,7 +59,7 @@ def test_the_table_holds_neither_the_token_nor_the_address(db):
     assert EMAIL not in kept
 
 
-def test_of_many_at_once_one_wins(committed):
+def test_concurrent_uses_of_a_link_succeed_once(committed):
     token = made()
 
     def use():

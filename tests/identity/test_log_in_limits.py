@@ -106,7 +106,7 @@ def test_behind_a_trusted_proxy_the_address_is_the_clients(staff, settings, door
     assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=THERE))
 
 
-def test_what_a_proxy_reports_instead_of_an_address_is_no_fault(staff, settings):
+def test_a_proxys_placeholder_for_an_address_is_accepted(staff, settings):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     for reported in ("unknown", "192.0.2.1:4711", "fe80::1%eth0", "x" * 300, ""):
         assert log_in(PAGE, "10.0.0.1", password="wrong", X_Forwarded_For=reported) == 200
@@ -135,7 +135,7 @@ def test_all_doors_count_together(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_sixty_tries_a_minute_from_one_address_whoever_is_named(staff, hashed, door):
+def test_one_address_has_sixty_tries_a_minute_over_all_names(staff, hashed, door):
     consume("token", HERE, permits=58)
     answers = [log_in(door, username=f"nobody{number}") for number in range(3)]
     assert [answer == 429 for answer in answers] == [False, False, True]
@@ -267,7 +267,7 @@ def test_sixty_tries_a_minute_from_one_network_of_ipv6(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_another_spelling_of_a_name_is_no_other_name(staff, door):
+def test_spellings_of_a_name_share_a_limit(staff, door):
     fail(5)
     for spelling in ("BOSS", "Boss", "\uff42\uff4f\uff53\uff53", " boss", "boss "):
         assert log_in(door, username=spelling, password="wrong") != 429
@@ -275,7 +275,7 @@ def test_another_spelling_of_a_name_is_no_other_name(staff, door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_who_comes_in_has_used_up_nothing(staff, door):
+def test_a_successful_log_in_does_not_count(staff, door):
     assert all(came_in(door, log_in(door)) for _ in range(2))
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
@@ -285,7 +285,7 @@ def test_people_read_when_to_come_back(staff):
     page = answer_of(PAGE)
     assert page.headers["Content-Type"].startswith("text/html")
     assert page.headers["Retry-After"] == "891"
-    assert "Too many tries to log in. Try again in 15 minutes." in page.content.decode()
+    assert "Too many tries. Try again in 15 minutes." in page.content.decode()
 
 
 def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff, settings):
@@ -346,7 +346,7 @@ def slow(monkeypatch):
         SlowHasher.let_go.set()
 
 
-def test_two_threads_hash_at_once_and_the_others_are_told_to_come_again(slow):
+def test_two_threads_hash_at_once_and_the_others_must_retry(slow):
     for future in [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]:
         with pytest.raises(Unavailable):
             future.result(10)
@@ -354,7 +354,7 @@ def test_two_threads_hash_at_once_and_the_others_are_told_to_come_again(slow):
     assert SlowHasher.at_it == 2
 
 
-def test_two_wait_and_the_next_one_is_told_at_once(slow, monkeypatch):
+def test_two_requests_wait_and_the_next_fails_at_once(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
     refused = list(islice(as_completed(waiting, timeout=9), 2))
@@ -364,7 +364,7 @@ def test_two_wait_and_the_next_one_is_told_at_once(slow, monkeypatch):
     assert sum(future.exception(10) is None for future in waiting) == 2
 
 
-def test_who_waits_gets_the_next_turn(slow, monkeypatch):
+def test_a_waiting_log_in_gets_the_next_turn(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = slow.submit(SlowInTurn().encode, "a", "salt")
     SlowHasher.let_go.set()
@@ -373,7 +373,7 @@ def test_who_waits_gets_the_next_turn(slow, monkeypatch):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_who_cannot_be_hashed_now_comes_again_and_has_used_up_nothing(staff, settings, slow, door):
+def test_a_log_in_rejected_for_load_does_not_count(staff, settings, slow, door):
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowInTurn"]
     answer = answer_of(door, username="nobody")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")

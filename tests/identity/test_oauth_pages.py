@@ -36,7 +36,7 @@ def browser(user):
     return browser_of(user)
 
 
-def test_a_person_is_asked_to_log_in_first_and_comes_back(user, registered):
+def test_authorization_requires_a_log_in_and_returns(user, registered):
     browser = Client()
     page = ask(browser, registered[0])
     assert page.status_code == 302
@@ -46,7 +46,7 @@ def test_a_person_is_asked_to_log_in_first_and_comes_back(user, registered):
     assert b"asks to act for you" in ask(browser, registered[0]).content
 
 
-def test_a_wrong_password_is_told_without_saying_what_was_wrong(user):
+def test_a_wrong_password_has_a_generic_message(user):
     page = Client().post("/account/login", {"login": user.username, "password": "wrong"})
     assert b"The user name or the password is wrong." in page.content
 
@@ -68,10 +68,10 @@ def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, r
     [
         ("identity:read", "your bank accounts", "whether your identity"),
         ("bankdata:read", "checks of your identity", "their balances"),
-        ("applications:write", "decide about an application", "Apply for credit in your name"),
+        ("applications:write", "decide about an application", "Apply for credit on your behalf"),
     ],
 )
-def test_consent_says_what_the_client_can_not_do(browser, db, asked, cannot, can):
+def test_the_consent_page_lists_what_the_client_cannot_do(browser, db, asked, cannot, can):
     client, _ = make_client(name="Another app", scopes=[asked])
     may, _, never = page_text(ask(browser, client, scope=asked)).partition("It can not:")
     assert can in may
@@ -92,7 +92,7 @@ def test_every_scope_has_words_of_its_own(browser, db):
         assert escape(words) in text
 
 
-def test_what_is_unticked_is_not_granted(user, browser, registered):
+def test_unticked_scopes_are_not_granted(user, browser, registered):
     page = ask(browser, registered[0], scope="offers:read identity:read")
     assert boxes_of(page) == ["offers:read", "identity:read"]
     code = redirected_with(answer(browser, page, granted=["identity:read"]))["code"]
@@ -119,12 +119,12 @@ def test_a_box_that_was_not_on_the_page_grants_nothing(browser, registered, tick
         (["offers:write", "offers:read"], "offers:read"),
     ],
 )
-def test_who_names_no_scope_asks_for_the_least(browser, db, registered_for, asked):
+def test_a_request_without_scope_gets_the_default(browser, db, registered_for, asked):
     client, _ = make_client(name="Quiet app", scopes=registered_for)
     assert boxes_of(ask(browser, client, scope=None)) == [asked]
 
 
-def test_who_names_no_scope_and_may_read_nothing_is_refused(browser, db):
+def test_a_client_without_default_scope_must_name_one(browser, db):
     client, _ = make_client(name="Quiet app", scopes=["applications:write", "webhooks"])
     assert redirected_with(ask(browser, client, scope=None))["error"] == "invalid_scope"
 
@@ -151,7 +151,7 @@ def test_every_refusal_names_the_issuer_once(browser, registered, settings, chan
     assert (query["error"], query["iss"], query["state"]) == ([error], [settings.HOST_ROOT], ["st4te"])
 
 
-def test_the_refusal_of_somebody_who_is_not_logged_in_names_the_issuer(registered, settings):
+def test_a_denial_without_a_log_in_has_the_issuer(registered, settings):
     said = redirected_with(ask(Client(), registered[0], prompt="none"))
     assert (said["error"], said["iss"]) == ("login_required", settings.HOST_ROOT)
 
@@ -252,7 +252,7 @@ def test_a_person_sees_and_ends_what_they_allowed(user, browser, registered):
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
 
 
-def test_nobody_ends_what_another_allowed(user, registered):
+def test_another_accounts_grant_cannot_be_ended(user, registered):
     exchange(code_for(user, registered[0]), *registered)
     stranger = browser_of(UserFactory())
     page = stranger.get("/oauth/grants")

@@ -28,7 +28,7 @@ def statuses_of(call):
     return sorted(answer.status_code for answer in at_once(*[call] * AT_ONCE))
 
 
-def test_of_eight_uses_of_a_code_one_succeeds():
+def test_eight_concurrent_uses_of_a_code_succeed_once():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         code = code_for(user, registered[0])
@@ -36,7 +36,7 @@ def test_of_eight_uses_of_a_code_one_succeeds():
     assert TokenFamily.objects.count() == ROUNDS
 
 
-def test_of_eight_uses_of_a_refresh_token_one_succeeds_and_the_family_ends():
+def test_eight_concurrent_uses_of_a_refresh_token_end_the_family():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]

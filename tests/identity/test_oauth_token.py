@@ -62,7 +62,7 @@ def test_a_form_with_basic_authentication_gives_tokens(user, registered):
     client, secret = registered
     form = {"grant_type": "authorization_code", "code": code_for(user, client), "redirect_uri": REDIRECT}
     basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
-    headers = {"content_type": "application/x-www-form-urlencoded", "Authorization": f"Basic {basic}"}
+    headers = {"content_type": "application/x-www-form-urlencoded", "Authorization": f"{scheme} {basic}"}
     response = ApiClient().send("/oauth/token", raw=urlencode(form).encode(), **headers)
     assert response.status_code == 200, response.content
 

@@ -57,7 +57,7 @@ def test_a_key_that_may_do_everything_makes_no_key_and_sees_none(user):
     assert ApiKey.objects.count() == 1
 
 
-def test_whoever_has_a_second_factor_gives_it(api, user):
+def test_an_account_with_a_second_factor_must_use_it(api, user):
     key = made(api)
     authenticator_of(user)
     for answer in (

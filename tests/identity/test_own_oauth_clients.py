@@ -52,7 +52,7 @@ def test_a_public_client_has_no_secret(api):
         {"redirect_uris": ["https://app.example:99999/"]}, {"scopes": ["everything"]},
     ],
 )  # fmt: skip
-def test_what_is_not_fit_is_refused(api, changes):
+def test_an_invalid_client_is_rejected(api, changes):
     assert_error(api.send(PATH, {**BODY, **changes}), 400, "E1001")
     assert_error(api.call("PATCH", f"{PATH}/{made(api)['client_id']}", changes), 400, "E1001")
 
@@ -82,7 +82,7 @@ def test_a_rotated_secret_replaces_the_old_one(api, stranger):
     assert tokens_of(stranger, {**shown, "client_secret": fresh["client_secret"]}).status_code == 200
 
 
-def test_a_removed_client_acts_for_nobody(api, user, stranger):
+def test_a_removed_client_loses_access(api, user, stranger):
     shown = made(api, scopes=["webhooks", "offers:read"])
     held = tokens_of(stranger, shown).json()
     now = timezone.now()
@@ -103,7 +103,7 @@ def test_a_removed_client_acts_for_nobody(api, user, stranger):
     assert set(told) == {"oauth_client.created", "oauth_client.deleted"}
 
 
-def test_a_key_meets_none_and_nobody_anothers(api, user, stranger_api):
+def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api):
     key, path = ApiClient(api_key=issue(user).key), f"{PATH}/{made(api)['client_id']}"
     for answer in (
         key.read(path), key.call("PATCH", path, {"name": "x"}), key.send(f"{path}/rotate-secret"), key.remove(path),
@@ -115,7 +115,7 @@ def test_a_key_meets_none_and_nobody_anothers(api, user, stranger_api):
     assert_error(api.read(f"{PATH}/{of_operator.client_id}"), 404, "E4001")
 
 
-def test_whoever_has_a_second_factor_gives_it(api, user):
+def test_an_account_with_a_second_factor_must_use_it(api, user):
     path = f"{PATH}/{made(api)['client_id']}"
     authenticator_of(user)
     assert_error(api.send(PATH, {**BODY, "name": "Second"}), 403, "E2012")

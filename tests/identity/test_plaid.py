@@ -126,7 +126,7 @@ def test_errors_of_plaid_become_ours(plaid, code, kind, raised):
 
 
 @pytest.mark.parametrize("given", [None, "7", "soon"])
-def test_a_limit_of_plaid_says_when_to_come_back(plaid, given):
+def test_a_rate_limit_of_plaid_has_retry_after(plaid, given):
     status, document = plaid_error("ACCOUNTS_LIMIT", "RATE_LIMIT_EXCEEDED", 429)
     headers = {} if given is None else {"Retry-After": given}
     plaid.fail("/link/token/create", Fault(status, json.dumps(document).encode(), headers))
@@ -226,7 +226,7 @@ def test_asking_twice_for_one_verification_begins_one(plaid):
     assert len(plaid.verifications) == 1
 
 
-def test_removing_an_item_that_is_gone_is_no_error(plaid):
+def test_removing_a_removed_item_succeeds(plaid):
     open_banking().remove_item("access-double-unknown")
     assert plaid.asked("/item/remove") == [{"access_token": "access-double-unknown"}]
 

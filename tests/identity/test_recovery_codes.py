@@ -100,7 +100,7 @@ def test_a_try_costs_one_hash_whether_there_are_codes_or_not(db, user, hashed, t
     assert len(hashed) == hashes
 
 
-def test_what_is_read_for_another_letter_is_the_same_code(db, user):
+def test_look_alike_letters_are_the_same_code(db, user):
     salt = RecoveryCodeHasher().salt()
     kept = RecoveryCodeHasher().encode("01100ABCDE", salt)
     RecoveryCode.objects.create(user=user, hash=kept, created_at=timezone.now())
@@ -110,7 +110,7 @@ def test_what_is_read_for_another_letter_is_the_same_code(db, user):
     assert not is_right("01100ABCDE", user=user)
 
 
-def test_somebody_elses_code_opens_nothing(db, user, stranger):
+def test_another_accounts_code_is_rejected(db, user, stranger):
     authenticator_of(user)
     authenticator_of(stranger)
     recovery_codes_of(user)

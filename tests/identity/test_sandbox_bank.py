@@ -79,7 +79,7 @@ def test_gig_income_comes_often_and_differs():
     assert len({one["merchant_name"] for one in pay}) == 2
 
 
-def test_who_is_overdrawn_pays_for_it():
+def test_an_overdrawn_account_pays_a_fee():
     bookings = transactions_of(item("overdrawn"), DAYS[0])
     fees = of_category(bookings, "bank_fees")
     assert len(fees) > 4
@@ -89,7 +89,7 @@ def test_who_is_overdrawn_pays_for_it():
     assert min(one["available_cents"] for one in below) == 0
 
 
-def test_rent_and_groceries_are_paid_by_everybody():
+def test_every_account_pays_rent_and_groceries():
     for text in TEXTS:
         bookings = transactions_of(item(text), DAYS[0])
         assert [one["date"][-2:] for one in bookings if "Rent" in one["merchant_name"]] == ["01"] * 3

@@ -27,7 +27,7 @@ def test_it_ends_as_the_page_ends_it(api, user, stranger_api, outcome, word):
         assert getattr(row_of(by_call), name) == getattr(row_of(by_page), name)
 
 
-def test_what_has_ended_stays_as_it_is(api):
+def test_an_ended_verification_does_not_change(api):
     shown = start(api)
     end(api, shown["verification_id"], "pending_review")
     body = assert_error(end(api, shown["verification_id"], "verified"), 400, "E3004")
@@ -35,7 +35,7 @@ def test_what_has_ended_stays_as_it_is(api):
     assert row_of(shown).status == "pending_review"
 
 
-def test_what_waited_too_long_is_not_played(api):
+def test_an_expired_verification_cannot_be_simulated(api):
     shown = start(api)
     age(shown["verification_id"], expires_at=timedelta(hours=25))
     assert_error(end(api, shown["verification_id"]), 400, "E3004")

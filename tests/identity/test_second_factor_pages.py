@@ -136,7 +136,7 @@ def test_a_code_is_good_once(user, kind):
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_of_many_who_use_a_code_at_once_one_comes_in(committed, user, kind):
+def test_concurrent_uses_of_a_code_log_in_once(committed, user, kind):
     code = fresh_code(user, kind)
     browsers = [browser_of(user) for _ in range(4)]
     answers = at_once(*[lambda one=browser: one.post(LOG_IN, {"code": code}).status_code for browser in browsers])
@@ -170,7 +170,7 @@ def test_a_session_without_it_changes_nothing(user):
             assert answer.headers["Location"] == f"{CONFIRM}?next={path}"
 
 
-def test_with_it_the_password_or_a_code_is_asked_for_again(user):
+def test_a_second_factor_requires_reauthentication(user):
     authenticator_of(user)
     recovery_codes_of(user)
     browser = browser_of(user)
@@ -181,7 +181,7 @@ def test_with_it_the_password_or_a_code_is_asked_for_again(user):
     assert (Authenticator.objects.count(), user.recovery_codes.count()) == (1, 10)
 
 
-def test_removing_it_ends_what_was_made_with_it_and_the_owner_hears_of_it(user):
+def test_removing_a_factor_ends_its_credentials_and_mails_the_owner(user):
     EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     recovery_codes_of(user)
@@ -214,12 +214,12 @@ def test_new_recovery_codes_end_the_old_ones_and_the_owner_hears_of_it(user):
     assert OutgoingMail.objects.get().template == "account_changed"
 
 
-def test_without_a_factor_there_are_no_recovery_codes(user):
+def test_an_account_without_a_factor_has_no_recovery_codes(user):
     assert reauthenticated(user).post(f"{HOME}/codes/new").headers["Location"] == HOME
     assert not user.recovery_codes.exists()
 
 
-def test_a_second_factor_beside_the_first_leaves_recovery_codes_as_they_are(transactional_db, user):
+def test_adding_another_factor_keeps_recovery_codes(transactional_db, user):
     browser = reauthenticated(user)
     TestPasskeys().add(browser, SoftKey())
     kept = {*user.recovery_codes.values_list("hash", flat=True)}
@@ -248,7 +248,7 @@ def test_with_a_factor_an_address_can_still_be_changed(user):
 
 
 @pytest.mark.parametrize("credential", NO_PASSKEYS)
-def test_what_is_no_passkey_is_refused(user, credential):
+def test_an_invalid_passkey_is_rejected(user, credential):
     browser = reauthenticated(user)
     browser.get(f"{HOME}/passkeys/add")
     given = {"credential": credential.encode("utf-8", "replace").decode(), "name": "n"}

@@ -45,7 +45,7 @@ def signed(method, target, body, timestamp, secret=SECRET):
     st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH"]), PATHS, QUERIES, BODIES, TIMES, st.integers(-300, 300)
 )
 @examples(70)
-def test_what_is_signed_is_accepted_within_its_time(method, path, query, body, at, late):
+def test_a_signed_request_is_accepted_within_its_time(method, path, query, body, at, late):
     signature = signed(method, path + query, body, at)
     assert verified(method, path + query, body, at, signature, now=at + late)
     beyond = late + (301 if late >= 0 else -301)

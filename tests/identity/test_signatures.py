@@ -85,7 +85,7 @@ def test_a_secret_of_another_key_is_refused(issued, user):
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
 
 
-def test_what_was_changed_after_signing_is_refused(issued, body):
+def test_a_request_changed_after_signing_is_rejected(issued, body):
     headers = signature_headers(issued, "POST", OFFERS, body)
     api = ApiClient()
     assert_error(api.call("PUT", f"{OFFERS}/1", raw=body, **headers), 401, "E2006")

@@ -40,12 +40,12 @@ def key(kid, signs_from=0.0, retires_at=None):
         ([key("only", 3600)], "only"),
     ],
 )
-def test_the_key_that_signs_is_one_that_everybody_knows(live, signs):
+def test_the_signing_key_is_already_published(live, signs):
     for order in (live, live[::-1]):
         assert signing_keys.key_that_signs(order, NOW).kid == signs
 
 
-def test_what_caches_the_key_set_has_read_it_again_before_a_new_key_signs():
+def test_caches_expire_before_a_new_key_signs():
     assert PUBLISHED_AHEAD_SECONDS >= 30
     assert PUBLISHED_AHEAD_SECONDS > JWKS_MAX_AGE_SECONDS + KEYS_REMEMBERED_SECONDS
     # The ledger asks again for a key that it does not know, but not at once when it has just asked.

@@ -50,7 +50,7 @@ def test_another_head_than_the_newest_is_not_adopted(head, settings, size, root)
 
 
 @pytest.mark.parametrize("root", ["", "zz", "ab" * 31])
-def test_what_is_no_root_is_an_error(head, root):
+def test_an_invalid_root_is_an_error(head, root):
     with pytest.raises(CommandError, match="64 hex"):
         call_command("adopt_ledger_head", size=3, root=root)
 

@@ -83,7 +83,7 @@ def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):
     assert_error(client.anchor("é" * (5 * 1024 * 1024 + 1)), 413, "E1007")
 
 
-def test_a_body_that_is_no_object_or_of_another_media_type_is_refused(client):
+def test_a_body_other_than_a_json_object_is_rejected(client):
     for raw in (b"null", b"[]", b'"x"', b"1"):  # what is no JSON, test_json_corpus.py sends
         assert_error(client.post("/anchor", raw, content_type="application/json"), 400, "E1001")
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
@@ -96,7 +96,7 @@ def test_another_method_is_refused_with_the_allowed_ones(client):
     assert "POST" in response.headers["Allow"]
 
 
-def test_who_takes_no_json_is_refused(client):
+def test_a_client_that_does_not_accept_json_is_rejected(client):
     assert_error(client.anchor("hello", accept="application/xml"), 406, "E1014")
 
 

@@ -12,7 +12,7 @@ def item(number, **changes):
     return {"user_id": "42", "report_type": "credit_report", "report_data": f"report {number}", **changes}
 
 
-def test_a_thousand_reports_stand_in_one_block_in_order(client):
+def test_a_thousand_reports_are_in_one_block_in_order(client):
     response = client.post_json("/anchor/batch", {"items": [item(number) for number in range(1000)]})
     body = response.json()
     assert response.status_code == 200
@@ -22,7 +22,7 @@ def test_a_thousand_reports_stand_in_one_block_in_order(client):
     assert Block.objects.count() == 1
 
 
-def test_what_is_anchored_already_keeps_its_place(client):
+def test_an_anchored_report_keeps_its_place(client):
     first = client.anchor("report 1").json()
     body = client.post_json("/anchor/batch", {"items": [item(0), item(1), item(0)]}).json()
     assert body["block_number"] == 2

@@ -57,7 +57,7 @@ def test_a_whole_erasure_is_allowed():
     assert Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None) == 1
 
 
-def test_an_erased_entry_cannot_be_given_to_somebody():
+def test_an_erased_entry_cannot_get_a_new_subject():
     Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None)
     refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
@@ -75,7 +75,7 @@ def test_a_tile_may_grow_at_its_end():
     assert Tile.objects.filter(level=0, index=1).update(hashes=bytes(tile.hashes) + b"x" * 32) == 1
 
 
-def test_replace_is_no_way_around_on_sqlite():
+def test_replace_does_not_bypass_triggers_on_sqlite():
     if database().vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
     for table in (model._meta.db_table for model in MODELS):

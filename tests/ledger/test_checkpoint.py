@@ -151,7 +151,7 @@ def test_base64_is_read_back(raw):
 
 
 @given(st.text(alphabet="0123456789+- ", max_size=21))
-def test_whatever_number_is_accepted_is_canonical(text):
+def test_accepted_numbers_are_canonical(text):
     try:
         value = parse_decimal(text)
     except NoteError:

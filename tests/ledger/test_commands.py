@@ -35,7 +35,7 @@ def test_the_printed_proof_is_the_served_one(client, files):
 
 
 @pytest.mark.parametrize("arguments", [["zz"], ["ab" * 32], [report_digest("report 5").hex(), "--index", "7"]])
-def test_what_is_not_anchored_has_no_proof(files, arguments):
+def test_an_unanchored_report_has_no_proof(files, arguments):
     with pytest.raises(CommandError):
         call_command("ledger_proof", *arguments)
 
@@ -52,7 +52,7 @@ def test_it_can_be_checked_with_the_public_key_alone(files, settings):
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify_proof", str(files[0]), "--report", str(files[1])]
     call_command(*arguments, "--key", vkey, stdout=StringIO(), stderr=StringIO())
-    with pytest.raises(CommandError, match="give that log's key with --key"):
+    with pytest.raises(CommandError, match="pass another with --ledger-key"):
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
@@ -78,7 +78,7 @@ def test_without_a_key_on_this_machine_the_configured_ledger_gives_it(files, set
         settings.CHAIN_URL = configured.url
         call_command(*arguments, stdout=out, stderr=StringIO())
     assert json.loads(out.getvalue())["key"] == vkey
-    with pytest.raises(CommandError, match="/key gives none: give the log's key with --key"):
+    with pytest.raises(CommandError, match="/key returns none: give the log's key with --ledger-key"):
         call_command(*arguments, stdout=out, stderr=StringIO())
     assert not (tmp_path / "none").exists()
 
@@ -115,7 +115,7 @@ def test_a_policy_of_another_log_or_none_at_all_does_not_pass(cosigned_files, tm
         call_command(*cosigned_files("1", other), stdout=StringIO(), stderr=StringIO())
     arguments = cosigned_files("1")
     (tmp_path / "policy").write_text("quorum\n")
-    with pytest.raises(CommandError, match="is no policy in C2SP's format: line 1: a quorum line has"):
+    with pytest.raises(CommandError, match="must be a policy in C2SP's format: line 1: a quorum line has"):
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
@@ -164,7 +164,7 @@ def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
     assert not Entry.objects.filter(user_id="42").exists()
 
 
-def test_after_an_erasure_the_report_may_be_anchored_anew(client, files):
+def test_an_erased_report_may_be_anchored_again(client, files):
     call_command("erase_subject", "42", stdout=StringIO())
     again = client.anchor("report 5").json()
     assert (again["duplicate"], again["index"]) == (False, 9)

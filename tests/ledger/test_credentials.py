@@ -120,7 +120,7 @@ def test_another_user_is_refused(client, settings):
     assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2004")
 
 
-def test_staff_may_act_for_anybody(client, settings):
+def test_staff_may_act_for_any_user(client, settings):
     headers = bearer(token(settings, sub="1", staff=True))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).status_code == 200
@@ -143,7 +143,7 @@ def test_delegated_tokens_need_the_scope(client, settings):
 
 
 @pytest.mark.parametrize("headers", [{"x-api-key": MACHINE_KEY}, bearer(MACHINE_KEY)])
-def test_a_listed_key_may_act_for_anybody(client, headers):
+def test_a_listed_key_may_act_for_any_user(client, headers):
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/7/hashes", headers=headers).status_code == 200
 
@@ -165,11 +165,11 @@ def test_a_bent_token_is_401_and_never_500(client, settings, changes):
     assert_error(client.anchor("hello", **bearer(token(settings, **changes))), 401, "E2002")
 
 
-def test_an_expired_token_says_so(client, settings):
+def test_an_expired_token_has_its_own_message(client, settings):
     assert_error(client.anchor("hello", **bearer(token(settings, exp=int(time.time()) - 1))), 401, "E2003")
 
 
-def test_what_is_no_token_is_401(client):
+def test_a_malformed_token_is_401(client):
     for header in (
         "Basic dTpw", "Bearer", "Bearer  x", "Negotiate x", "x", "Bearer a.b.c", "Bearer ..", "Bearer ü.ü.ü",
         "Bearer " + "x." * 5000,
@@ -219,7 +219,7 @@ def test_a_token_that_service_a_no_longer_takes_is_401(client, settings):
 
 
 @pytest.mark.parametrize("status", [302, 403, 404, 429, 500, 503])
-def test_what_is_no_word_about_the_token_is_503_and_listed_keys_go_on(client, settings, status):
+def test_an_unclear_token_status_is_503_and_listed_keys_work(client, settings, status):
     ME_STATUS[0] = status
     assert_error(client.anchor("hello", **bearer(token(settings))), 503, "E5030")
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
@@ -227,7 +227,7 @@ def test_what_is_no_word_about_the_token_is_503_and_listed_keys_go_on(client, se
     assert client.anchor("hello", **bearer(token(settings))).status_code == 200
 
 
-def test_who_acts_for_somebody_anchors_for_them_until_they_end_it(client, settings):
+def test_a_partner_anchors_on_behalf_of_a_person_until_access_ends(client, settings):
     for acts in ({"client_id": "app"}, {"act": {"sub": "7"}}):
         headers = bearer(token(settings, scope="identity:write", **acts))
         assert client.anchor("hello", **headers).status_code == 200
@@ -236,14 +236,14 @@ def test_who_acts_for_somebody_anchors_for_them_until_they_end_it(client, settin
     assert_error(client.anchor("hello", **ended), 401, "E2002")
 
 
-def test_an_answer_about_somebody_else_is_no_word_about_the_token(settings):
+def test_an_answer_about_another_account_is_not_accepted(settings):
     other = token(settings, sub="43")
     introspection = service_a_client.Introspection()
     with pytest.raises(Unavailable):
         introspection.check(other, "42")
 
 
-def test_after_a_silence_of_service_a_nobody_waits_for_it_for_a_while(settings, service_a, monkeypatch):
+def test_after_a_timeout_of_service_a_requests_fail_fast(settings, service_a, monkeypatch):
     monkeypatch.setattr(service_a_client, "_SECONDS", 0.2)
     text, asked = token(settings), service_a[1]
     introspection = service_a_client.Introspection()

@@ -30,11 +30,11 @@ def test_an_anchored_hash_shows_the_path_to_the_signed_root(client):
     assert f"/proof/{anchored['hash']}.tlog-proof" in text
 
 
-def test_an_absent_hash_says_so(client):
+def test_an_absent_hash_shows_a_message(client):
     assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
 
 
-def test_what_is_no_hash_says_so_and_is_escaped(client):
+def test_an_invalid_hash_shows_an_escaped_message(client):
     for asked in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
         text = page(client, f"?hash={asked}")
         assert "That is not a SHA-256" in text
@@ -59,7 +59,7 @@ def test_a_block_lists_its_entries(client):
         assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
 
 
-def test_without_witnesses_it_says_what_that_means(client):
+def test_the_explorer_explains_missing_witnesses(client):
     seal_reports(["a"])
     assert "This log asks no witnesses" in page(client)
 
@@ -80,7 +80,7 @@ def test_a_block_is_shown_or_said_to_be_missing(client):
         assert ("Block hash" in page(client, f"?block={number}")) == (number == "1"), number
 
 
-def test_what_people_anchored_is_escaped(client):
+def test_anchored_text_is_escaped(client):
     anchored = client.anchor("hello", kind="<b>bold</b>").json()
     assert "<b>bold" not in page(client, f"?hash={anchored['hash']}")
 

@@ -71,7 +71,7 @@ def test_a_full_tile_stands_in_for_a_partial_one_that_was_dropped(published, fol
     assert follow()["size"] == 300
 
 
-def test_an_older_head_of_the_same_tree_is_no_fork_and_is_not_kept(published, follow, tmp_path):
+def test_an_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_path):
     leaves = leaves_of(300)
     published.grow(leaves)
     follow()
@@ -119,7 +119,7 @@ def test_a_fork_ends_it_with_both_checkpoints(published, follow, tmp_path, kept,
         lambda files: files.update({"tile/0/000.p/12": bytes(9_000)}),
     ],
 )
-def test_what_is_damaged_is_no_fork_and_changes_nothing(published, follow, tmp_path, spoil):
+def test_damaged_data_is_not_a_fork_and_changes_nothing(published, follow, tmp_path, spoil):
     follow()
     kept = (tmp_path / "head").read_text()
     published.grow(leaves_of(12))

@@ -71,7 +71,7 @@ def test_a_request_of_several_stays_together_and_blocks_have_a_limit(monkeypatch
     assert sum(seal.blocks) == 120
 
 
-def test_a_failure_reaches_everybody_in_the_block_and_nobody_else():
+def test_a_failure_reaches_every_request_of_the_block_only():
     failing = threading.Event()
     seal = SlowSeal()
 
@@ -94,7 +94,7 @@ def test_a_failure_reaches_everybody_in_the_block_and_nobody_else():
     assert not group.is_busy
 
 
-def test_who_waits_too_long_is_told_and_the_log_goes_on(monkeypatch):
+def test_a_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
     seal = SlowSeal(0.3)
     group = GroupCommit(seal)
@@ -165,7 +165,7 @@ def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql)
         assert signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text()) == block.checkpoint
 
 
-def test_a_database_that_fails_is_no_acknowledgement(monkeypatch):
+def test_a_failing_database_acknowledges_nothing(monkeypatch):
     def broken(*_arguments):
         raise OperationalError("disk full")
 

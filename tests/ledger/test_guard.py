@@ -63,7 +63,7 @@ def test_another_history_of_the_same_size_refuses_to_sign():
         seal_reports(["another"])
 
 
-def test_a_guard_that_is_behind_a_commit_is_no_obstacle(settings):
+def test_a_guard_behind_a_commit_is_accepted(settings):
     seal_reports(["a"])
     old = settings.LEDGER_GUARD_FILE.read_bytes()
     seal_reports(["b"])
@@ -85,7 +85,7 @@ def doctors_word():
     return next(one for one in checks.examine() if one["name"] == "ledger")
 
 
-def test_doctor_says_whether_this_machine_may_sign_and_makes_no_guard(settings):
+def test_doctor_reports_signing_and_makes_no_guard(settings):
     assert doctors_word()["why"].startswith("empty")
     assert not settings.LEDGER_GUARD_FILE.exists()
     seal_reports(["a"])
@@ -189,7 +189,7 @@ def test_a_damaged_guard_refuses_to_sign(settings):
     assert not Block.objects.exists()
 
 
-def test_a_guard_that_cannot_be_written_is_no_acknowledgement(settings, tmp_path, client):
+def test_an_unwritable_guard_acknowledges_nothing(settings, tmp_path, client):
     settings.LEDGER_GUARD_FILE = tmp_path
     assert_error(client.anchor("a"), 503, "E7002")
 
@@ -214,7 +214,7 @@ def test_a_block_that_the_guard_did_not_hear_of_is_acknowledged_only_once_it_has
     assert guard.read().size == 2
 
 
-def test_nothing_is_sealed_while_the_guard_cannot_be_written_and_health_says_so(client, monkeypatch):
+def test_an_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(0))

@@ -38,21 +38,21 @@ def test_production_refuses_to_start_without_a_key(settings, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
-def test_a_bad_key_says_what_to_set(settings, key):
+def test_a_bad_key_names_the_setting(settings, key):
     settings.LEDGER_SIGNING_KEY = key
-    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is no Ed25519 key: set it"):
+    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY must be an Ed25519 key: set it"):
         keys.signer()
 
 
 @pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
-def test_a_key_that_anybody_guesses_is_refused(settings, seed):
+def test_a_guessable_key_is_rejected(settings, seed):
     settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
         keys.signer()
 
 
 @pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
-def test_a_name_that_no_note_can_carry_says_what_to_set(settings, origin):
+def test_an_invalid_log_name_names_the_setting(settings, origin):
     settings.LEDGER_ORIGIN = origin
     with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
         keys.signer()

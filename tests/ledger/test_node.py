@@ -39,7 +39,7 @@ def test_a_node_behind_its_guard_is_degraded(client):
     assert (response.status_code, response.json()["status"]) == (200, "degraded")
 
 
-def test_a_node_without_its_database_says_so_in_the_same_shape(client, monkeypatch):
+def test_a_node_without_its_database_answers_in_the_same_shape(client, monkeypatch):
     def broken():
         raise OperationalError("password authentication failed for host db.internal")
 
@@ -49,7 +49,7 @@ def test_a_node_without_its_database_says_so_in_the_same_shape(client, monkeypat
     assert response.json() == {"status": "degraded", "block_height": 0, "is_syncing": False, "peers": 0}
 
 
-def test_a_database_that_hangs_is_told_within_the_deadline(client, monkeypatch):
+def test_a_hanging_database_is_reported_within_the_deadline(client, monkeypatch):
     released = threading.Event()
     monkeypatch.setattr(status, "_checkup", Checkup(lambda: released.wait(30)))
     monkeypatch.setattr(status, "CHECK_SECONDS", 0.05)

@@ -21,7 +21,7 @@ def test_anchoring_lists_what_it_may_answer(client):
     assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
 
 
-def test_every_member_and_every_parameter_says_what_it_is(client):
+def test_every_field_and_parameter_has_a_description(client):
     assert undescribed(client.get("/openapi.json").json()) == []
 
 

@@ -37,7 +37,7 @@ def test_the_example_of_the_format_is_read():
     assert policy.groups["X-and-Y"].threshold == 2
 
 
-def test_what_it_writes_it_reads_as_the_same():
+def test_a_written_policy_is_read_back():
     policy = read(TWO_LEVELS)
     again = Policy.from_bytes(policy.text().encode())
     assert (again.groups, again.quorum) == (policy.groups, policy.quorum)
@@ -59,7 +59,7 @@ def test_a_single_witness_can_be_the_quorum():
     assert not policy.is_met_by({"v"})
 
 
-def test_none_is_a_quorum_of_nobody():
+def test_none_is_an_empty_quorum():
     assert read("quorum none\n").is_met_by(set())
 
 
@@ -99,7 +99,7 @@ WITNESS = f"witness w {KEYS[0]}\n"
         ("#" * (MAX_POLICY_BYTES + 1), "more than"),
     ],
 )  # fmt: skip
-def test_what_the_format_does_not_allow_is_refused_with_its_line(text, reason):
+def test_invalid_policies_are_rejected_with_their_line(text, reason):
     with pytest.raises(PolicyError, match=reason):
         read(text)
 
@@ -148,7 +148,7 @@ def test_any_time_that_the_format_allows_can_be_told(seconds):
     assert "1 of 1 witnesses cosigned: w at " in policy.describe(policy.cosigned(cosigned))
 
 
-def test_a_time_beyond_the_format_is_no_cosignature():
+def test_a_cosignature_with_a_time_out_of_range_is_rejected():
     note = note_of(leaves_of(5))
     cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", 1 << 63).line()
     with pytest.raises(ValueError, match="does not verify"):

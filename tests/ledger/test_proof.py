@@ -43,7 +43,7 @@ def test_the_file_to_keep_is_accepted_abroad(client):
     assert text.split("\n")[1] == "extra " + base64.b64encode(bytes.fromhex(anchored["commitment"])).decode()
 
 
-def test_of_several_entries_the_earliest_is_proven_or_the_one_asked_for(client):
+def test_the_earliest_or_the_requested_entry_is_proven(client):
     first, second = client.anchor("same", user="1").json(), client.anchor("same", user="2").json()
     address = f"/proof/{first['hash']}"
     assert client.get(address).json()["index"] == first["index"]

@@ -44,7 +44,7 @@ def test_the_earliest_of_several_entries_is_shown(client):
     assert client.get(f"/hash/{later['hash']}").json()["user_id"] == "1"
 
 
-def test_what_is_no_hash_is_refused(client):
+def test_an_invalid_hash_is_rejected(client):
     for bad in ("a" * 63, "a" * 65, "g" * 64, "%00" + "a" * 63, "a" * 63 + "%20", "0x" + "a" * 62, "é" * 64):
         assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 
@@ -123,7 +123,7 @@ def test_a_hundred_are_shown_unless_asked_for_up_to_a_thousand(client):
     assert len(client.get("/user/42/hashes?limit=1000").json()["hashes"]) == 1000
 
 
-def test_what_is_no_user_id_is_refused(client):
+def test_an_invalid_user_id_is_rejected(client):
     for user_id in ("%00", "a%00b", "x" * 256):
         assert_error(client.get(f"/user/{user_id}/hashes"), 400, "E1001")
 
@@ -181,7 +181,7 @@ def test_logs_that_follow_each_other_are_linked(client, settings):
     assert (key["previous"], key["next"]) == ("https://old.example", "https://new.example")
 
 
-def test_who_takes_text_or_json_gets_it_and_nobody_else(client):
+def test_text_and_json_are_served_by_accept_header(client):
     seal_reports(["a"])
     for accept in ("text/plain", "*/*", "text/*;q=0.5", "application/json"):
         assert client.get("/checkpoint", headers={"accept": accept}).status_code == 200, accept

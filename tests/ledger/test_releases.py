@@ -174,7 +174,7 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_what_was_tampered_with_is_not(tmp_path, name):
+def test_a_tampered_release_is_not_verified(tmp_path, name):
     files, step = TAMPERINGS[name]
     said, sentence = verify(tmp_path, files()).strip().splitlines()
     assert json.loads(said)["ok"] is False
@@ -201,4 +201,4 @@ def test_a_policy_demands_its_witnesses(tmp_path):
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
 def test_nothing_to_check_with_is_said(tmp_path, more):
     said = verify(tmp_path, made(), *more, key=None)
-    assert "Give the ledger's key" in said or "/nowhere/policy" in said
+    assert "needs the ledger's key" in said or "/nowhere/policy" in said

@@ -47,7 +47,7 @@ def test_a_partial_tile_stays_what_it_was(client):
     assert (read_tile(client, "0/000.p/5"), read_tile(client, "entries/000.p/5")) == before
 
 
-def test_what_the_tree_has_not_or_spells_otherwise_is_not_found(client, log_of_600):
+def test_a_missing_or_misspelt_tile_is_404(client, log_of_600):
     for path in (
         "0/002", "0/002.p/89", "0/003.p/1", "0/003", "1/000", "1/000.p/3", "2/000.p/1", "63/000.p/1", "", "entries/002",
         "entries/002.p/89", "entries/003", "0/0", "0/x000/000", "0/000.p/0", "0/000.p/256", "00/000", "64/000",

@@ -40,7 +40,7 @@ def test_any_other_spelling_is_refused(path):
 
 
 @given(st.text(alphabet="x0123459/.pe", max_size=24))
-def test_whatever_is_accepted_is_canonical(path):
+def test_accepted_tile_paths_are_canonical(path):
     try:
         name = tiles.parse_tile_path(path)
     except ValueError:
@@ -83,7 +83,7 @@ def test_growing_writes_every_tile_as_the_specification_defines_it():
             assert tiles.nodes_in_tile(tiles.tile_of(node)[0], stored[tiles.tile_of(node)])(node) == expected
 
 
-def test_a_tile_too_narrow_for_a_node_says_so():
+def test_a_tile_too_narrow_for_a_node_is_an_error():
     find = tiles.nodes_in_tile(0, b"".join(LEAVES[:3]))
     for node in [(0, 3), (1, 1), (2, 0), (7, 0)]:
         with pytest.raises(IndexError):

@@ -160,7 +160,7 @@ def test_a_value_of_another_type_is_a_fault_and_no_crash(small_log, column):
     assert "ledger_entry 5" in first_fault()
 
 
-def test_progress_is_told_of_every_entry(small_log):
+def test_progress_covers_every_entry(small_log):
     seen = []
     verify_log(signer().verifier, progress=seen.append)
     assert sum(seen) == 265

@@ -105,7 +105,7 @@ def test_the_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, as
     call_command("verify_ledger", stdout=StringIO())
 
 
-def test_nobody_is_asked_twice_about_one_checkpoint_until_it_is_old(asks, three, monkeypatch):
+def test_a_witness_is_asked_once_per_checkpoint_until_it_is_old(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
     assert ask(asker)["cosigned"] == 3
@@ -117,7 +117,7 @@ def test_nobody_is_asked_twice_about_one_checkpoint_until_it_is_old(asks, three,
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
-def test_a_log_that_forgot_where_its_witnesses_are_is_told(asks, three):
+def test_a_log_without_state_asks_its_witnesses_again(asks, three):
     seal_reports(["a", "b"])
     assert ask(asks(three))["cosigned"] == 3
     with open_log() as cursor:
@@ -126,7 +126,7 @@ def test_a_log_that_forgot_where_its_witnesses_are_is_told(asks, three):
     assert ask(asks(three)) == {"cosigned": 3, "failed": 0}
 
 
-def test_without_a_policy_nothing_is_asked_or_promised(client, monkeypatch):
+def test_without_a_policy_no_witness_is_asked(client, monkeypatch):
     anchored = client.anchor("hello").json()
     assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("it waits for nobody")))
@@ -149,7 +149,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
-def test_what_a_witness_refuses_is_named_in_the_log_and_the_metrics(asks, reply, outcome, caplog, tmp_path):
+def test_a_witness_rejection_is_in_the_log_and_the_metrics(asks, reply, outcome, caplog, tmp_path):
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
         asker = asks(addresses, "1")
@@ -173,7 +173,7 @@ def test_metrics_name_who_refuses_and_how_old_the_others_are(committed, asks, th
     assert 'witness_refuses{outcome="cosigned"' not in text
 
 
-def test_a_witness_that_is_away_keeps_nobody(asks, three):
+def test_an_unreachable_witness_delays_no_request(asks, three):
     seal_reports(["a"])
     with serving() as _none:
         asker = asks([*three[:2], "http://127.0.0.1:9"])
@@ -218,7 +218,7 @@ def test_signatures_of_strangers_and_of_other_trees_are_not_kept(asks):
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
-def test_the_command_says_how_it_went(asks, three):
+def test_the_command_prints_its_outcome(asks, three):
     seal_reports(["a"])
     asks(three)
     out = StringIO()
@@ -311,7 +311,7 @@ def test_while_a_witness_is_away_older_entries_keep_their_quorum(client, asks, t
     assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
 
 
-def test_a_quorum_of_none_waits_for_nobody(client, asks):
+def test_a_quorum_of_none_does_not_wait(client, asks):
     anchored = client.anchor("first").json()
     asks([], text="quorum none\n")
     assert client.get(f"/proof/{anchored['hash']}?witnessed=1").status_code == 200
@@ -351,8 +351,8 @@ def test_its_policy_can_be_kept_and_demanded(client, asks, three, tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"quorum all\n", "is no policy in C2SP's format: line 1: the quorum 'all' is not defined above."),
-        (b"\xff\n", "is no policy in C2SP's format: line 1: "),
+        (b"quorum all\n", "must be a policy in C2SP's format: line 1: the quorum 'all' is not defined above."),
+        (b"\xff\n", "must be a policy in C2SP's format: line 1: "),
         (policy_of(["ftp://w"], "1").encode(), "has an address that is no http or https prefix."),
         (policy_of(["http://w:0"], "1").encode(), "has an address that is no http or https prefix."),
         (policy_of(["http://[w"], "1").encode(), "has an address that is no http or https prefix."),
@@ -379,7 +379,7 @@ COMMITMENT = b"\x22" * 32
 
 
 @pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_of_a_hundred_verifiers_none_accepts_the_side_of_a_fork_without_a_quorum(tmp_path, show_the_fork_first):
+def test_a_hundred_verifiers_reject_a_fork_without_a_quorum(tmp_path, show_the_fork_first):
     """The operator signs two trees of one size, shows both to each witness, and each to 50 verifiers.
 
     In whatever order it asks, one of the sides gets two of three witnesses, and the other one never.

@@ -95,14 +95,14 @@ def test_the_table_tells_neither_whom_it_goes_to_nor_what_it_says():
     assert OutgoingMail.objects.get().context == "", "a link that was sent stands in the mailbox alone"
 
 
-def test_what_a_name_of_ours_holds_is_text():
+def test_display_names_are_escaped_in_mails():
     made = message_of(to=TO, template="invitation", context={"link": "<b>x</b>"}, language="en")
     assert "<b>x</b>" in made.body
     assert "<b>" not in made.alternatives[0][0]
 
 
 @pytest.mark.parametrize("language", ["en", "de", "xx"])
-def test_a_language_without_a_translation_is_no_fault(language):
+def test_a_language_without_a_translation_falls_back(language):
     made = message_of(to=TO, template="invitation", context={"link": LINK}, language=language)
     assert f'<html lang="{language}">' in made.alternatives[0][0]
 
@@ -118,7 +118,7 @@ def test_a_language_without_a_translation_is_no_fault(language):
         KeyError("an adapter's own"),
     ],
 )
-def test_what_may_pass_is_tried_again(answering, error):
+def test_temporary_rejections_are_retried(answering, error):
     queue()
     answering(error)
     assert deliver()["retried"] == 1
@@ -133,7 +133,7 @@ def test_what_may_pass_is_tried_again(answering, error):
 @pytest.mark.parametrize(
     "error", [smtplib.SMTPRecipientsRefused({TO: (550, b"no")}), smtplib.SMTPDataError(554, b"no")]
 )
-def test_what_a_server_refuses_for_good_is_not_sent_again(answering, error, caplog):
+def test_permanent_rejections_are_not_retried(answering, error, caplog):
     queue()
     answering(error)
     assert deliver()["failed"] == 1
@@ -160,7 +160,7 @@ def test_one_mail_that_cannot_be_read_or_filled_in_stops_no_other(settings):
     assert lost.pk
 
 
-def test_who_died_leaves_it_to_the_others_when_the_lease_ends():
+def test_a_dead_workers_mails_are_sent_after_the_lease():
     row = queue()
     OutgoingMail.objects.update(claim=row.pk, due_at=timezone.now() + timedelta(minutes=4))
     assert deliver()["sent"] == 0
@@ -168,7 +168,7 @@ def test_who_died_leaves_it_to_the_others_when_the_lease_ends():
     assert deliver()["sent"] == 1
 
 
-def test_who_wakes_up_after_the_lease_changes_nothing(answering):
+def test_a_worker_that_resumes_after_the_lease_changes_nothing(answering):
     row = queue()
 
     class Sleeper(OSError):
@@ -200,7 +200,7 @@ def test_a_recipient_gets_ten_an_hour_whoever_asks_and_however_it_is_spelled():
         assert "jane" not in str(cursor.fetchall())
 
 
-def test_what_is_over_is_forgotten_after_a_month():
+def test_finished_mails_are_deleted_after_a_month():
     for days, status in ((31, SENT), (31, PENDING), (29, FAILED)):
         row = queue(f"{days}{status}@example.org", now=timezone.now() - timedelta(days=days))
         OutgoingMail.objects.filter(pk=row.pk).update(
@@ -209,7 +209,7 @@ def test_what_is_over_is_forgotten_after_a_month():
     assert prune(now=timezone.now())["mails"] == 1
 
 
-def test_production_without_a_mail_server_keeps_mail_and_says_so(settings):
+def test_production_without_a_mail_server_keeps_mail_and_warns(settings):
     settings.EMAIL_BACKEND = ""
     queue()
     assert deliver()["sent"] == 0
@@ -250,7 +250,7 @@ class TestEmailUrl:
         assert "secret" not in str(refused.value)
 
 
-def test_development_keeps_what_was_sent_where_a_page_shows_it(settings, tmp_path, capsys):
+def test_development_shows_sent_mails_on_a_page(settings, tmp_path, capsys):
     settings.EMAIL_BACKEND, settings.VAR_DIR = "config.mail.development.EmailBackend", tmp_path
     queue()
     deliver()

@@ -36,11 +36,11 @@ def test_each_group_sees_what_its_work_needs(told, group):
     assert {model: client.get(f"/admin/payments/{model}/").status_code for model in SEEN_BY[group]} == SEEN_BY[group]
 
 
-def test_a_payment_shows_what_was_sent_and_what_came_back(told):
+def test_a_payment_shows_requests_and_responses(told):
     text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{told.pk}/change/"))
     for shown in ("Completed", "10,000 USD", "150 USD", told.transaction_id, told.processor_key, "timeout"):
         assert shown in text, shown
-    story = text.partition("What was sent, and what came back")[2]
+    story = text.partition("Requests and responses")[2]
     places = [story.index(word) for word in ("sent", "unknown", "succeeded")]
     assert places == sorted(places)
 

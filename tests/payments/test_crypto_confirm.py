@@ -23,7 +23,7 @@ def overdue(payment_id):
     CryptoPayment.objects.filter(pk=payment_id).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_the_submission_is_simulated_and_says_so(api, user, payment_id):
+def test_the_submission_is_marked_as_simulated(api, user, payment_id):
     response = confirm(api, payment_id, "0xabcdef")
     assert response.status_code == 200
     body = response.json()
@@ -56,7 +56,7 @@ def test_after_its_time_it_is_expired(api, user, payment_id):
     assert event["payment_id"] == payment_id
 
 
-def test_what_was_submitted_in_time_stays_submitted(api, payment_id):
+def test_a_payment_submitted_in_time_stays_submitted(api, payment_id):
     first = confirm(api, payment_id, "0xabcdef").json()
     overdue(payment_id)
     assert confirm(api, payment_id, "0xabcdef").json() == first
@@ -70,7 +70,7 @@ def test_the_network_is_the_one_that_was_initiated(api, payment_id):
     assert confirm(api, payment_id, "0xabcdef", network="base").status_code == 200
 
 
-def test_what_is_no_payment_of_the_callers_is_not_there(api, stranger_api, payment_id):
+def test_another_accounts_payment_is_404(api, stranger_api, payment_id):
     assert_error(confirm(stranger_api, payment_id, "0xabcdef"), 404, "E4010")
     for unknown in ("x", "01890000-0000-7000-8000-000000000000", "1" * 255, payment_id.upper()):
         assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")

@@ -11,7 +11,7 @@ from tests.payments.crypto_support import AMOUNT, INITIATED_MEMBERS, TRANSACTION
 from tests.payments.wallet_support import MISTYPED_ADDRESS, NETWORK, OTHER_ADDRESS, connected, custodial, events
 
 
-def test_without_a_chain_the_payload_is_a_placeholder_and_says_so(api, user):
+def test_without_a_chain_the_payload_is_a_marked_placeholder(api, user):
     wallet = connected(user)
     response = initiate(api, user, wallet, description="rent")
     assert response.status_code == 200
@@ -28,7 +28,7 @@ def test_without_a_chain_the_payload_is_a_placeholder_and_says_so(api, user):
     assert (payment.simulated, payment.description, payment.user_id) == (True, "rent", user.pk)
 
 
-def test_it_is_told_with_ids_and_statuses_only(api, user):
+def test_the_event_has_ids_and_statuses_only(api, user):
     body = initiate(api, user, connected(user), description="rent").json()
     assert events(user, "payment.crypto.initiated") == [
         {
@@ -55,7 +55,7 @@ def test_any_amount_is_kept(api, user):
     [{"to_address": MISTYPED_ADDRESS}, {"to_address": "0x" + "z" * 40}, {"network": "solana:mainnet"},
      {"network": "eip155:0"}, {"network": "nowhere"}],
 )  # fmt: skip
-def test_what_is_no_address_or_network_is_refused(api, user, changes):
+def test_an_invalid_address_or_network_is_rejected(api, user, changes):
     assert_error(initiate(api, user, connected(user), **changes), 400, "E1001")
 
 

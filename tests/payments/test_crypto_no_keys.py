@@ -35,7 +35,7 @@ def test_no_code_holds_a_private_key_or_signs(app):
     assert found == []
 
 
-def test_no_other_room_uses_the_libraries_that_could():
+def test_no_other_package_uses_signing_libraries():
     users = {
         path.relative_to(ROOT).as_posix()
         for app in APPS

@@ -17,7 +17,7 @@ def test_without_a_chain_nothing_is_verified(api):
     assert read(api, HASH).json() == {"tx_hash": HASH, "verified": False, "network": "eip155:8453"}
 
 
-def test_without_a_chain_there_are_no_details(api):
+def test_without_a_chain_the_receipt_has_no_details(api):
     assert read(api, HASH, "/details").json() == {
         "tx_hash": HASH, "verified": False, "network": "eip155:8453", "block_number": None, "from": None, "to": None,
         "amount_usdc": None, "confirmations": 0, "receipt": None,
@@ -25,6 +25,6 @@ def test_without_a_chain_there_are_no_details(api):
 
 
 @BOTH
-def test_what_is_no_hash_is_refused(api, ending):
+def test_an_invalid_hash_is_rejected(api, ending):
     for tx_hash in ("abc", "%00", HASH[2:]):
         assert_error(read(api, tx_hash, ending), 400, "E1001")

@@ -72,7 +72,7 @@ def test_a_value_is_read():
         ({**DYNAMIC, "nonce": 2**63}, "nonce is out of range"),
     ],
 )
-def test_what_is_signed_but_not_understood_is_refused(content, why):
+def test_an_unknown_transaction_type_is_rejected(content, why):
     content = {name: value for name, value in content.items() if value is not None}
     with pytest.raises(UnreadableTransaction, match=why):
         decode_signed(hexed(sign(content).raw_transaction))
@@ -83,7 +83,7 @@ def test_what_is_signed_but_not_understood_is_refused(content, why):
     ["", "0x", "0x1", "xyz", "0x00", "0x01", "0x02", "0x03c0", "0x04c0", "0x02c0", "0xc0", "0x7f", "0x80", "0xdeadbeef",
      "0x02f8", "0x" + "ff" * 500, "0xc1c0", "0x 02", "02\n", "0x02" + "c1" * 900],
 )  # fmt: skip
-def test_what_is_no_transaction_is_refused(payload):
+def test_an_invalid_transaction_is_rejected(payload):
     with pytest.raises(UnreadableTransaction):
         decode_signed(payload)
 
@@ -169,7 +169,7 @@ def test_call_data_reads_back_as_what_was_written(amount, address):
 @pytest.mark.parametrize(
     "data", ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]]
 )
-def test_what_is_not_exactly_a_transfer_is_not_read_as_one(data):
+def test_other_call_data_is_not_read_as_a_transfer(data):
     assert read_transfer(data) is None
 
 
@@ -197,12 +197,12 @@ def test_addresses_of_eip_55_are_kept_in_their_spelling(address):
 
 
 @pytest.mark.parametrize("text", ["eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"])
-def test_what_is_no_network_of_evm_is_refused(text):
+def test_a_network_outside_of_evm_is_rejected(text):
     assert parse_network(text) is None
-    with pytest.raises(ValueError, match="no EVM network"):
+    with pytest.raises(ValueError, match="not an EVM network"):
         chain_id_of(text)
 
 
 @pytest.mark.parametrize("text", ["0x" + "a" * 63, "0x" + "a" * 65, "a" * 64, "0x" + "g" * 64, "0x" + "\uff11" * 64])
-def test_what_is_no_hash_is_refused(text):
+def test_an_invalid_hash_is_rejected(text):
     assert parse_transaction_hash(text) is None

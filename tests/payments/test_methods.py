@@ -31,7 +31,7 @@ def test_documented_any_id_is_acknowledged(api, act):
     assert_error(api.send(f"/payments/methods/{'x' * 256}/{act}"), 400, "E1001")
 
 
-def test_a_card_number_is_no_method(api, user):
+def test_a_card_number_is_rejected_as_a_method(api, user):
     assert_error(add(api, user, account_id="4242424242424242"), 400, "E1012")
 
 

@@ -67,7 +67,7 @@ def test_the_fees_of_parts_differ_from_the_exact_sum_by_half_a_cent_each_at_most
 
 
 @pytest.mark.django_db
-def test_what_is_quoted_is_what_is_stored_and_shown(api, user, no_rate_limits):
+def test_the_quoted_fee_is_stored_and_shown(api, user, no_rate_limits):
     @given(AMOUNTS)
     @examples(20)
     def pays(amount):
@@ -84,7 +84,7 @@ def test_what_is_quoted_is_what_is_stored_and_shown(api, user, no_rate_limits):
 
 
 @pytest.mark.django_db
-def test_an_amount_that_is_no_whole_number_of_cents_is_no_amount(api, user, no_rate_limits):
+def test_an_amount_must_be_whole_cents(api, user, no_rate_limits):
     numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr)
     decimals = st.decimals(min_value=-(10**6), max_value=10**6, places=2, allow_nan=False).map(str)
     texts = st.one_of(

@@ -83,7 +83,7 @@ def refused_without_a_key(api, user, **changes):
     return payment
 
 
-def test_without_a_key_nobody_is_told_to_pay_again(api, user):
+def test_without_a_key_the_error_does_not_suggest_a_retry(api, user):
     payment = refused_without_a_key(api, user, payment_method_id="pm_sandbox_timeout")
     assert api.read(f"/payments/{payment.pk}").json()["status"] == "Unknown"
     reconcile_due(now=timezone.now())
@@ -98,7 +98,7 @@ def no_outcome_is_written(execute, sql, params, many, context):
     return execute(sql, params, many, context)
 
 
-def test_without_a_key_a_database_that_went_away_after_the_charge_is_no_reason_to_pay_again(api, user):
+def test_without_a_key_a_lost_database_after_the_charge_suggests_no_retry(api, user):
     with connection.execute_wrapper(no_outcome_is_written):
         refused_without_a_key(api, user)
     assert SandboxCharge.objects.count() == 1
@@ -112,7 +112,7 @@ def test_with_a_key_a_database_that_went_away_is_a_reason_to_try_again(api, user
     assert SandboxCharge.objects.count() == 1
 
 
-def test_without_a_key_a_payment_that_another_took_over_is_no_reason_to_pay_again(api, user, monkeypatch):
+def test_without_a_key_a_lost_lease_suggests_no_retry(api, user, monkeypatch):
     charge = SandboxProcessor.charge
 
     def overtaken(processor, payment, **how):
@@ -127,7 +127,7 @@ def test_without_a_key_a_payment_that_another_took_over_is_no_reason_to_pay_agai
 @pytest.mark.parametrize(
     ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
 )
-def test_who_comes_while_a_payment_is_held_is_told_when_it_ends(api, user, key, status, lease_left, seconds):
+def test_a_concurrent_request_gets_the_end_of_the_lease(api, user, key, status, lease_left, seconds):
     """Whoever works on it has an answer after 25 seconds; who has none by then is waited for until the lease ends."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))

@@ -17,7 +17,7 @@ def pay(api, user, key=None, **changes):
     return process(api, user, key=key, **{"payment_method_id": TOKEN, **changes})
 
 
-def test_what_is_sent_says_everything_and_nothing_secret_is_kept(db, double, api, user):
+def test_requests_to_stripe_are_complete_and_no_secret_is_stored(db, double, api, user):
     body = pay(api, user, provider_account_id="acct_7", description="Rent").json()
     assert body["status"] == "Completed"
     sent = double.received[0]
@@ -35,7 +35,7 @@ def test_what_is_sent_says_everything_and_nothing_secret_is_kept(db, double, api
     assert "sk_test" not in str([attempt.detail for attempt in payment.attempts.all()])
 
 
-def test_without_a_destination_there_is_no_application_fee(db, double, api, user):
+def test_no_application_fee_without_a_destination(db, double, api, user):
     pay(api, user)
     assert b"application_fee_amount" not in double.received[0].data
 
@@ -47,7 +47,7 @@ def test_a_decline_is_final(db, double, api, user, key):
     assert (only_payment().failure, double.charges) == ("generic_decline", [])
 
 
-def test_an_action_that_nobody_can_take_is_a_decline_and_the_intent_is_canceled(db, double, api, user, key):
+def test_a_required_action_is_a_decline_and_the_intent_is_canceled(db, double, api, user, key):
     assert_error(pay(api, user, key, payment_method_id="pm_requires_action"), 502, "E5001")
     assert [intent["status"] for intent in double.intents.values()] == ["canceled"]
 
@@ -85,13 +85,13 @@ def test_an_answer_that_does_not_come_in_time_is_unclear(db, double, api, user, 
     assert len(double.charges) == 1
 
 
-def test_nobody_there_is_unclear_too(db, stripe_settings, api, user, key):
+def test_an_unreachable_processor_leaves_the_outcome_unknown(db, stripe_settings, api, user, key):
     stripe_settings.STRIPE_BASE_URL = "http://127.0.0.1:9"
     assert_error(pay(api, user, key), 502, "E5002")
     assert only_payment().status == "Unknown"
 
 
-def test_the_processor_is_asked_for_a_failing_charge_twice_and_never_again(db, double, api, user, key):
+def test_a_failing_charge_is_sent_twice_at_most(db, double, api, user, key):
     double.plan = ["500-before"]
     pay(api, user, key)
     pay(api, user, key)

@@ -14,7 +14,7 @@ from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 
 
-def test_a_charge_that_was_processing_is_completed_when_the_intent_says_so(double, api, user, key):
+def test_a_processing_charge_is_completed_by_its_intent(double, api, user, key):
     double.plan = ["processing"]
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -91,7 +91,7 @@ def test_time_in_flight_is_counted_from_the_last_time_the_processor_was_asked(do
     assert only_payment().status == "Unknown"
 
 
-def test_what_comes_back_to_a_holder_that_was_fenced_off_is_logged_and_decides_nothing(double, api, user):
+def test_a_fenced_holders_result_is_logged_and_decides_nothing(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()

@@ -186,6 +186,6 @@ def test_a_signed_event_of_an_odd_shape_is_taken_or_refused_and_never_a_fault(an
     assert only_payment().status == "Unknown"
 
 
-def test_a_signed_body_that_is_no_object_is_400(anonymous, db):
+def test_a_signed_body_other_than_an_object_is_400(anonymous, db):
     for raw in (b"", b"[]", b"{", b"\xff", b"[" * 5000):
         assert deliver(anonymous, raw, sign_event(raw, SECRET)).status_code == 400

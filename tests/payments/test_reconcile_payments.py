@@ -28,7 +28,7 @@ def test_a_charge_whose_answer_was_lost_is_completed(db, api, user, key):
     assert SandboxCharge.objects.count() == 1
 
 
-def test_what_was_never_charged_ends_as_failed(db, api, user, key):
+def test_an_uncharged_payment_fails(db, api, user, key):
     process(api, user, key=key, payment_method_id="pm_sandbox_error")
     assert reconcile()["failed"] == 1
     assert (only_payment().status, only_payment().failure) == ("Failed", "not_charged")
@@ -36,7 +36,7 @@ def test_what_was_never_charged_ends_as_failed(db, api, user, key):
 
 
 @pytest.mark.parametrize("status", ["Pending", "Processing"])
-def test_a_payment_that_somebody_works_on_is_left_alone_until_the_lease_is_over(db, api, user, status):
+def test_a_leased_payment_is_skipped_until_the_lease_ends(db, api, user, status):
     process(api, user)
     now = timezone.now()
     Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + timedelta(seconds=60))

@@ -40,7 +40,7 @@ def test_support_and_operations_read_everything(furnished, group):
     assert "1.500000 USDC" in content
 
 
-def test_who_decides_sees_them(furnished):
+def test_reviewers_see_wallets(furnished):
     assert page(backoffice_client(staff_of("Reviewer")), "wallet").status_code == 200
 
 
@@ -51,7 +51,7 @@ def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user):
     assert [str(furnished.pk)[-12:] in page for page in pages] == [True] * 4 + [False]
 
 
-def test_what_a_person_wrote_is_masked_for_those_who_need_not_read_it(furnished, user):
+def test_labels_are_masked_for_support(furnished, user):
     client = backoffice_client(staff_of("Operations"))
     described = CryptoPayment.objects.get(user=user, description__isnull=False)
     content = page(client, "cryptopayment", described.pk).content.decode()

@@ -47,7 +47,7 @@ def test_a_wallet_is_provisioned_with_our_reference_and_nothing_about_the_person
     assert not any("Jane" in str(request.body) for request in circle.received)
 
 
-def test_wallets_of_everybody_are_in_one_set(api, stranger_api, circle):
+def test_all_wallets_are_in_one_set(api, stranger_api, circle):
     api.send(PATH, {})
     stranger_api.send(PATH, {})
     assert len(circle.wallets) == 2
@@ -61,7 +61,7 @@ def test_a_wallet_set_of_the_settings_is_used(api, circle, settings):
     assert list(circle.wallet_sets) == ["ours"]
 
 
-def test_the_entity_secret_is_enciphered_anew_for_every_request_and_never_sent_as_it_is(api, circle, settings):
+def test_the_entity_secret_is_encrypted_freshly_for_every_request(api, circle, settings):
     circle.asks_for_secret = True
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
@@ -71,7 +71,7 @@ def test_the_entity_secret_is_enciphered_anew_for_every_request_and_never_sent_a
     assert not any(secret in str(request) for request in circle.received for secret in plain)
 
 
-def test_a_secret_that_is_asked_for_and_not_configured_is_a_provider_that_cannot_be_used(api, circle):
+def test_a_missing_secret_makes_the_provider_unavailable(api, circle):
     circle.asks_for_secret = True
     assert_error(api.send(PATH, {}), 502, "E5003")
 
@@ -126,14 +126,14 @@ def test_a_provider_that_is_down_is_one_that_cannot_be_used(api, circle, setting
     assert_error(api.send(PATH, {}), 502, "E5003")
 
 
-def test_a_key_that_circle_refuses_is_ours_to_mend_and_not_shown(api, circle, settings, caplog):
+def test_a_key_that_circle_rejects_is_not_shown(api, circle, settings, caplog):
     settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
     body = assert_error(api.send(PATH, {}), 502, "E5003")
     assert "very-secret" not in str(body) + caplog.text
     assert "401" in caplog.text  # the operator is told
 
 
-def test_a_network_that_circle_lacks_is_refused_before_anything_is_asked(api, circle):
+def test_an_unsupported_network_is_rejected_without_a_call(api, circle):
     body = assert_error(api.send(PATH, {"network": "eip155:31337"}), 400, "E1001")
     assert body["details"][0]["field"] == "network"
     assert not circle.received
@@ -164,13 +164,13 @@ def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, uni
         held("1", decimals=-1), held("1", decimals=400), held("1", decimals=True), held("1e999999999"),
     ],
 )  # fmt: skip
-def test_a_balance_that_is_no_amount_is_no_answer(api, user, circle, entry):
+def test_an_invalid_balance_is_unavailable(api, user, circle, entry):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = [entry]
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_a_balance_that_cannot_be_asked_for_is_no_answer(api, user, circle):
+def test_an_unreachable_balance_is_unavailable(api, user, circle):
     wallet = custodial(user)
     circle.faults["/v1/w3s/wallets/"] = "before"
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")

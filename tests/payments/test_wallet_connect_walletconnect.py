@@ -72,7 +72,7 @@ def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
         ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
     )] + [{"network": network} for network in ("solana", "eip155:", "eip155:01")],
 )  # fmt: skip
-def test_what_is_no_address_or_network_is_refused(api, changes):
+def test_an_invalid_address_or_network_is_rejected(api, changes):
     assert_error(api.send(PATH, {"address": ADDRESS, **changes}), 400, "E1001")
     assert not Wallet.objects.exists()
 

@@ -19,7 +19,7 @@ def statuses_of(*calls):
     return [answer.status_code for answer in at_once(*calls)]
 
 
-def test_of_two_choices_of_a_default_both_succeed_and_one_stands():
+def test_concurrent_default_choices_leave_one_default():
     owner = UserFactory()
     api = client_of(owner)
     pair = [connected(owner, ADDRESS), connected(owner, OTHER_ADDRESS)]
@@ -59,7 +59,7 @@ def test_a_default_that_is_disconnected_meanwhile_is_never_both():
         assert Wallet.objects.filter(user=owner, is_default=True).count() <= 1
 
 
-def test_of_many_disconnections_one_succeeds():
+def test_concurrent_disconnections_succeed_once():
     owner = UserFactory()
     api = client_of(owner)
     wallet = connected(owner)

@@ -9,7 +9,7 @@ from tests.api import assert_error
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, WALLET_MEMBERS, connected, custodial, events, stored
 
 
-def test_it_says_how_a_wallet_stands(api, user):
+def test_a_wallet_has_its_status(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/status/{wallet.pk}").json()
     assert body == {
@@ -22,7 +22,7 @@ def test_a_wallet_of_the_custody_provider_is_custodial(api, user):
     assert api.read(f"/wallet/status/{custodial(user).pk}").json()["custodial"] is True
 
 
-def test_without_a_chain_the_balance_is_simulated_and_says_so(api, user):
+def test_without_a_chain_the_balance_is_marked_as_simulated(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert body == {
@@ -116,7 +116,7 @@ def test_the_reference_is_removed_and_the_answer_is_empty(api, user):
     assert events(user, "wallet.disconnected") == [{"wallet_id": str(wallet.pk), "status": "disconnected"}]
 
 
-def test_what_the_custody_provider_holds_stays(api, user):
+def test_custody_accounts_outlive_their_wallets(api, user):
     wallet = custodial(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
     assert CustodyAccount.objects.get().address == wallet.address

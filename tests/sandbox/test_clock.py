@@ -44,7 +44,7 @@ def stored(record):
 # --- The operation -------------------------------------------------------------------------------------------------
 
 
-def test_it_says_what_happened(wait):
+def test_the_clock_returns_the_counts_of_its_work(wait):
     assert wait(days=1) == dict.fromkeys(ClockDone().fields, 0)
 
 
@@ -59,7 +59,7 @@ def test_another_accounts_clock_stands_still(wait, stranger):
     assert not Event.objects.filter(account=stranger, type="api_key.expiring").exists()
 
 
-def test_every_count_of_the_workers_is_told_or_is_of_no_account(db):
+def test_every_count_of_the_workers_is_documented_or_excluded(db):
     told, counted = set(ClockDone().fields), set(clock.run_workers(now=timezone.now()))
     assert told <= counted
     of_nobody = {rule.name for rule in declared("prune_rules")} - told
@@ -89,7 +89,7 @@ def test_idle_applications_expire(wait, user, status):
     assert abs(timezone.now() - move.changed_at) < timedelta(hours=1)
 
 
-def test_what_was_taken_up_or_waits_for_a_reviewer_stays(wait, user):
+def test_accepted_and_waiting_applications_do_not_expire(wait, user):
     now = timezone.now()
     kept = [
         ApplicationFactory(consumer=user, status="approved", accepted_at=now),
@@ -145,7 +145,7 @@ def test_a_log_in_ends_with_its_refresh_token(wait, user):
     assert_error(token.read("/auth/me"), 401, "E2003")
 
 
-def test_the_log_in_that_moved_the_clock_is_told_to_log_in_again(user):
+def test_the_session_that_moved_the_clock_must_log_in_again(user):
     by_log_in = ApiClient(bearer=tokens.start_family(user=user, now=timezone.now()).access_token)
     assert by_log_in.send(PATH, {"advance_seconds": seconds_of(days=29)}).status_code == 200
     assert by_log_in.read("/auth/me").status_code == 200
@@ -159,7 +159,7 @@ def test_a_refresh_token_is_good_as_long_as_it_would_be(wait, user):
     assert ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}).status_code == 200
 
 
-def test_what_a_new_password_has_ended_does_not_come_alive(wait, user):
+def test_sessions_ended_by_a_new_password_stay_ended(wait, user):
     old = bearer_of(user)
     user.set_password("another password")
     user.save()
@@ -181,7 +181,7 @@ def test_an_authorization_code_ends(wait, user):
     assert exchange(code, client, secret).status_code == 400
 
 
-def test_a_verification_that_nobody_finished_expires(wait, api, user):
+def test_an_unfinished_verification_expires(wait, api, user):
     shown = start(api)
     assert wait(hours=23)["verifications_expired"] == 0
     assert wait(hours=1)["verifications_expired"] == 1
@@ -209,7 +209,7 @@ def test_a_verification_grows_old(wait, api, user):
     assert account_age_days(user.pk, now) == 40
 
 
-def test_a_provider_is_asked_again(wait, api):
+def test_the_clock_lets_a_provider_be_called_again(wait, api):
     shown = start(api)
     before = row_of(shown).refreshed_at
     wait(seconds=11)
@@ -259,7 +259,7 @@ def test_the_key_of_a_payment_is_never_free(wait, api, user, key):
     assert IdempotencyRecord.objects.filter(owner=user).count() == 1
 
 
-def test_a_crypto_payment_that_nobody_signed_expires(wait, api, user):
+def test_an_unsigned_crypto_payment_expires(wait, api, user):
     order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
     payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
     assert wait(minutes=14)["crypto_payments_expired"] == 0
@@ -269,7 +269,7 @@ def test_a_crypto_payment_that_nobody_signed_expires(wait, api, user):
     assert_error(api.send("/payments/crypto/confirm", signed), 400, "E3008")
 
 
-def test_what_was_submitted_is_confirmed(wait, api, user):
+def test_a_submitted_payment_is_confirmed(wait, api, user):
     order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
     payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
     api.send("/payments/crypto/confirm", {"payment_id": payment, "signed_transaction": "0x00"})
@@ -331,7 +331,7 @@ def test_deliveries_that_are_over_are_forgotten(wait, api, endpoint):
     assert wait(days=2)["webhook_deliveries"] == 1
 
 
-def test_what_waits_for_the_ledger_is_tried_again(wait, api, user, settings):
+def test_waiting_anchors_are_retried(wait, api, user, settings):
     settings.ANCHOR_DECISIONS = True
     application = ApplicationFactory(consumer=user, status="under_review")
     now = timezone.now()
@@ -343,7 +343,7 @@ def test_what_waits_for_the_ledger_is_tried_again(wait, api, user, settings):
     assert moved.record == anchor.record
 
 
-def test_what_tells_what_happened_stays_as_it_was(wait, api, user):
+def test_histories_keep_their_times(wait, api, user):
     shown = start(api)
     api.send(f"/sandbox/verifications/{shown['verification_id']}/outcome", {"outcome": "verified"})
     feed = api.read("/webhooks/events").json()["events"]

@@ -43,7 +43,7 @@ def test_two_clocks_of_one_account_add_up():
     assert set(Application.objects.values_list("status", flat=True)) == {"expired"}
 
 
-def test_clocks_of_several_accounts_beside_the_workers():
+def test_clocks_of_several_accounts_run_with_the_workers():
     _, clients = inhabited(3)
 
     def work(number):

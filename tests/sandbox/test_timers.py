@@ -12,7 +12,7 @@ from tests.factories import ApplicationFactory
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("timer", records.timers(), ids=lambda timer: timer.model._meta.label)
-def test_what_is_declared_is_a_table_with_these_columns_and_an_account(timer, user):
+def test_declared_timers_have_their_columns_and_an_account(timer, user):
     assert {field.name for field in timer.model._meta.local_fields} >= set(timer.columns)
     assert not timer.model._default_manager.filter(timer.of(user.pk), pk=None).exists()
 

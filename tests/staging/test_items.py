@@ -20,7 +20,7 @@ def items(user, stranger):
     return {status: StagedItemFactory(user=user, status=status) for status in STATUSES}
 
 
-def test_the_list_shows_what_is_staged_and_nobody_elses(api, items):
+def test_the_list_has_only_the_accounts_own_items(api, items):
     body = api.read("/staging/items").json()
     assert (body["total"], body["has_more"]) == (1, False)
     assert [item["id"] for item in body["items"]] == [str(items["staged"].pk)]

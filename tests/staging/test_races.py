@@ -76,7 +76,7 @@ def test_an_item_staged_while_all_are_approved_is_approved_or_still_staged():
     assert Note.objects.count() == 40
 
 
-def test_of_many_requests_with_one_key_one_is_executed():
+def test_concurrent_requests_with_one_key_run_once():
     user = UserFactory()
     client = client_of(user)
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())

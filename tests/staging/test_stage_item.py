@@ -27,7 +27,7 @@ def test_an_item_waits_for_its_decision(api, user):
     assert events_of(user) == [("staging.item.staged", {"item_id": item["id"], "kind": "note", "status": "staged"})]
 
 
-def test_what_the_kind_does_not_know_is_not_kept(api):
+def test_unknown_payload_members_are_dropped(api):
     payload = {"text": "x", "colour": "red", "user_id": "1"}
     item = api.send("/staging/items", {"kind": "note", "payload": payload, "status": "approved"}).json()
     assert (item["payload"], item["status"], item["source"]) == ({"text": "x"}, "staged", None)
@@ -53,7 +53,7 @@ def test_the_text_is_kept_to_the_byte(api):
         ("claim", {"publication_id": "x", "claim_type": "author", "evidence": ["file:///etc"]}, "payload.evidence.0"),
     ],
 )  # fmt: skip
-def test_what_is_no_payload_of_its_kind_is_refused_and_the_member_is_named(api, kind, payload, field):
+def test_an_invalid_payload_is_rejected_with_its_member(api, kind, payload, field):
     error = assert_error(api.send("/staging/items", {"kind": kind, "payload": payload}), 400, "E1001")
     assert error["details"][0]["field"] == field
     assert not StagedItem.objects.exists()

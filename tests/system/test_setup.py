@@ -40,7 +40,7 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_what_runs_needs_nothing_that_only_developers_install(tmp_path):
+def test_runtime_code_needs_no_development_package(tmp_path):
     done = run_python({"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}, "-c", LOAD_ALL)
     assert done.returncode == 0, done.stderr
     loaded = {normal(name) for name in done.stdout.split()}
@@ -81,7 +81,7 @@ def test_an_environment_that_cannot_be_finished_is_taken_away(tmp_path):
     assert not (tmp_path / ".venv").exists()
 
 
-def test_one_that_was_killed_is_begun_anew(tmp_path):
+def test_a_killed_setup_starts_again(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for name in (".unfinished", "bin/python", "left"):
         (tmp_path / ".venv" / name).touch(mode=0o755)

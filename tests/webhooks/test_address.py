@@ -56,7 +56,7 @@ def test_a_url_that_could_be_read_in_two_ways_is_refused(url):
         read_url(url)
 
 
-def test_the_interface_refuses_both_when_an_endpoint_is_made_and_when_it_is_changed(api, make_endpoint):
+def test_the_api_rejects_the_address_on_create_and_on_update(api, make_endpoint):
     path = f"/webhooks/endpoints/{make_endpoint().pk}"
     for url in ("https://127.0.0.1/hook", "https://[::ffff:a9fe:a9fe]/", "https://user@receiver.example/", "ftp://x/"):
         for refused in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):

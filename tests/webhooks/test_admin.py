@@ -59,7 +59,7 @@ def test_lists_and_pages_are_shown_and_hold_no_secret(operations, support, faile
         ("https://r.example/", "https://r.example/"),
     ],
 )
-def test_tokens_in_a_receivers_url_are_seen_by_nobody_on_the_staff(operations, support, make_endpoint, url, shown):
+def test_tokens_in_a_receivers_url_are_hidden_from_staff(operations, support, make_endpoint, url, shown):
     endpoint = make_endpoint(url)
     assert str(endpoint) == shown
     pages = [(support, ENDPOINTS), (support, page_of(endpoint)), (operations, button_of(endpoint, "test"))]

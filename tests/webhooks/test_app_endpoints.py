@@ -40,7 +40,7 @@ def test_each_app_lists_its_own_and_the_person_all(api, user, app):
 
 
 @pytest.mark.parametrize("maker", ["person", "other app"])
-def test_what_another_made_is_not_there(api, user, app, maker):
+def test_another_accounts_endpoints_are_404(api, user, app, maker):
     whose = api if maker == "person" else app_of(user, "Other app")[0]
     path = f"{PATH}/{made_by(whose)}"
     answers = [
@@ -70,7 +70,7 @@ def test_an_app_changes_its_own(app):
     assert app[0].remove(path).status_code == 200
 
 
-def test_an_app_that_the_person_ended_is_told_nothing_more(api, user, app):
+def test_an_app_gets_no_events_after_its_access_ended(api, user, app):
     persons, ours = made_by(api), made_by(app[0])
     browser = browser_of(user)
     page = browser.get("/oauth/grants")

@@ -136,7 +136,7 @@ def test_a_redirect_is_not_followed(private_allowed, listener, status):
     assert nobody_came(listener)
 
 
-def test_what_is_connected_to_is_an_address_that_was_checked(private_allowed, listener, monkeypatch):
+def test_connections_go_to_a_checked_address(private_allowed, listener, monkeypatch):
     """Even if the connection pool resolved the name to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
@@ -226,7 +226,7 @@ def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "bad_answer"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none_is_a_failed_attempt(private_allowed, listener, answer, word):
+def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowed, listener, answer, word):
     serve_once(listener, answer)
     with pytest.raises(AttemptFailed) as failure:
         post(address_of(listener))

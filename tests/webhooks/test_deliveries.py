@@ -56,7 +56,7 @@ def test_the_list_is_paged(api, log):
     assert first["deliveries"] + last["deliveries"] == whole
 
 
-def test_nobody_sees_the_deliveries_of_others(stranger_api, log):
+def test_deliveries_are_visible_to_their_owner_only(stranger_api, log):
     assert stranger_api.read(PATH).json() == {"deliveries": [], "total": 0, "has_more": False}
     assert stranger_api.read(f"{PATH}?endpoint={log[0].pk}").json()["total"] == 0
 

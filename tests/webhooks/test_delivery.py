@@ -30,7 +30,7 @@ def test_an_event_reaches_every_endpoint_that_asked_for_it(receiver, make_endpoi
     assert receiver.ids == [event, event]
 
 
-def test_a_body_says_what_happened_and_nothing_else(receiver, make_endpoint, happen, work):
+def test_a_delivery_has_the_event_only(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     (event,) = happen()
     work()
@@ -94,7 +94,7 @@ def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happe
     assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(302, "redirect")]
 
 
-def test_410_disables_the_endpoint_at_once_and_says_so(receiver, make_endpoint, happen, work):
+def test_410_disables_the_endpoint_at_once_with_an_event(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 410
     happen()
@@ -105,7 +105,7 @@ def test_410_disables_the_endpoint_at_once_and_says_so(receiver, make_endpoint, 
     assert event.object == {"endpoint_id": str(endpoint.pk), "status": "disabled", "reason": "gone"}
 
 
-def test_the_other_endpoints_are_told_that_one_was_disabled(receiver, make_endpoint, happen, work):
+def test_other_endpoints_get_the_disabled_event(receiver, make_endpoint, happen, work):
     with Receiver(status=410) as gone:
         make_endpoint(gone.url, event_types=["wallet.connected"])
         make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])
@@ -114,9 +114,7 @@ def test_the_other_endpoints_are_told_that_one_was_disabled(receiver, make_endpo
     assert [json.loads(one.body)["data"]["object"]["reason"] for one in receiver.received] == ["gone"]
 
 
-def test_what_is_pending_for_a_disabled_endpoint_is_given_up_without_an_attempt(
-    receiver, make_endpoint, happen, work, api
-):
+def test_pending_deliveries_of_a_disabled_endpoint_are_abandoned(receiver, make_endpoint, happen, work, api):
     endpoint = make_endpoint(receiver.url)
     happen()
     receiver.answers = [(500, {}, b"")]
@@ -182,7 +180,7 @@ def test_a_connection_is_kept_for_many_deliveries(receiver, make_endpoint, happe
     assert sorted(receiver.ids) == sorted(events)
 
 
-def test_a_receiver_that_closed_a_kept_connection_is_asked_again_on_a_new_one(receiver, make_endpoint, happen, work):
+def test_a_closed_connection_is_retried_on_a_new_one(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     receiver.answers = [(200, {"Connection": "close"}, b"")] * 3
     happen(3)

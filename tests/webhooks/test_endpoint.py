@@ -47,7 +47,7 @@ def test_disabling_and_enabling_is_its_owners_to_decide(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_since_when_it_is_told_nothing_is_shown(api, make_endpoint):
+def test_disabled_at_is_shown(api, make_endpoint):
     endpoint = make_endpoint()
     first = patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"]
     assert first == Endpoint.objects.get().updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -68,7 +68,7 @@ def test_a_new_address_starts_with_a_clean_record(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_what_happened_before_a_change_is_told_under_the_old_settings(api, make_endpoint, happen):
+def test_events_before_a_change_use_the_old_settings(api, make_endpoint, happen):
     endpoint = make_endpoint(event_types=["offer.created"])
     happen()
     patch(api, endpoint, {"event_types": ["*"]})

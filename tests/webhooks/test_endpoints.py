@@ -28,7 +28,7 @@ def test_creating_shows_the_endpoint_and_its_secret_once(api, user):
     assert set(api.read(f"{PATH}/{body['id']}").json()) == MEMBERS
 
 
-def test_an_endpoint_is_told_everything_unless_it_says_otherwise(api):
+def test_an_endpoint_gets_all_events_by_default(api):
     body = api.send(PATH, {"url": PUBLIC_URL}).json()
     assert (body["event_types"], body["description"]) == (["*"], "")
 
@@ -48,7 +48,7 @@ def test_a_secret_is_encrypted_in_the_database(api):
         assert secret not in cursor.fetchone()[0]
 
 
-def test_the_answer_with_the_secret_is_not_kept_for_replay(api, key):
+def test_the_secret_is_replayed_and_stored_encrypted(api, key):
     first, second = (api.send(PATH, {"url": PUBLIC_URL}, key=key).json()["id"] for _ in range(2))
     assert first != second
     assert not IdempotencyRecord.objects.exists()

@@ -81,7 +81,7 @@ def test_every_type_is_listed_with_a_schema(api):
         jsonschema.Draft202012Validator.check_schema(one["schema"])
 
 
-def test_what_happens_fits_its_schema(api, user, make_endpoint):
+def test_every_event_matches_its_schema(api, user, make_endpoint):
     body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9, "initial_status": "submitted"}
     application = api.send("/applications", body).json()["id"]
     api.replace(f"/applications/{application}/status", {"status": "withdrawn", "updated_by": str(user.pk)})

@@ -63,7 +63,7 @@ def test_the_feed_and_a_delivery_show_the_same_bytes(api, receiver, make_endpoin
     assert receiver.received[0].body in shown
 
 
-def test_a_backlog_nobody_published_is_published_as_far_as_it_is_read(api, user, happen):
+def test_reading_publishes_a_backlog_as_far_as_needed(api, user, happen):
     happen(1_200)
     assert sequences(api, "?limit=100") == list(range(1, 101))
     assert EventFeed.objects.get().last_sequence == 500

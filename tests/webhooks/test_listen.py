@@ -91,7 +91,7 @@ class TestOnce:
             with pytest.raises(CommandError, match=r"Must lead to this machine.*--allow-remote"):
                 listen(user, "--forward-to", url)
 
-    def test_what_is_no_address_is_refused(self, user):
+    def test_an_invalid_address_is_rejected(self, user):
         for url in ("", "nonsense", "ftp://127.0.0.1/", "http://me:secret@127.0.0.1/", "http://127.0.0.1:0/x#y"):
             with pytest.raises(CommandError, match="--forward-to"):
                 listen(user, "--forward-to", url)
@@ -105,7 +105,7 @@ class TestOnce:
                 listen(user, "--after", after)
 
     def test_an_account_that_is_not_there_is_said(self, user):
-        with pytest.raises(CommandError, match="There is no account 'nobody'"):
+        with pytest.raises(CommandError, match="Account 'nobody' not found"):
             call_command("listen", "--account", "nobody", "--once")
 
     def test_it_is_for_development_alone(self, user, settings):

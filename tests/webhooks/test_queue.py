@@ -39,7 +39,7 @@ def outcome_of(task, *, error=None, status=200):
     return Outcome(task, timezone.now(), status, error, 5)
 
 
-def test_what_is_taken_is_not_taken_again_before_its_lease_ends(queued):
+def test_a_leased_delivery_is_not_taken_again(queued):
     queued(3)
     assert len(take()) == 3
     assert take() == []
@@ -47,7 +47,7 @@ def test_what_is_taken_is_not_taken_again_before_its_lease_ends(queued):
     assert len(take(seconds=61)) == 3
 
 
-def test_what_waits_longest_goes_first(queued):
+def test_the_oldest_delivery_goes_first(queued):
     queued(5)
     oldest = Delivery.objects.order_by("-id").first()
     Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))
@@ -66,13 +66,13 @@ def test_a_worker_that_wakes_up_after_its_lease_changes_nothing(queued):
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_what_is_handed_back_can_be_taken_at_once(queued):
+def test_a_returned_delivery_can_be_taken_at_once(queued):
     queued(2)
     assert hand_back(take(), due_at=timezone.now()) == 2
     assert len(take()) == 2
 
 
-def test_an_event_is_delivered_once_to_an_endpoint_whatever_publishes(queued):
+def test_concurrent_publishers_deliver_an_event_once(queued):
     queued(1)
     first = Delivery.objects.get()
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -22,7 +22,7 @@ def test_a_delivery_of_ours_is_accepted(delivery):
     assert accept(*delivery) == 200
 
 
-def test_what_is_not_ours_or_was_changed_is_refused(delivery):
+def test_forged_or_changed_deliveries_are_rejected(delivery):
     secret, headers, body = delivery
     assert accept(new_secret(), headers, body) == 401
     assert accept(secret, headers, body + b" ") == 401

@@ -10,7 +10,7 @@ from tests.api import assert_error
 pytestmark = pytest.mark.django_db
 
 
-def test_only_the_tested_endpoint_is_told_whatever_it_asked_for(api, receiver, make_endpoint, work):
+def test_a_test_event_goes_to_its_endpoint_only(api, receiver, make_endpoint, work):
     tested = make_endpoint(receiver.url + "?tested", event_types=["offer.created"])
     make_endpoint(receiver.url + "?other")
     response = api.send(f"/webhooks/endpoints/{tested.pk}/test")

@@ -70,7 +70,7 @@ def test_a_stopped_worker_finishes_what_it_is_sending_and_hands_back_the_rest(pr
 
 
 @pytest.mark.django_db
-def test_what_was_sent_is_stored_after_the_database_was_away(receiver, make_endpoint, happen, monkeypatch):
+def test_sent_deliveries_are_stored_after_a_database_outage(receiver, make_endpoint, happen, monkeypatch):
     make_endpoint(receiver.url)
     happen(3)
     monkeypatch.setattr(worker_module, "_DATABASE_PAUSE_SECONDS", 0)

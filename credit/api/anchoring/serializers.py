@@ -19,7 +19,7 @@ class OpeningSerializer(JsonPartSerializer):
     """The opening of a leaf's commitment: SHA-256 of the nonce and the canonical JSON of the hash and the rest."""
 
     nonce = TextField(help_text="16 bytes in hex.")
-    user_id = TextField(help_text="Whose record it is.")
+    user_id = TextField(help_text="The data subject of the record.")
     report_type = TextField()
     timestamp = TextField(help_text="When its block was written (UTC).")
 
@@ -31,7 +31,7 @@ class AnchorSerializer(ResponseSerializer):
     record = TextField(help_text="The anchored text: canonical JSON.")
     record_sha256 = TextField()
     signature = SignatureSerializer(
-        source="shown_signature", allow_null=True, help_text="Null for records from before there were keys."
+        source="shown_signature", allow_null=True, help_text="Null for records older than the first record key."
     )
     anchored_at = DateTimeField(allow_null=True)
     block_number = Int64Field(allow_null=True)
@@ -59,18 +59,22 @@ class DecisionProofSerializer(DecisionSerializer):
 class BundleSerializer(ResponseSerializer):
     """The newest decision as a file to keep: each text is what was hashed, byte for byte."""
 
-    record = TextField(help_text="What the ledger anchors: canonical JSON.")
-    signature = SignatureSerializer(allow_null=True, help_text="Of `record`; null for one from before there were keys.")
+    record = TextField(help_text="The anchored record: canonical JSON.")
+    signature = SignatureSerializer(
+        allow_null=True, help_text="Signature of `record`; null for a record from before there were keys."
+    )
     proof_file = TextField(allow_null=True, help_text="The ledger's proof of `record`; null while it is not anchored.")
-    opening = OpeningSerializer(allow_null=True, help_text="What the leaf commits to; null while it is not anchored.")
+    opening = OpeningSerializer(
+        allow_null=True, help_text="The input of the leaf's commitment; null until it is anchored."
+    )
     definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null where nothing was scored.")
-    facts = TextField(allow_null=True, help_text="What was scored, canonical JSON; null once it is erased.")
-    nonce = TextField(allow_null=True, help_text="What is hashed before the facts, in base64.")
+    facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once it is erased.")
+    nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64.")
     applicants = TextField(
         allow_null=True,
-        help_text="Who applied, canonical JSON; null where nobody was named, and once they are erased or changed.",
+        help_text="The applicants, canonical JSON; null without applicants, and once they are erased or changed.",
     )
-    applicants_nonce = TextField(allow_null=True, help_text="What is hashed before the applicants, in base64.")
+    applicants_nonce = TextField(allow_null=True, help_text="The nonce of the applicants' hash, in base64.")
 
 
 class RecordKeySerializer(ResponseSerializer):

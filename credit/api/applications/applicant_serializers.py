@@ -79,7 +79,7 @@ class Whole(serializers.RequestSerializer):
         if isinstance(data, dict):
             unknown = next((name for name in data if name not in self.fields), None)
             if unknown is not None:
-                message = f"Is no member; known are {', '.join(self.fields)}."
+                message = f"Unknown field. Allowed: {', '.join(self.fields)}."
                 raise serializers.ValidationError({unknown[:_NAME_SHOWN]: [message]})
         return super().to_internal_value(data)
 
@@ -92,7 +92,7 @@ class ApplicantAddressRequestSerializer(Whole):
         max_length=LINE_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="What else finds the door; null for nothing.",
+        help_text="Apartment, floor or similar; null if there is none.",
     )
     city = WordsField(max_length=LINE_MAX_LENGTH, help_text="City or town.")
     region = WordsField(

@@ -41,23 +41,24 @@ class ApplicationDataField(serializers.FreeField):
 class ApplicationRequestSerializer(serializers.RequestSerializer):
     """CreateApplication."""
 
-    consumer_id = serializers.IdField(help_text="Who applies: your own user_id, as text.")
+    consumer_id = serializers.IdField(help_text="The consumer: your own user_id, as a string.")
     offer_id = serializers.Int64Field(help_text="The offer that is applied for.")
     provider_id = serializers.Int64Field()
     application_data = ApplicationDataField(allow_null=True, default=None)
     applicants = ApplicantsRequestField(
-        allow_null=True, default=None, help_text="Who applies: one or two persons, who may be others than the account."
+        allow_null=True, default=None, help_text="One or two applicants, who may be others than the account."
     )
     share = ShareField(
         default=list,
-        help_text="What the lender may know of you besides, and a score take into account: `bank`, `identity`. "
+        help_text="Areas of your data that the lender may see, and a score use: `bank`, `identity`. "
         "An app needs the scope that covers it.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
-        help_text="`draft`, or `submitted` to send it at once. Null is `draft`.",
+        help_text="`draft`, or `submitted` to send it at once. Null is `draft`. The history lists transitions, so it "
+        "does not have this status.",
     )
 
 
@@ -66,12 +67,10 @@ class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
 
     updated_by = serializers.IdField()
     application_data = ApplicationDataField(allow_null=True, required=False)
-    applicants = ApplicantsRequestField(
-        allow_null=True, required=False, help_text="Who applies, all of them; null takes them away."
-    )
+    applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants; null removes them.")
     notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null empties it.")
     share = ShareField(
-        required=False, help_text="What the lender may know of you besides; it changes while it is a draft."
+        required=False, help_text="Areas of your data that the lender may see; can be changed while it is a draft."
     )
 
 
@@ -117,7 +116,7 @@ class ApplicationQuery(serializers.PageQuery):
 class ApplicationSerializer(serializers.ModelResponseSerializer):
     """An application."""
 
-    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="Who applies; null where it was not said.")
+    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="The applicants; null if none were given.")
     share = ShareField(help_text="What the lender may know of the applicant besides: `bank`, `identity`.")
 
     class Meta:
@@ -198,7 +197,7 @@ class AcceptanceBody(TypedDict):
 class AcceptanceSerializer(serializers.ResponseSerializer):
     """The terms that can be accepted, and whether they were."""
 
-    acceptable = serializers.FlagField(help_text="Whether it can be taken up now.")
+    acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
     terms = serializers.FreeField(
         allow_null=True,
         help_text="The loan that was approved, or counteroffered, as it is when it starts today; where the approval "
@@ -211,8 +210,10 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
         many=True, allow_null=True, help_text="Every payment; null where no loan is named, and of a line of credit."
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
-    expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the approval can be taken up.")
-    accepted_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken up (UTC); null before.")
+    expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="The time by which the approval must be accepted."
+    )
+    accepted_at = serializers.DateTimeField(allow_null=True, help_text="The time of the acceptance (UTC); null before.")
 
 
 class PendingDecisionSerializer(serializers.ResponseSerializer):
@@ -223,7 +224,7 @@ class PendingDecisionSerializer(serializers.ResponseSerializer):
         help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
     )
     proposed_at = serializers.DateTimeField(help_text="When it was proposed (UTC).")
-    data_sha256 = serializers.TextField(help_text="Of the canonical JSON of the data that it is bound to.")
+    data_sha256 = serializers.TextField(help_text="SHA-256 of the canonical JSON of the data that it is bound to.")
     terms = serializers.FreeField(allow_null=True, help_text="The loan that it is bound to; null where it names none.")
 
 
@@ -262,14 +263,14 @@ class TransitionSerializer(serializers.ResponseSerializer):
     allowed = serializers.FlagField(help_text="Whether the caller may make the move now.")
     code = serializers.TextField(allow_null=True, help_text="The error that the move would meet.")
     why = serializers.TextField(
-        allow_null=True, help_text="What stands against it, for people; null where nothing does."
+        allow_null=True, help_text="The reason why it is blocked, for people; null if it is allowed."
     )
 
 
 class TransitionDetailsSerializer(serializers.ResponseSerializer):
     """Documents that block the next transition."""
 
-    documents = RequestedDocumentSerializer(many=True, help_text="What was asked for, and what of it is there.")
+    documents = RequestedDocumentSerializer(many=True, help_text="The requested documents, and their files.")
 
 
 class TransitionsPageSerializer(serializers.ResponseSerializer):

@@ -88,12 +88,14 @@ class BuyerContextRequestSerializer(RequestSerializer):
     """Known attributes of the buyer. Offers that do not lend in the buyer's state are left out."""
 
     address_country = TextField(**_OPTIONAL, help_text="A country's two letters; the region counts only within the US.")
-    address_region = TextField(**_OPTIONAL, help_text="Of the US a state, in capitals: CA or US-CA. Else not used.")
+    address_region = TextField(
+        **_OPTIONAL, help_text="For the US a state, in capitals: CA or US-CA. Otherwise not used."
+    )
     postal_code = TextField(**_OPTIONAL, help_text="Not used.")
     currency = TextField(**_OPTIONAL, help_text="A price filter in another currency than USD is left aside.")
     language = TextField(**_OPTIONAL, help_text="Not used: the texts are English.")
     location = TextField(**_OPTIONAL, help_text="Not used.")
-    intent = TextField(required=False, help_text="What the buyer is after, in words; not used.")
+    intent = TextField(required=False, help_text="The buyer's intent, in words; not used.")
     eligibility = ListField(
         child=TextField(max_length=255, validators=[_check_reverse_domain]),
         max_length=LIST_MAX,
@@ -125,14 +127,14 @@ class SelectedOptionRequestSerializer(RequestSerializer):
 
     name = TextField(max_length=255, help_text="The option's name.")
     id = TextField(**_OPTIONAL, help_text="The value's id: the term in months.")
-    label: Any = TextField(max_length=255, help_text="The value, as `values` show it; read where there is no id.")
+    label: Any = TextField(max_length=255, help_text="The value, as in `values`; used if there is no id.")
 
 
 class PaginationRequestSerializer(RequestSerializer):
     """Which page."""
 
     cursor = TextField(**_OPTIONAL, help_text="From the answer before; without it, the first page.")
-    limit = Int64Field(min_value=1, default=10, help_text="A page has at most 50 products, however many are asked for.")
+    limit = Int64Field(min_value=1, default=10, help_text="The requested number of products; a page has at most 50.")
 
 
 class _CatalogRequestSerializer(RequestSerializer):
@@ -163,7 +165,7 @@ class CatalogProductRequestSerializer(_CatalogRequestSerializer):
     """One product, and what was chosen of its options."""
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
-    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="What was chosen so far.")
+    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="The options chosen so far.")
     preferences = _texts(help_text="Which options matter most; not used.")
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -177,7 +179,7 @@ class UcpSerializer(ResponseSerializer):
     """The protocol's own member of an answer."""
 
     version = TextField(help_text="The version of the protocol.")
-    status = OneOfField(("success", "error"), help_text="`error` where `messages` say why there is no answer.")
+    status = OneOfField(("success", "error"), help_text="`error` if the request failed; `messages` have the reason.")
     capabilities = FreeField(required=False, help_text="The capability that answered, and its version.")
 
 
@@ -205,7 +207,7 @@ class CategorySerializer(ResponseSerializer):
     """The kind of credit."""
 
     value = TextField(help_text="The offer's `product_type`.")
-    taxonomy = TextField(help_text="Whose list of categories it is from: `merchant`.")
+    taxonomy = TextField(help_text="The owner of the taxonomy: `merchant`.")
 
 
 class SelectedOptionSerializer(ResponseSerializer):
@@ -229,7 +231,7 @@ class ProductOptionSerializer(ResponseSerializer):
     """The options of a product: the term."""
 
     name = TextField(help_text="The option's name.")
-    values = OptionValueSerializer(many=True, help_text="What to choose from.")
+    values = OptionValueSerializer(many=True, help_text="The possible values.")
 
 
 class AvailabilitySerializer(ResponseSerializer):
@@ -280,7 +282,7 @@ class VariantSerializer(ResponseSerializer):
 
     id = TextField(help_text="The product's id and the term in months: `12-36`.")
     title = TextField()
-    description = DescriptionSerializer(help_text="What it is, for people to read.")
+    description = DescriptionSerializer(help_text="The description, for people to read.")
     price = PriceSerializer(help_text="The smallest amount financed.")
     availability = AvailabilitySerializer(help_text="Whether it can be applied for.")
     options = SelectedOptionSerializer(many=True, help_text="The choice that it is.")
@@ -293,8 +295,8 @@ class ProductSerializer(ResponseSerializer):
 
     id = TextField(help_text="The id of the offer at /v1/provider-offers.")
     title = TextField()
-    description = DescriptionSerializer(help_text="What it is, for people to read.")
-    categories = CategorySerializer(many=True, help_text="What kind of credit it is.")
+    description = DescriptionSerializer(help_text="The description, for people to read.")
+    categories = CategorySerializer(many=True, help_text="The kind of credit.")
     price_range = PriceRangeSerializer(help_text="Which amounts are financed.")
     options = ProductOptionSerializer(many=True, required=False)
     variants = VariantSerializer(many=True, help_text="The terms of the offer, each a variant.")
@@ -306,9 +308,9 @@ class MessageSerializer(ResponseSerializer):
     """Further information."""
 
     type = OneOfField(("error", "warning", "info"), help_text="How grave it is.")
-    code = TextField(help_text="What it is, for a program.")
-    content = TextField(help_text="What it is, for a person.")
-    severity = TextField(required=False, help_text="What to do about an error, in the protocol's words.")
+    code = TextField(help_text="The code, for programs.")
+    content = TextField(help_text="The message, for people.")
+    severity = TextField(required=False, help_text="The remedy for an error, in the protocol's words.")
     path = TextField(required=False, help_text="JSONPath of the member that it is about.")
 
 
@@ -355,8 +357,8 @@ class AgentRefusalSerializer(ResponseSerializer):
 class ProtocolRefusalSerializer(ResponseSerializer):
     """A version of the protocol that is not served."""
 
-    code = OneOfField(("version_unsupported",), help_text="What happened, as the protocol has it.")
-    content = TextField(help_text="What happened, for a person.")
+    code = OneOfField(("version_unsupported",), help_text="The error in the protocol's form.")
+    content = TextField(help_text="The message, for people.")
     error = TextField(required=False, help_text="The kind of error, as a slug; not where `UCP-Agent` was sent.")
     message = TextField(required=False)
     request_id = TextField(
@@ -381,7 +383,7 @@ class BusinessProfileSerializer(ResponseSerializer):
 
     version = TextField(help_text="The version of the protocol.")
     services = FreeField(help_text="Where each service of the protocol is, by its name.")
-    capabilities = FreeField(help_text="What can be asked, by name, with specification and schema.")
+    capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
     payment_handlers = FreeField(help_text="None: nothing is paid through the protocol.")
 
 
@@ -400,12 +402,12 @@ class PublicKeySerializer(ResponseSerializer):
 class DiscoverySerializer(ResponseSerializer):
     """The provider metadata that a marketplace reads, and a UCP business profile."""
 
-    base_url = TextField(help_text="Where the interface begins.")
-    capabilities = ListField(child=TextField(), help_text="What is switched on here.")
-    name = TextField(help_text="What the provider is called.")
+    base_url = TextField(help_text="The base URL of the API.")
+    capabilities = ListField(child=TextField(), help_text="The services that are switched on.")
+    name = TextField(help_text="The provider's name.")
     provider_id = TextField(help_text="The provider's id.")
-    supported_versions = ListField(child=TextField(), help_text="Versions of the interface that are served.")
-    version = TextField(help_text="The version of the interface.")
+    supported_versions = ListField(child=TextField(), help_text="Served versions of the API.")
+    version = TextField(help_text="The version of the API.")
     links = LinksSerializer(help_text="Where the rest is.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")
     keys = PublicKeySerializer(many=True, help_text="The public keys that sign what we send.")

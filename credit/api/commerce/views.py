@@ -25,7 +25,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 
 class CommerceSchema(EndpointSchema):
     def get_override_parameters(self) -> list[Any]:
-        text = 'Who calls, as the protocol has it: profile="https://…". The address is never asked for.'
+        text = "The caller's profile, in the protocol's form: profile=\"https://…\". The address is never fetched."
         agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
         return [*super().get_override_parameters(), agent]
 

@@ -10,10 +10,10 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
         child=serializers.IdField(),
         min_length=1,
         max_length=DOCUMENTS_MAX,
-        help_text="What to ask for: each becomes a document on the checklist.",
+        help_text="The documents to request: each becomes an entry of the checklist.",
     )
     reason = serializers.TextField(
-        allow_null=True, default=None, help_text="What the consumer reads above the checklist."
+        allow_null=True, default=None, help_text="The message to the consumer above the checklist."
     )
 
     def validate_names(self, names: list[str]) -> list[str]:
@@ -66,5 +66,5 @@ class RequestedDocumentSerializer(serializers.ResponseSerializer):
 class DocumentsPageSerializer(serializers.ResponseSerializer):
     """An application's checklist."""
 
-    documents = RequestedDocumentSerializer(many=True, help_text="What was asked for.")
+    documents = RequestedDocumentSerializer(many=True, help_text="The requested document.")
     total = serializers.Int64Field()

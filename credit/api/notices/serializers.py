@@ -76,7 +76,9 @@ class NoticeSerializer(NoticeRowSerializer):
 class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
-    notices = NoticeRowSerializer(many=True, help_text="Of an application the newest first, of a provider by `due_at`.")
+    notices = NoticeRowSerializer(
+        many=True, help_text="For an application the newest first, for a provider by `due_at`."
+    )
 
 
 class NoticeFilter(serializers.FilterSet):
@@ -152,7 +154,7 @@ class LanguageQuery(serializers.QuerySerializer):
 class ConsentRequestSerializer(serializers.RequestSerializer):
     """That the person agrees."""
 
-    text_sha256 = serializers.IdField(help_text="Of the text that was read, as the answer to GET gives it.")
+    text_sha256 = serializers.IdField(help_text="SHA-256 of the consent text that you read, from the response to GET.")
     language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
 
 
@@ -166,5 +168,5 @@ class ConsentSerializer(serializers.ResponseSerializer):
 
     is_given = serializers.FlagField(help_text="Whether they do.")
     at = serializers.DateTimeField(allow_null=True, help_text="Since when, or since when no longer; null for never.")
-    text = serializers.TextField(help_text="What consent means, as it is now.")
+    text = serializers.TextField(help_text="The current text of the consent.")
     text_sha256 = serializers.TextField(help_text="The SHA-256 of its bytes in UTF-8, in hex.")

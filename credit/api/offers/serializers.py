@@ -47,7 +47,7 @@ class OfferRequestSerializer(serializers.RequestSerializer):
     ab_test_variant = serializers.IdField(allow_null=True, default=None)
     ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
     application_schema = ApplicationSchemaField(
-        allow_null=True, default=None, help_text="What `application_data` has; null for any data."
+        allow_null=True, default=None, help_text="The schema of `application_data`; null for any data."
     )
     required_documents = serializers.ListField(
         child=serializers.PrintableIdField(),
@@ -61,7 +61,7 @@ class OfferRequestSerializer(serializers.RequestSerializer):
         max_length=len(REQUIRABLE),
         allow_null=True,
         default=None,
-        help_text="What each of `applicants` needs; any of them makes `applicants` needed.",
+        help_text="The required fields of each applicant; any of them makes `applicants` required.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _check_names(names: Sequence[str], member: str) -> None:
 class OfferSerializer(serializers.ModelResponseSerializer):
     """A provider offer, with its terms."""
 
-    id = serializers.TextField(help_text="The offer's id, as text.")
+    id = serializers.TextField(help_text="The offer's id.")
     term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
     included_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
     excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
@@ -127,7 +127,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
 class OfferQuery(serializers.QuerySerializer):
     """Which provider's offers."""
 
-    provider_id = serializers.PrintableIdField(help_text="Whose offers.")
+    provider_id = serializers.PrintableIdField(help_text="The provider of the offers.")
     include_inactive = serializers.QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
 
 
@@ -178,18 +178,18 @@ class InstalmentSerializer(serializers.ResponseSerializer):
 
     number = serializers.Int32Field(help_text="Which payment it is, from 1.")
     due_on = serializers.DateField(help_text="The day on which it is due.")
-    payment_cents = serializers.Int64Field(help_text="What is paid, in cents.")
+    payment_cents = serializers.Int64Field(help_text="The payment in cents.")
     interest_cents = serializers.Int64Field(help_text="How much of it is interest, in cents.")
     principal_cents = serializers.Int64Field(
         help_text="Below zero when a long first period earns more than its payment."
     )
-    balance_cents = serializers.Int64Field(help_text="What is owed after the payment.")
+    balance_cents = serializers.Int64Field(help_text="The balance after the payment, in cents.")
 
 
 class QuoteSerializer(serializers.ResponseSerializer):
     """The cost of a loan."""
 
-    payment_cents = serializers.Int64Field(help_text="Of every payment but the last.")
+    payment_cents = serializers.Int64Field(help_text="The amount of every payment except the last, in cents.")
     final_payment_cents = serializers.Int64Field(help_text="The last payment, in cents.")
     total_of_payments_cents = serializers.Int64Field(help_text="All payments together, in cents.")
     finance_charge_cents = serializers.Int64Field(help_text="All interest, and the prepaid fee.")
@@ -211,8 +211,8 @@ class CatalogueQuery(serializers.PageQuery):
     )
     segment = serializers.IdField(
         required=False,
-        help_text="Only what is for this segment of customers, or for everybody. For offers whose model has scored the "
-        "caller and names segments, the score alone decides.",
+        help_text="Only offers for this customer segment, and those without a segment. For offers whose model has "
+        "scored the caller and names segments, the score alone decides.",
     )
     explain = serializers.QueryFlagField(
         default=False, help_text="Also say which offers were left out (the newest 1,000), and by which rule."
@@ -237,7 +237,7 @@ class HiddenSerializer(serializers.JsonPartSerializer):
     """An offer that was left out, and why."""
 
     offer_id = serializers.Int64Field()
-    rule = serializers.TextField(help_text="What kept it out, such as `state`, `amount` or `score`.")
+    rule = serializers.TextField(help_text="The reason why it was excluded, such as `state`, `amount` or `score`.")
 
 
 class CatalogueSerializer(serializers.PageSerializer):
@@ -295,7 +295,7 @@ class ProviderSerializer(serializers.ResponseSerializer):
     owner_id = serializers.TextField(help_text="The user_id of the account that the id belongs to.")
     created_at = serializers.DateTimeField(help_text="Since when it does (UTC).")
     membership = serializers.TextField(
-        help_text="`member`, or `invited`: an invitation gives no rights before `POST …/members/me` accepts it."
+        help_text="`member`, or `invited`: an invitation grants no rights until `POST …/members/me` accepts it."
     )
 
 
@@ -364,7 +364,7 @@ class MemberSerializer(serializers.ResponseSerializer):
 class MembersPageSerializer(serializers.PageSerializer):
     """A page of a provider's members."""
 
-    members = MemberSerializer(many=True, help_text="Who acts for the provider.")
+    members = MemberSerializer(many=True, help_text="The members of the provider.")
     invitations = InvitationSerializer(
         many=True, help_text="At most 50, on every page; shown to the provider's owners alone."
     )

@@ -12,15 +12,15 @@ def _of(kind: str, description: str, **more: Any) -> dict[str, Any]:
 
 _LENGTH = {"minimum": 0, "maximum": profile.TEXT_MAX_LENGTH}
 _MEMBER = {
-    "type": _of("string", "What kind of value it is.", enum=list(profile.KEYWORDS)),
-    "title": _of("string", "What people call it.", maxLength=profile.TITLE_MAX_LENGTH),
-    "description": _of("string", "What it means, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+    "type": _of("string", "The type of the value.", enum=list(profile.KEYWORDS)),
+    "title": _of("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
+    "description": _of("string", "The meaning of the field, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
     "enum": _of("array", "The values that it may have.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
-    "format": _of("string", "Of a text: `date`, a day such as 2026-01-31.", enum=["date"]),
-    "minLength": _of("integer", "Of a text: its least characters.", **_LENGTH),
-    "maxLength": _of("integer", "Of a text: its most characters.", **_LENGTH),
-    "minimum": _of("number", "Of a number: the least."),
-    "maximum": _of("number", "Of a number: the most."),
+    "format": _of("string", "For a string: `date`, a day such as 2026-01-31.", enum=["date"]),
+    "minLength": _of("integer", "For a string: its minimum length.", **_LENGTH),
+    "maxLength": _of("integer", "For a string: its maximum length.", **_LENGTH),
+    "minimum": _of("number", "For a number: the minimum."),
+    "maximum": _of("number", "For a number: the maximum."),
 }
 APPLICATION_SCHEMA = _of(
     "object",
@@ -29,8 +29,8 @@ APPLICATION_SCHEMA = _of(
     properties={
         "$schema": _of("string", "The dialect, if it is named.", enum=[profile.DIALECT]),
         "type": _of("string", "Always `object`.", enum=["object"]),
-        "title": _of("string", "What a form is called.", maxLength=profile.TITLE_MAX_LENGTH),
-        "description": _of("string", "What stands above a form.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+        "title": _of("string", "The title of the form.", maxLength=profile.TITLE_MAX_LENGTH),
+        "description": _of("string", "The introduction of the form.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
         "properties": _of(
             "object",
             f"The members by their names, at most {profile.MEMBERS_MAX}.",
@@ -54,17 +54,18 @@ class DueSerializer(serializers.ResponseSerializer):
     """Something that is missing or wrong."""
 
     pointer = serializers.TextField(
-        help_text="Where, as a JSON pointer into the application: below `application_data`, `applicants`, `documents`."
+        help_text="Where, as a JSON pointer into the application: below `application_data`, `applicants`, `documents`, "
+        "or `/offer_id` of an offer that has ended."
     )
-    title = serializers.TextField(help_text="What people call it.")
+    title = serializers.TextField(help_text="The label of the field.")
     type = serializers.TextField(help_text="The type of JSON that it has, or `document`.")
-    why = serializers.TextField(help_text="What is to be done about it, for people.")
+    why = serializers.TextField(help_text="The required action, for people.")
 
 
 class RequiredDocumentSerializer(serializers.ResponseSerializer):
     """A document that the offer asks for."""
 
-    name = serializers.TextField(help_text="What is asked for.")
+    name = serializers.TextField(help_text="The required document.")
     document_id = serializers.TextField(
         allow_null=True, help_text="Where its files go: `…/documents/{document_id}/files`. Null before an application."
     )

@@ -85,8 +85,8 @@ class TotalBinSerializer(serializers.ResponseSerializer):
     """A range of totals: from its beginning, which it holds, to below its end; null where it is open."""
 
     below = serializers.Int64Field(allow_null=True, help_text="The end, which is not in it; null where it is open.")
-    share = serializers.NumberField(allow_null=True, help_text="Of the window's scores; null of none.")
-    share_before = serializers.NumberField(allow_null=True, help_text="Of the scores compared with.")
+    share = serializers.NumberField(allow_null=True, help_text="Mean of the window's scores; null without scores.")
+    share_before = serializers.NumberField(allow_null=True, help_text="Number of scores in the window of comparison.")
 
     def get_fields(self) -> dict[str, Any]:
         beginning = serializers.Int64Field(
@@ -146,9 +146,12 @@ class MonitoringSerializer(serializers.ResponseSerializer):
 
     model_id = serializers.Int64Field()
     version = serializers.Int32Field(help_text="The number of the version whose scores were looked at.")
-    window = WindowSerializer(help_text="What was looked at.")
-    against = WindowSerializer(help_text="What it was compared with.")
-    psi = serializers.NumberField(allow_null=True, help_text="The stability index of the total over `bins`.")
+    window = WindowSerializer(help_text="The window.")
+    against = WindowSerializer(help_text="The window of comparison.")
+    psi = serializers.NumberField(
+        allow_null=True,
+        help_text="The stability index (PSI) of the total over `bins`; null if either window has `too_few` scores.",
+    )
     bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
     characteristics = CharacteristicStabilitySerializer(many=True, help_text="How stable each of them is.")
     missing = MissingRateSerializer(many=True, help_text="How often each input was missing.")

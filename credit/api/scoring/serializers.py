@@ -172,8 +172,8 @@ class PointsPageSerializer(serializers.ResponseSerializer):
 
     characteristic = serializers.TextField(help_text="Its name in the definition.")
     bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
-    points = serializers.Int64Field(help_text="What the bin gives.")
-    baseline = serializers.Int64Field(help_text="What reasons are measured against: points below it were lost.")
+    points = serializers.Int64Field(help_text="The points of the bin.")
+    baseline = serializers.Int64Field(help_text="The baseline of the characteristic: lost points are counted from it.")
 
 
 class ReasonSerializer(serializers.JsonPartSerializer):
@@ -197,7 +197,7 @@ class ChangeSerializer(serializers.JsonPartSerializer):
     """Changes that together would have led to a better outcome."""
 
     changes = StepSerializer(many=True, help_text="All of them are needed.")
-    outcome = serializers.OneOfField(OUTCOMES, help_text="What they would lead to.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome after these changes.")
 
 
 class EvaluationSerializer(serializers.ResponseSerializer):
@@ -206,16 +206,16 @@ class EvaluationSerializer(serializers.ResponseSerializer):
     total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
     segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
-    points = PointsPageSerializer(many=True, help_text="What each characteristic gives.")
+    points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
     reasons = ReasonSerializer(many=True, help_text="The most important first, at most four.")
     missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
-    changes = ChangeSerializer(many=True, help_text="What would lead to a better outcome, the smallest first.")
+    changes = ChangeSerializer(many=True, help_text="Changes that would lead to a better outcome, the smallest first.")
 
 
 class FactSerializer(serializers.ResponseSerializer):
     """A fact that a scorecard may ask for."""
 
-    name = serializers.TextField(help_text="What a definition calls it, such as `identity.verified`.")
+    name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
     type = serializers.TextField(help_text="number, text or boolean; any for what an application says")
 
 

@@ -26,13 +26,13 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     terms = serializers.FreeField(
         allow_null=True,
         default=None,
-        help_text="The loan, as `metadata.terms` of an approval; what is left out comes from the application and from "
-        "the offer.",
+        help_text="The loan, as `metadata.terms` of an approval, with at least one figure. The API takes each figure "
+        "that is left out from the application or the offer.",
     )
     reasons = serializers.FreeField(
         help_text="One to four principal reasons, as for a rejection: the one that follows silence."
     )
-    expires_at = MomentField(help_text="Until when it can be taken up: after today, at most 90 days on.")
+    expires_at = MomentField(help_text="The last day for accepting it: after today, at most 90 days from now.")
     with_denial = serializers.FlagField(
         default=False,
         help_text="Whether its notice says at once, with the reasons, that what was applied for is denied; silence is "
@@ -59,8 +59,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The SHA-256 of the canonical JSON of `terms`, in hex."
     )
     reasons = serializers.FreeField(help_text="The principal reasons of the rejection that follows silence.")
-    expires_at = serializers.DateTimeField(help_text="Until when it can be taken up.")
-    offered_by = serializers.TextField(help_text="Who made it.")
+    expires_at = serializers.DateTimeField(help_text="The time by which it must be accepted.")
+    offered_by = serializers.TextField(help_text="The account that made it.")
     offered_at = serializers.DateTimeField(help_text="When it was made, or proposed.")
     closed_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null while it is open.")
 
@@ -77,7 +77,7 @@ class BorrowerSerializer(serializers.ResponseSerializer):
 
     consumer_id = serializers.TextField()
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="Who applied; null where nobody was named, or it was erased."
+        many=True, allow_null=True, help_text="The applicants; null if none were named, or once they are erased."
     )
 
 
@@ -87,7 +87,7 @@ class DisclosureSerializer(serializers.ResponseSerializer):
     apr_percent = serializers.NumberField(
         source="apr_number", allow_null=True, help_text="The annual percentage rate, as 12 CFR 1026, Appendix J has it."
     )
-    finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="What the credit costs, in cents.")
+    finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="The cost of the credit, in cents.")
     amount_financed_cents = serializers.Int64Field(allow_null=True, help_text="The amount less the prepaid fee.")
     total_of_payments_cents = serializers.Int64Field(allow_null=True, help_text="All payments together, in cents.")
 
@@ -95,7 +95,7 @@ class DisclosureSerializer(serializers.ResponseSerializer):
 class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
-    decided_by = serializers.TextField(help_text="Who approved, or made the counteroffer.")
+    decided_by = serializers.TextField(help_text="The account that approved, or made the counteroffer.")
     decided_at = serializers.DateTimeField(help_text="When it was decided (UTC).")
     proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null where none is kept.")
 
@@ -104,7 +104,7 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     """The acceptance."""
 
     accepted_by = serializers.TextField(source="principal_id", help_text="The user_id of who took it up.")
-    accepted_at = serializers.DateTimeField(help_text="When it was taken up (UTC).")
+    accepted_at = serializers.DateTimeField(help_text="The time of the acceptance (UTC).")
     credential = serializers.TextField(
         help_text="With which credential, such as `api_key:…`; none of them opens anything."
     )
@@ -119,12 +119,12 @@ class AgreedSerializer(serializers.ResponseSerializer):
     offer_version = serializers.Int64Field(
         allow_null=True, help_text="Its version at the submission; null for one not listed."
     )
-    offer_terms_sha256 = serializers.TextField(help_text="Of the offer's terms as they were at the submission.")
-    lender = LenderSerializer(help_text="Whose offer it is.")
-    borrower = BorrowerSerializer(help_text="Who took it up.")
+    offer_terms_sha256 = serializers.TextField(help_text="SHA-256 of the offer's terms as they were at the submission.")
+    lender = LenderSerializer(help_text="The provider of the offer.")
+    borrower = BorrowerSerializer(help_text="The account that accepted it.")
     terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and what it costs.")
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
-    starts_on = serializers.DayField(help_text="The day on which it was taken up, from which its schedule counts.")
+    starts_on = serializers.DayField(help_text="The day of the acceptance, from which its schedule counts.")
     schedule = InstalmentSerializer(
         many=True, allow_null=True, help_text="Every payment, the first first; null for a line of credit."
     )

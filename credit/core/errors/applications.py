@@ -8,7 +8,7 @@ class ApplicationNotFound(ApiError):
     """No such application, or not one that the caller may see."""
 
     status, error, code, stored = 404, "application_not_found", "E4002", True
-    message = "There is no such application."
+    message = "Application not found."
 
 
 # Errors of reading an application, one's own or another person's.

@@ -4,7 +4,7 @@ from config.core.errors import ApiError
 class OfferNotFound(ApiError):
     """No such offer, or not the caller's to change."""
 
-    status, error, code, message, stored = 404, "offer_not_found", "E4004", "There is no such offer.", True
+    status, error, code, message, stored = 404, "offer_not_found", "E4004", "Offer not found.", True
 
 
 class OfferUnavailable(ApiError):
@@ -14,7 +14,7 @@ class OfferUnavailable(ApiError):
 class ProviderNotFound(ApiError):
     """No such provider, or not one that the caller acts for."""
 
-    status, error, code, message, stored = 404, "provider_not_found", "E4012", "There is no such provider.", True
+    status, error, code, message, stored = 404, "provider_not_found", "E4012", "Provider not found.", True
 
 
 class ProviderTaken(ApiError):

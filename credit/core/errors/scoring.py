@@ -6,7 +6,7 @@ class ScoringModelNotFound(ApiError):
     """No such model or version, or not one of a provider that the caller acts for."""
 
     status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
-    message = "There is no such scoring model."
+    message = "Scoring model not found."
 
 
 class ScoreNotFound(ApiError):

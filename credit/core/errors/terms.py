@@ -6,7 +6,7 @@ class TermsRequired(ApiError):
 
     error, code = "terms_required", "E1018"
     message = (
-        "The decision must name the loan: its amount, its rate and its term. What is left out comes from the "
+        "The decision must name the loan: its amount, its rate and its term. Omitted values come from the "
         "application (amount, term) and from the offer (its lowest rate)."
     )
 

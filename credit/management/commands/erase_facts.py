@@ -23,5 +23,5 @@ class Command(JsonCommand):
         """
         number = parse_positive_int64(options["user_id"])
         if number is None or not get_user_model().objects.filter(pk=number).exists():
-            raise CommandError(f"There is no account {options['user_id']}.")
+            raise CommandError(f"Account {options['user_id']} not found.")
         return {"user_id": options["user_id"], "facts": erase_facts(number), "applicants": erase_applicants(number)}

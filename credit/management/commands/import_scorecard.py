@@ -46,7 +46,7 @@ def points(text: str) -> int:
 def outcome(text: str) -> tuple[str, int]:
     name, value = _pair(text)
     if name not in _OUTCOMES:
-        raise ArgumentTypeError(f"{name[:60]!r} is none of {', '.join(_OUTCOMES)}; whoever has less is declined")
+        raise ArgumentTypeError(f"{name[:60]!r} must be one of {', '.join(_OUTCOMES)}; lower totals are declined")
     return name, points(value)
 
 
@@ -56,7 +56,7 @@ def reason(text: str) -> tuple[str, Reason]:
         return name, value
     words = shown(value.removeprefix(f"{OTHER}:").strip())
     if words == value.strip() or not words:
-        raise ArgumentTypeError(f"{value[:60]!r} is no principal reason: {', '.join(REASONS)}, or {OTHER}:WORDS")
+        raise ArgumentTypeError(f"{value[:60]!r} must be a principal reason: {', '.join(REASONS)}, or {OTHER}:WORDS")
     return name, {"code": OTHER, "text": words}
 
 
@@ -69,7 +69,7 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
-        parser.add_argument("--user", help="Whose version it is; by default the owner's of the model's provider.")
+        parser.add_argument("--user", help="The version's author; by default the owner of the model's provider.")
         parser.add_argument("--note", type=shown, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
@@ -92,7 +92,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         model = first_or(
             ScoringModel.objects.filter(pk=options["model"]).select_related("provider__owner"),
-            CommandError(f"There is no scoring model with the id {options['model']}."),
+            CommandError(f"Scoring model {options['model']} not found."),
         )
         maker = model.provider.owner if options["user"] is None else find_user(options["user"])
         document = _read(options["file"])
@@ -127,7 +127,7 @@ def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any
     if document.lstrip()[:1] == b"{":
         told = [options[name] for name in ("outcome", "facts", "reason", "round")]
         if any(told) or options["base_points"] is not None:
-            raise CommandError("A definition says everything itself: only --note may be told beside it.")
+            raise CommandError("A definition is complete: --note is the only option for it.")
         return parse_json(document, members_max=DEFINITION_MEMBERS_MAX), "0"
     outcomes = sorted(options["outcome"], key=lambda one: -one[1])
     terms = optbinning.Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))

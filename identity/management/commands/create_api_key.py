@@ -12,7 +12,10 @@ from identity.access.keys import DEFAULT_DAYS, create_api_key
 
 
 class Command(JsonCommand):
-    help = "Make an API key for an account. The key and its secret are shown this once."
+    help = (
+        "Make an API key for an account. The key and its secret are shown this once. It counts as created without a "
+        "second factor: where one is required, the API returns 403 E2012."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

@@ -8,12 +8,12 @@ from identity.oauth.clients import create_client, is_taken
 
 
 class Command(JsonCommand):
-    help = "Make an OAuth client. A name that exists is refused: a second client of the same name would deceive people."
+    help = "Make an OAuth client. Its name must not look like another client's: it would deceive people."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--redirect-uri", action="append", required=True, help="Where codes are sent; repeatable.")
-        parser.add_argument("--scope", action="append", required=True, help="What it may ask for; repeatable.")
+        parser.add_argument("--scope", action="append", required=True, help="A scope that it may request; repeatable.")
         parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
 
     def run(self, **options: Any) -> dict[str, Any]:

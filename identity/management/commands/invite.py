@@ -12,7 +12,7 @@ from identity.accounts.roles import roles
 
 
 class Command(JsonCommand):
-    help = "Mail somebody a link, good once and for seven days, to have an account with a role. Again sends another."
+    help = "Mail a link, good once and for seven days, to have an account with a role. A repetition sends another."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")

@@ -6,7 +6,7 @@ from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    help = "Take a person's second factor away; whoever needs one adds a new one at the next log-in."
+    help = "Remove a person's second factor; if they need one, they add a new one at the next log-in."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

@@ -37,7 +37,11 @@ def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
 class Command(JsonCommand):
     """Encrypt everything with the first of FIELD_ENCRYPTION_KEYS; name what no key opens, and end with status 1."""
 
-    help = "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS. Safe while traffic runs."
+    help = (
+        "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. From the "
+        "first run on, values that servers of version 1.0 write are refused. Safe while traffic runs; a killed run is "
+        "continued by the next."
+    )
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         self._left = 0

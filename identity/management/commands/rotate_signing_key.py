@@ -11,7 +11,7 @@ from identity.access.signing_keys import PUBLISHED_AHEAD_SECONDS, rotate_signing
 class Command(JsonCommand):
     help = (
         f"Make a new token signing key. It is published at once and signs after {PUBLISHED_AHEAD_SECONDS} seconds, so "
-        "that nobody meets a token of a key that they do not know. Tokens of the older keys are accepted for the "
+        "that every verifier knows the key of a token. Tokens of the older keys are accepted for the "
         "overlap, and at least until then."
     )
 

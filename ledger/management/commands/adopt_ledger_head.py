@@ -14,8 +14,8 @@ from ledger.sealing import lock_and_read_heads
 
 class Command(JsonCommand):
     help = (
-        "Say that the database's head is the newest that was ever signed, when the guard file is lost or damaged. "
-        "Compare it with a checkpoint that somebody else kept: were it older, the log would get a second history."
+        "Confirm that the database's head is the newest that was ever signed, when the guard file is lost or damaged. "
+        "Compare it with an independent checkpoint: if it were older, the log would get a second history."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

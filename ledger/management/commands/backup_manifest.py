@@ -36,7 +36,9 @@ class Command(JsonCommand):
             expected = json.loads(options["check"].read_text())
             faults = _compare(expected, found)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CommandError(f"{options['check']} is no manifest that `backup_manifest --json` printed.") from error
+            raise CommandError(
+                f"{options['check']} must be a manifest that `backup_manifest --json` printed."
+            ) from error
         if faults:
             raise CommandError(" ".join(faults))
         return {"ok": True, "made_at": expected["made_at"], "ledger_entries": found["ledger"]["entries"]}

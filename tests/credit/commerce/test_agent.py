@@ -115,7 +115,7 @@ def test_a_profile_is_read_from_a_dictionary(header):
     'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"', f'profile="{PROFILE}"\n, a',
     'profile="javascript:alert(1)"',
 ])  # fmt: skip
-def test_what_names_no_profile_is_refused(header):
+def test_a_header_without_a_profile_is_rejected(header):
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
@@ -138,6 +138,6 @@ def test_a_long_header_is_read_to_its_end(header):
         check_agent(header, [])
 
 
-def test_what_a_stranger_calls_a_version_is_not_repeated():
+def test_an_unknown_version_is_not_repeated():
     assert "<script>" not in str(VersionUnsupported("<script>"))
     assert "2026-01-11" in str(VersionUnsupported("2026-01-11"))

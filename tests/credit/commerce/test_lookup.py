@@ -74,7 +74,7 @@ def test_every_id_that_search_gives_leads_back(api, offer):
     "text", ["", "0", "-1", "01", "x", "9223372036854775808", "{pk}-", "{pk}-24", "{pk}-012", "{pk}-any", "{pk}-12-1",
              " {pk}", "{pk}\n", "{pk}-12\0x".replace("\0", "\u2603"), "prod_1", "\u0661"],
 )  # fmt: skip
-def test_an_id_that_leads_nowhere_is_told_and_the_others_are_found(api, offer, text):
+def test_an_unknown_id_has_a_message_and_the_others_are_found(api, offer, text):
     answer = lookup(api, text.format(pk=offer.pk), f"{offer.pk}-12")
     assert len(answer["products"]) == 1
     assert missing(answer) == ["$.ids[0]"]
@@ -101,7 +101,7 @@ def test_nothing_may_be_found(api):
     assert answer["ucp"]["status"] == "success"
 
 
-def test_it_costs_one_statement_however_many_are_asked_for(api, no_rate_limits, django_assert_num_queries):
+def test_a_lookup_costs_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
     ids = [str(OfferFactory().pk) for _ in range(30)]
     lookup(api, ids[0])
     with django_assert_num_queries(1):
@@ -114,13 +114,13 @@ def test_a_hundred_ids_are_taken_and_no_more(api):
     assert_refused(response, 400, "E1001", word="request_too_large")
 
 
-def test_what_is_wrong_with_a_request_is_told_to_both_sides(api):
+def test_a_wrong_request_has_an_error_and_messages(api):
     for body, path in (({}, "$.ids"), ({"ids": [1]}, "$.ids[0]"), ({"ids": ["1", "x" * 256]}, "$.ids[1]")):
         (message,) = assert_refused(api.send(PATH, body), 400, "E1001")
         assert message["path"] == path
 
 
-def test_everybody_sees_their_own_variants_only():
+def test_callers_see_only_their_own_variants():
     offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
     for _ in range(6):
         api = client_of(UserFactory())

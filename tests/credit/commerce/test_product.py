@@ -41,7 +41,7 @@ def test_a_product_is_shown_with_its_first_term(api, offer):
 @pytest.mark.parametrize(
     "chosen", [{"name": "Term", "label": "12 months"}, YEAR, {"name": "Term", "id": "12", "label": "A year"}]
 )
-def test_what_is_selected_is_shown(api, offer, chosen):
+def test_the_selected_term_is_shown(api, offer, chosen):
     shown = product(api, str(offer.pk), selected=[chosen], preferences=["Term"])
     assert (variants(shown), shown["selected"]) == ([12], [YEAR])
 
@@ -82,6 +82,6 @@ def test_a_closed_offer_and_one_that_is_filtered_out_are_not_found(api, offer):
     ({"id": "1", "selected": [YEAR, YEAR]}, "$.selected"),
     ({"id": "1", "selected": [{**YEAR, "name": str(number)} for number in range(51)]}, "$.selected"),
 ])  # fmt: skip
-def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, body, path):
+def test_a_wrong_request_has_an_error_and_messages(api, body, path):
     messages = assert_refused(api.send(PATH, body), 400, "E1001")
     assert messages[0]["path"] == path

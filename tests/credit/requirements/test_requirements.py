@@ -222,7 +222,7 @@ def test_our_word_on_a_value_is_that_of_a_foreign_validator():
                 assert (profile.fault(member, value) is None) == judge.is_valid(value), (member, value)
 
 
-def test_the_schema_of_applicants_says_what_is_taken(api, user, offer):
+def test_the_schema_of_applicants_matches_the_api(api, user, offer):
     asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
     Draft202012Validator.check_schema(asked)
     judge = Draft202012Validator(asked, format_checker=FormatChecker())

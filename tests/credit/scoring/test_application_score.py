@@ -65,7 +65,7 @@ def test_a_reason_in_the_lenders_words(api, user):
     }  # fmt: skip
 
 
-def test_once_the_facts_are_erased_there_are_no_changes(api, user, declined):
+def test_erased_facts_leave_no_changes(api, user, declined):
     before = api.read(f"/applications/{declined.pk}/score").json()
     assert erase_facts(user.pk) == 1
     assert api.read(f"/applications/{declined.pk}/score").json() == {**before, "changes": None}

@@ -72,7 +72,7 @@ def test_principal_reasons_are_a_reason_in_words(api, user, offer):
     assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
 
-def test_what_is_referred_is_decided_freely(api, user):
+def test_a_referred_application_is_decided_freely(api, user):
     card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
     for to in ("approved", "rejected"):
         application = in_review(api, user, scored_offer(definition=card)[0], SAYS_GOOD)

@@ -40,7 +40,7 @@ def hidden(api, query=""):
     return {entry["offer_id"]: entry["rule"] for entry in listed}
 
 
-def test_who_was_declined_last_does_not_see_the_offer(api, user, version, offer):
+def test_a_declined_person_does_not_see_the_offer(api, user, version, offer):
     assert shown(api) == [offer.pk]
     score(version, user)
     assert shown(api) == []
@@ -112,7 +112,7 @@ def test_the_segment_of_the_score_counts_before_the_callers(api, user, version, 
     assert hidden(api) == {other.pk: "segment"}
 
 
-def test_who_is_in_no_segment_does_not_talk_their_way_into_one(api, user, version, offer):
+def test_a_person_outside_all_segments_cannot_choose_one(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
     assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")

@@ -38,7 +38,7 @@ def test_the_same_card_decides_the_same(version):
     }
 
 
-def test_who_would_have_been_decided_otherwise_is_named(version):
+def test_changed_outcomes_are_listed(version):
     scored(version, GOOD)
     score = scored(version, POOR)
     milder = other(version, base_points=600)
@@ -51,7 +51,7 @@ def test_who_would_have_been_decided_otherwise_is_named(version):
     ]  # fmt: skip
 
 
-def test_what_cannot_be_computed_again_is_skipped_and_counted(version):
+def test_scores_without_facts_are_skipped_and_counted(version):
     erased = scored(version, GOOD)
     erase_facts(erased.user_id)
     scored(version, GOOD)

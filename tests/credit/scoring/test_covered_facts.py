@@ -81,7 +81,7 @@ def test_the_account_itself_is_looked_at_whole(api, known, offer):
     assert why_not(ApiClient(api_key=issue(known).key)) == set()
 
 
-def test_what_an_app_lets_be_computed_is_not_kept(known, offer, limited):
+def test_scores_for_an_app_are_not_stored(known, offer, limited):
     for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
         why_not(limited(known, *scopes))
     assert not LastScore.objects.exists()

@@ -142,7 +142,7 @@ class TestWhoReadsIt:
         assert not DataAccess.objects.exists()
 
 
-def test_the_verifier_is_for_everybody(db, anonymous):
+def test_the_verifier_is_public(db, anonymous):
     answer = anonymous.read("/scoring/verifier")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/x-python")

@@ -57,7 +57,7 @@ HOSTILE = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("case", HOSTILE)
-def test_what_is_sent_to_do_harm_is_refused_shortly(case):
+def test_hostile_definitions_are_rejected_shortly(case):
     assert sum(len(at) + len(said) for at, said in refusals(HOSTILE[case])) < 20_000
 
 
@@ -99,7 +99,7 @@ def _refused_or_computed(one):
 
 @examples(150)
 @given(st.data())
-def test_what_is_drawn_is_refused_or_kept_and_nothing_else(data):
+def test_random_definitions_are_rejected_or_stored(data):
     drawn = random.Random(data.draw(st.integers(0, 50)))
     one = copy.deepcopy(pairs.with_rules(drawn, pairs.card(drawn)[0]))
     values = st.recursive(

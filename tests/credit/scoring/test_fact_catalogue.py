@@ -47,7 +47,7 @@ def test_the_catalogue_is_in_alphabetical_order_and_of_known_types():
     ("list.0", None), ("person", None), ("person.job.months", 7), ("person.months", 8), ("person.job", None),
     ("income.deeper", None), ("housing.0", None), ("absent", None), ("person.absent.months", None),
 ])  # fmt: skip
-def test_what_an_application_says_is_read_by_its_path(path, value):
+def test_application_data_is_read_by_path(path, value):
     name = f"application_data.{path}"
     assert gathered(name) == {"scored_on": "2026-03-28", name: value}
 
@@ -60,12 +60,12 @@ def test_an_application_that_says_nothing_has_no_facts(data):
     }
 
 
-def test_an_unknown_fact_is_none_and_nobody_is_asked_for_what_is_not_named(known):
+def test_only_named_facts_are_loaded_and_an_unknown_one_is_none(known):
     known("never.asked", "number", lambda _user, _now: pytest.fail("was asked"), scope="s:read")
     assert gathered("no.such") == {"scored_on": "2026-03-28", "no.such": None}
 
 
-def test_what_may_not_be_read_is_missing_and_is_not_read(known):
+def test_a_forbidden_fact_is_missing_and_not_loaded(known):
     known("bank.secret", "number", lambda _user, _now: pytest.fail("was read"), scope="bankdata:read")
     assert gathered("bank.secret", may_read=lambda fact: fact.scope != "bankdata:read")["bank.secret"] is None
 

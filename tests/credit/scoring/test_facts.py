@@ -79,7 +79,7 @@ def test_a_verified_person_stays_so_while_another_attempt_is_open(user):
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (True, 10)
 
 
-def test_who_failed_last_is_not_verified(user):
+def test_a_person_who_failed_last_is_not_verified(user):
     _verification(user, 1, "verified", days_ago=10)
     _verification(user, 2, "failed", days_ago=1)
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
@@ -101,7 +101,7 @@ def test_balances_of_ones_own_accounts_are_added(user, stranger):
     assert facts.accounts_balance_cents(user.pk, NOW) == 3_800
 
 
-def test_what_is_owed_and_what_a_client_claims_are_no_balance(user):
+def test_debts_and_claimed_balances_do_not_count(user):
     _account(user)
     _account(user, type="credit", current_cents=90_000)
     _account(user, type="loan", current_cents=90_000)

@@ -71,7 +71,7 @@ def test_without_a_name_it_is_the_version_of_the_providers_owner(model, tmp_path
     assert made.made_by == model.provider.owner != model.created_by
 
 
-def test_a_table_is_told_its_outcomes_facts_and_reasons(run):
+def test_options_set_outcomes_facts_and_reasons_of_a_table(run):
     document = table(*(row.replace("income", "x") for row in NUMBER))
     options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
     run(document, *options, "--reason", "x=income_insufficient")
@@ -90,7 +90,7 @@ def test_a_table_is_told_its_outcomes_facts_and_reasons(run):
 
 @pytest.mark.parametrize("style", ["detailed", "summary"])
 @pytest.mark.parametrize("rows", ["rows", "edges"])
-def test_the_german_card_gives_everybody_the_score_that_optbinning_gives(run, style, rows):
+def test_the_german_card_equals_optbinning_for_every_row(run, style, rows):
     """The 1,000 of the data, and 200 with values at a bound, missing and unlisted."""
     done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
     assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
@@ -151,9 +151,10 @@ def test_the_lists_of_older_tables_are_read(run):
 
 
 TABLES = {
-    "another table": (b"a,b\r\n1,2\r\n", "no column Variable, Bin, Points"), "an empty file": (b"", "no column"),
-    "no rows": (table(), "/definition/inputs"), "zeros": (bytes(100), "no column"),
-    "another encoding": ("Variable,Bin,Points\r\né".encode("latin-1"), "no CSV in UTF-8"),
+    "another table": (b"a,b\r\n1,2\r\n", "the column Variable, Bin, Points"),
+    "an empty file": (b"", "lacks the column"),
+    "no rows": (table(), "/definition/inputs"), "zeros": (bytes(100), "lacks the column"),
+    "another encoding": ("Variable,Bin,Points\r\né".encode("latin-1"), "must be CSV in UTF-8"),
     "a row that is short": (table("income,Missing"), "not as many columns"),
     "a row that is long": (table("income,Missing,1,2"), "not as many columns"),
     "a gap": (table(NUMBER[0], 'income,"[10.01, inf)",1', NUMBER[3]), "does not begin at 10.00"),
@@ -167,17 +168,17 @@ TABLES = {
     "a list that is shorter than it says": (table("income,\"['own']\nLength: 2\",1", NUMBER[3]), "whole list"),
     "a list of numbers": (table("income,[1 2],1", NUMBER[3]), "cannot be read"),
     "an empty list": (table("income,[],1", NUMBER[3]), "neither a range"),
-    "a broken text": (table(r"income,['\x'],1", NUMBER[3]), "is no text"),
-    "no points": (table('income,"(-inf, inf)",', NUMBER[3]), "no number"),
-    "no numbers": (table('income,"(-inf, inf)",nan', NUMBER[3]), "no number"),
+    "a broken text": (table(r"income,['\x'],1", NUMBER[3]), "must be a string"),
+    "no points": (table('income,"(-inf, inf)",', NUMBER[3]), "must be a number"),
+    "no numbers": (table('income,"(-inf, inf)",nan', NUMBER[3]), "must be a number"),
     "too many points": (table('income,"(-inf, inf)",1e999', NUMBER[3]), "too many points"),
     "more points than a card has": (table('income,"(-inf, inf)",1e9', NUMBER[3]), "/points: Must be at most"),
     "special codes": (table(*(f"{row},1" for row in NUMBER), header="Variable,Bin,Points,Count"), "special codes"),
     "bounds of many digits": (table('income,"(-inf, 1.123456789012)",1', NUMBER[3]), "more than 10 digits"),
     "a prohibited ground": (table(*(row.replace("income", "marital_status") for row in NUMBER)), "1002.2(z)"),
-    "a name that is no path": (table(*(row.replace("income", "my income") for row in NUMBER)), "Is no fact"),
+    "a name that is no path": (table(*(row.replace("income", "my income") for row in NUMBER)), "Unknown fact"),
     "many quotes": (table("income,\"['" + "\\'" * 60_000 + '",1', NUMBER[3]), "neither a range"),
-    "a long field": (table("income," + "a" * 200_000 + ",1", NUMBER[3]), "no CSV"),
+    "a long field": (table("income," + "a" * 200_000 + ",1", NUMBER[3]), "must be CSV"),
     "a large file": (b"a" * 5_000_000, "larger than"),
 }  # fmt: skip
 
@@ -204,7 +205,7 @@ def test_an_option_that_says_nothing_is_refused(run, options):
     assert not ModelVersion.objects.exists()
 
 
-def test_what_is_told_of_a_variable_that_is_not_there_is_refused(run):
+def test_options_for_an_unknown_variable_are_rejected(run):
     with pytest.raises(CommandError, match="has no variable 'incom'; it has income"):
         run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
 
@@ -218,7 +219,7 @@ def test_a_card_without_outcomes_is_refused(run):
     ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
     ("--reason", "x=income_insufficient"),
 ])  # fmt: skip
-def test_nothing_is_told_beside_a_definition_but_a_note(run, options):
+def test_a_definition_allows_only_the_note_option(run, options):
     with pytest.raises(CommandError, match="only --note"):
         run(json.dumps(OWN).encode(), *options)
     assert not ModelVersion.objects.exists()
@@ -229,14 +230,14 @@ def test_nothing_is_told_beside_a_definition_but_a_note(run, options):
     (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper"), (b"{}", "/definition"),
     (b'{"a": [' + b"0," * 60_000 + b"0]}", "members"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
 ])  # fmt: skip
-def test_json_that_is_no_definition_is_refused(run, content, why):
+def test_json_that_is_not_a_definition_is_rejected(run, content, why):
     with pytest.raises(CommandError, match=why):
         run(content)
     assert not ModelVersion.objects.exists()
 
 
 def test_pmml_is_not_read(run):
-    with pytest.raises(CommandError, match="no column Variable"):
+    with pytest.raises(CommandError, match="lacks the column Variable"):
         run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
 
 
@@ -245,14 +246,14 @@ def test_a_file_model_or_account_that_is_not_there_is_one_sentence(run, model, t
         run(tmp_path / "nowhere")
     with pytest.raises(CommandError, match="Cannot read"):
         run(tmp_path)
-    with pytest.raises(CommandError, match="no account named nobody"):
+    with pytest.raises(CommandError, match="Account nobody not found"):
         run(b"", user="nobody")
     ScoringModel.objects.all().delete()
-    with pytest.raises(CommandError, match="no scoring model with the id"):
+    with pytest.raises(CommandError, match=r"Scoring model .* not found"):
         run(b"")
 
 
-def test_everything_that_a_definition_lacks_is_told(run):
+def test_all_errors_of_a_definition_are_reported(run):
     with pytest.raises(CommandError) as caught:
         run(
             table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER)),

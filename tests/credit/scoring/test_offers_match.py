@@ -67,7 +67,7 @@ def test_a_good_person_fits_and_the_score_is_kept_without_facts(api, user, versi
     assert not ScoreFacts.objects.exists()
 
 
-def test_who_is_declined_reads_the_reasons(api, stranger):
+def test_a_declined_person_gets_the_reasons(api, stranger):
     version = make_version(make_model(stranger), role="champion", knockouts=[])
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     why_not = [
@@ -81,10 +81,10 @@ def test_who_is_declined_reads_the_reasons(api, stranger):
     assert api.read("/ucp/catalog/items").json()["total"] == 1
 
 
-def test_a_decline_without_a_reason_says_so_much(api, stranger):
+def test_a_decline_without_a_reason_is_marked(api, stranger):
     version = make_version(make_model(stranger), role="champion", knockouts=[], base_points=0)
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
-    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["What is known is not enough for this offer."])
+    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 
 
 def test_an_offer_for_another_segment_does_not_fit(api, version):

@@ -36,7 +36,7 @@ def test_a_submission_is_scored_by_the_champion(api, user, said, outcome):
     assert kept.values()["application_data.housing"] == said["housing"]
 
 
-def test_what_begins_as_submitted_is_scored_too(api, user):
+def test_an_application_that_begins_as_submitted_is_scored(api, user):
     verify(user)
     offer, _ = scored_offer()
     body = {
@@ -156,7 +156,7 @@ def test_with_a_model_it_costs_three_statements_more_and_two_a_version(api, user
         assert len(statements_of(api, draft_for(offer, user))) == plain + 3 + 2 * (1 + challengers)
 
 
-def test_what_is_kept_of_the_facts_is_encrypted(api, user):
+def test_stored_facts_are_encrypted(api, user):
     offer, _ = scored_offer()
     submit(api, draft_for(offer, user))
     with connection.cursor() as cursor:

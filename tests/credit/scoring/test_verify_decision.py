@@ -343,7 +343,7 @@ _JSON = st.recursive(
 
 
 @given(card=_JSON, facts=_JSON, path=st.lists(st.sampled_from([*definition(), "bins", 0, 1, "input"]), max_size=3))
-def test_a_card_or_facts_that_are_none_fail_whatever_their_hash(card, facts, path):
+def test_an_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
     broken = definition()
     place = broken
     for name in path:

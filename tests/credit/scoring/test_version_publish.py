@@ -60,7 +60,7 @@ class TestPublish:
         assert_error(colleague.send(at(version, "retire")), 403, "E2012")
         assert state(version) == ("draft", "")
 
-    def test_a_provider_who_is_not_staff_publishes_without_one(self, api, version, settings):
+    def test_member_publishes_and_retires_with_a_second_factor_only(self, api, version, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert api.send(at(version, "publish"), {"role": "champion"}).status_code == 200
 

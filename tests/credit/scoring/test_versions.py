@@ -127,7 +127,7 @@ class TestFourEyes:
             publish(version, "champion", user)
 
 
-def test_the_providers_owner_is_told(user):
+def test_the_providers_owner_gets_the_event(user):
     model = make_model(user)
     member = join(model.provider)
     version = make_version(model)

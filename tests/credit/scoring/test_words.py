@@ -53,7 +53,7 @@ def test_inputs(given, said):
 ])  # fmt: skip
 def test_knockouts(test, said):
     given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
-    assert words.knockout_in_words(given) == f"When it {said}: decline, whatever the total is. Our own."
+    assert words.knockout_in_words(given) == f"When it {said}: decline, for any total. Our own."
 
 
 def test_outcomes_and_segments_with_their_totals():
@@ -65,7 +65,7 @@ def test_outcomes_and_segments_with_their_totals():
     assert words.bands_in_words([("refer", None)]) == [("refer", "every total")]
 
 
-def test_what_can_be_attained_keeps_to_the_range():
+def test_attainable_totals_stay_within_the_range():
     assert Card.of(definition()).attainable == (520, 740)
     assert Card.of(definition(range=[530, 700])).attainable == (530, 700)
     without = definition()

@@ -47,12 +47,12 @@ def written(events, name="r"):
 
 
 @pytest.mark.parametrize("events", LINEARIZABLE.values(), ids=LINEARIZABLE)
-def test_what_one_order_explains_passes(events):
+def test_linearizable_histories_pass(events):
     assert all(one.is_linearizable() for one in histories.read(written(events)).values())
 
 
 @pytest.mark.parametrize("events", NOT_LINEARIZABLE.values(), ids=NOT_LINEARIZABLE)
-def test_what_no_order_explains_is_named_and_shown(events, tmp_path, capsys):
+def test_non_linearizable_histories_are_reported(events, tmp_path, capsys):
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text("".join(written(LINEARIZABLE["one after the other"])))
     bad.write_text("".join([*written(LINEARIZABLE["or never"]), *written(events, "the-bad-one")]))
@@ -64,7 +64,7 @@ def test_what_no_order_explains_is_named_and_shown(events, tmp_path, capsys):
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="needs ../shared/histories, recorded ones of known verdict")
-def test_recorded_histories_are_told_apart():
+def test_recorded_histories_are_classified():
     verdicts = json.loads((RECORDED / "verdicts.json").read_text())
     assert {name: histories.main([str(RECORDED / name)]) == 0 for name in verdicts} == verdicts
 

@@ -41,7 +41,7 @@ def ask(port, key, method, path, body=None, head=()):
     return status_of(answer), json.loads(body_of(answer)), b"\r\nRetry-After: " in answer
 
 
-def test_writers_are_told_and_readers_do_not_wait_for_them(inhabited, tmp_path):
+def test_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
     me, key = inhabited.account
     once = f"Idempotency-Key: {uuid.uuid4()}"
     wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {"key": once}}

@@ -187,7 +187,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     visit.look("nothing-found")
 
 
-def test_looking_at_what_was_handed_in(papers, chromium, live_server):
+def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
@@ -290,7 +290,7 @@ def test_every_list_and_record_of_the_demo(morning, chromium, live_server):
             visit.look(f"{name}-record")
 
 
-def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(morning, chromium, live_server):
+def test_a_truncated_list_shows_it_and_keeps_the_first_column(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
     page = visit.page

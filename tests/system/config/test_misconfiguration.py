@@ -147,7 +147,7 @@ def test_production_has_no_address_of_the_sandbox(tmp_path, settings):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == found
 
 
-def test_a_ledger_without_its_key_says_what_to_set(tmp_path):
+def test_a_ledger_without_its_key_names_the_setting(tmp_path):
     status, said = run(*SERVER, "ledger.wsgi", var_dir=tmp_path, **PRODUCTION, ALLOW_SANDBOX="1")
     assert (status, "LEDGER_SIGNING_KEY is missing: set it" in said) == (os.EX_CONFIG, True)
 
@@ -186,13 +186,13 @@ def test_a_server_says_it_once(tmp_path, module):
 def test_make_run_says_it_once(tmp_path):
     ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT", "WITNESS_PORT")}
     wrong = run(*MAKE_RUN, var_dir=tmp_path, SETTLEMENT_TOKEN_ADDRESS="usdc", **ports)
-    assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' is no address", 1)
+    assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
     with silent_port() as taken:
         found = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"METRICS_PORT": str(taken)})
     in_use = f"Cannot listen on 127.0.0.1:{taken} (Address already in use). Choose another: make run METRICS_PORT=…"
     assert found == (1, in_use)
     twice = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"LEDGER_PORT": ports["PORT"]})
-    ask_for_others = "PORT, LEDGER_PORT, METRICS_PORT and WITNESS_PORT must be four ports: choose others."
+    ask_for_others = "PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others."
     assert twice == (1, ask_for_others)
 
 
@@ -215,7 +215,7 @@ def test_production_on_sandboxes_does_not_start(tmp_path, command):
         assert printed.count(name) == 1
 
 
-def test_other_encryption_keys_keep_every_process_from_starting(tmp_path, migrated):
+def test_other_encryption_keys_stop_every_process_of_the_platform(tmp_path, migrated):
     key, other = (Fernet.generate_key().decode() for _ in range(2))
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "FIELD_ENCRYPTION_KEYS": key}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")

@@ -49,7 +49,7 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_a_person_reads_each_notice_and_asks_for_another_look(chromium, live_server, settings, user, language):
+def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_server, settings, user, language):
     settings.REVIEW_POLICY = "reviewed"
     offer, person = None, Person(chromium, live_server)
     person.open("/account/login", "my-log-in")

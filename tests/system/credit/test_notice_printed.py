@@ -32,7 +32,7 @@ def words_of(text):
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_it_says_what_the_page_says(settings, tmp_path, language):
+def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
     settings.REVIEW_POLICY, settings.PROVIDERS = "reviewed", "open"
     world = World(person={**WHOLE, "language": language}, start=timezone.now() - timedelta(days=10))
     world.offer.provider.created_at = world.start - timedelta(days=1)

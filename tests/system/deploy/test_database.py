@@ -40,7 +40,7 @@ def account(prepared):
     return account_with_key(environment_of(server.address("creditplatform", "platform"), folder), "ada")[:2]
 
 
-def test_the_role_that_serves_owns_nothing_and_cannot_change_what_is_kept(prepared, account):
+def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, account):
     server, folder = prepared
     address = server.address("creditplatform", "platform")
     checks = {one["name"]: one for one in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
@@ -63,7 +63,7 @@ def word_about_roles(address, folder, **more):
     return next(one["why"] for one in found if one["name"] == "database_role")
 
 
-def test_a_role_that_could_change_what_is_kept_is_warned_of(prepared):
+def test_doctor_warns_about_a_role_that_can_change_records(prepared):
     server, folder = prepared
     serving, owner, superuser = (
         server.address("creditplatform", role) for role in ("platform", "platform_owner", "postgres")

@@ -94,7 +94,7 @@ def test_a_shell_can_read_the_example(tmp_path):
     assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
 
 
-def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
+def test_the_example_starts_with_secrets_and_names_missing_ones(tmp_path):
     check = ("manage.py", "check", "--deploy")
     done = run_python(filled_in() | {"VAR_DIR": str(tmp_path)}, *check)
     assert done.returncode == 0, done.stderr
@@ -115,7 +115,7 @@ def test_prometheus_takes_the_rules():
     ("blocks", "cosigned", "fires"), [(1, False, True), (1, True, False), (0, False, False)],
     ids=["never reached", "reached once", "nothing to cosign yet"],
 )  # fmt: skip
-def test_a_witness_that_was_never_reached_wakes_somebody(tmp_path, blocks, cosigned, fires):
+def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosigned, fires):
     of = '{instance="a", witness="w"}'
     series = {'platform_ledger_height{instance="a"}': f"{blocks}x180"}
     # What it answers may change meanwhile: first nobody has asked it, then it does not answer.

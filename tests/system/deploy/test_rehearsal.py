@@ -86,7 +86,7 @@ def check(address, folder, manifest, **environment):
     return done.stderr.strip() if done.returncode else None
 
 
-def test_a_wrong_restore_is_told_what_it_lacks(place):
+def test_a_wrong_restore_lists_what_is_missing(place):
     address, folder = place
     manifest = json.loads(manage(address, folder, "backup_manifest", "--json"))
     assert check(address, folder, manifest) is None
@@ -101,4 +101,4 @@ def test_a_wrong_restore_is_told_what_it_lacks(place):
     ahead = folder / "ahead.json"
     ahead.write_text(json.dumps({"size": 10**6, "root": "0" * 64}).ljust(127) + "\n")
     assert "more than the ledger has" in check(address, folder, manifest, LEDGER_GUARD_FILE=str(ahead))
-    assert "no manifest" in check(address, folder, {"made_at": "today"})
+    assert "must be a manifest" in check(address, folder, {"made_at": "today"})

@@ -130,7 +130,7 @@ def test_a_client_of_oauth_is_registered(db):
     assert OAuthClient.objects.filter(name="Budget app").exists()
 
 
-def test_from_nothing_to_an_application_of_somebody_elses_customer(demo, paste, tmp_path):
+def test_from_sign_up_to_an_application_on_behalf_of_a_customer(demo, paste, tmp_path):
     log_in, account, application = runnable(page("guides/accounts.md"))
     application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
     assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
@@ -181,7 +181,7 @@ def test_the_line_of_the_log_that_monitoring_shows(api, settings, caplog):
     assert list(json.loads(shown)) == list(json.loads(JsonLines().format(record)))
 
 
-def test_what_scores_shows_is_what_its_card_answers(api):
+def test_examples_in_the_scores_guide_match_the_card(api):
     code = [block.code for block in blocks(page("guides/scores.md")) if not block.not_run]
     body = next(block for block in code if '"definition": {' in block)
     version = json.loads(re.search(r"-d '(\{.*\})' \|", body, flags=re.DOTALL)[1])

@@ -66,7 +66,7 @@ def test_a_block_of_code_is_copied_by_its_button(chromium, live_server):
     assert page.complaints == []
 
 
-def test_a_browser_that_refuses_the_clipboard_is_told_so(chromium, live_server):
+def test_a_denied_clipboard_shows_a_message(chromium, live_server):
     page = chromium.new_context(permissions=[]).new_page()
     page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
     page.goto(f"{live_server.url}/docs/guides/quotes")

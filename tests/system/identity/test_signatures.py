@@ -15,7 +15,7 @@ from tests.identity.test_signatures import OFFERS
 pytestmark = pytest.mark.django_db
 
 
-def test_of_two_processes_one_carries_it_out(two_servers):
+def test_a_signed_request_runs_once_over_two_processes(two_servers):
     issued = issue(UserFactory())
     body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
     headers = {**signature_headers(issued, "POST", OFFERS, body), "Content-Type": "application/json"}

@@ -113,7 +113,7 @@ def test_the_two_files_may_come_one_after_the_other_and_the_proof_first_of_all(p
     assert not verdict.startswith("Not proven")
 
 
-def test_what_was_bent_is_not_proven(chromium, live_server, kept, anchored, tmp_path):
+def test_a_changed_proof_is_rejected(chromium, live_server, kept, anchored, tmp_path):
     good, other = kept.read_text(), tmp_path / "other.json"
     other.write_text("report 124")
     for old, new, report, fails_at in (
@@ -130,7 +130,7 @@ def test_what_was_bent_is_not_proven(chromium, live_server, kept, anchored, tmp_
         assert verdict.startswith("Not proven")
 
 
-def test_what_is_no_proof_is_taken_for_the_report(page, tmp_path):
+def test_a_file_without_a_proof_counts_as_the_report(page, tmp_path):
     (tmp_path / "hello").write_text("hello")
     page.set_input_files("#kept-files", str(tmp_path / "hello"))
     page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the proof file')")
@@ -162,7 +162,7 @@ def test_the_page_verifies_the_checkpoint_that_it_shows(page, chromium, live_ser
     assert "Do not trust this page" in lying.inner_text("#newest-checked")
 
 
-def test_without_ed25519_it_says_so_and_proves_nothing(chromium, live_server, kept, anchored):
+def test_a_browser_without_ed25519_shows_a_message(chromium, live_server, kept, anchored):
     page = chromium.new_context().new_page()
     page.add_init_script("crypto.subtle.generateKey = () => Promise.reject(new Error('not supported'))")
     page.goto(live_server.url)

@@ -41,7 +41,7 @@ def following(tmp_path, *command):
         process.wait()
 
 
-def test_it_tails_until_it_is_told_to_end(published, tmp_path):
+def test_follow_log_runs_until_sigterm(published, tmp_path):
     with serving(published) as [address]:
         options = ("--key", LOG.verifier.vkey, "--state", str(tmp_path / "head"), "--interval", "1")
         with following(tmp_path, "manage.py", "follow_log", address + "/deep/prefix", *options) as process:

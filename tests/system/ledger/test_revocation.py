@@ -80,7 +80,7 @@ def test_a_token_that_was_ended_is_refused_after_five_seconds(log_in, clock, end
         called_with(pair)
 
 
-def test_who_is_no_longer_staff_is_not_staff_at_the_ledger_either(log_in, clock):
+def test_former_staff_lose_staff_access_to_the_ledger(log_in, clock):
     user = UserFactory(is_staff=True)
     pair = log_in(user)
     assert called_with(pair).is_staff is True

@@ -128,7 +128,7 @@ def test_a_server_that_is_too_slow_or_full_gets_it_again(queued, by_smtp):
     assert set(quick.taken) == set(queued[:3])
 
 
-def test_what_it_refuses_for_good_stops_no_other(queued, by_smtp):
+def test_a_permanent_rejection_does_not_stop_other_mails(queued, by_smtp):
     mailbox = Mailbox("550 no such mailbox")
     with serving(mailbox) as port:
         by_smtp(port)

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1
 KEYS = int(os.environ.get("STORM_KEYS", "120"))
 
 
-def test_nobody_is_charged_twice_or_without_a_record(tmp_path, template):
+def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
     figures = Storm(own_database_url(), tmp_path, template, keys=KEYS).run()
     print(figures)
     assert violations(figures) == {}

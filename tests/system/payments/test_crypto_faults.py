@@ -48,7 +48,7 @@ def test_a_lost_answer_is_found_by_the_hash_when_the_same_is_sent_again(payer, n
     assert payer.balances()[1] == AMOUNT
 
 
-def test_what_never_arrived_is_sent_when_the_same_is_sent_again(payer, node):
+def test_a_lost_transaction_is_sent_by_the_same_request(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = "before"
@@ -80,7 +80,7 @@ def test_while_the_outcome_is_open_no_other_transaction_is_taken(payer, node):
     assert node.broadcasts == 1
 
 
-def test_a_refusal_that_nobody_could_check_leaves_the_outcome_open(payer, node):
+def test_an_unverifiable_rejection_leaves_the_outcome_open(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults = {SEND: {"error": {"code": -32000, "message": "no"}}, "eth_getTransactionByHash": "before"}
@@ -114,7 +114,7 @@ def test_a_chain_that_was_switched_off_is_a_provider_that_cannot_be_used(payer, 
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])
-def test_the_worker_finishes_what_nobody_came_back_for(payer, node, fault):
+def test_the_worker_finishes_abandoned_payments(payer, node, fault):
     payment = payer.initiate()
     node.faults[SEND] = fault
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -140,7 +140,7 @@ def test_a_payment_that_died_between_commit_and_sending_is_sent_by_the_worker(pa
     assert payer.balances()[1] == AMOUNT
 
 
-def test_what_the_worker_cannot_send_waits_for_a_signature_and_expires(payer, node):
+def test_an_unsendable_payment_waits_for_a_signature_and_expires(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "before"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -153,7 +153,7 @@ def test_what_the_worker_cannot_send_waits_for_a_signature_and_expires(payer, no
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
-def test_no_transaction_is_open_while_the_node_is_asked(payer, node):
+def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
     """Asked of PostgreSQL itself, from outside, at the moment at which the node is called."""
     states = []
     with psycopg.connect(

@@ -127,7 +127,7 @@ def test_a_signature_that_does_not_fit_is_refused_and_not_sent(payer, node):
     assert node.broadcasts == 0
 
 
-def test_what_is_no_transaction_is_refused_and_not_sent(payer, node):
+def test_an_invalid_transaction_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     for payload in ("hello", "0x", "0x1", "0x02", "0x03" + "c0", "0x" + "ff" * 100, "0xdeadbeef"):
         assert_error(payer.confirm(payment, payload), 400, "E3007")
@@ -200,7 +200,7 @@ def test_a_transfer_made_for_something_else_before_does_not_pay(payer, node):
     assert node.broadcasts == 0
 
 
-def test_nobody_pays_with_the_transaction_of_somebody_else(payer, evm, node):
+def test_another_payers_transaction_is_rejected(payer, evm, node):
     """A wallet is only a reference: another person may name the same address, and gains nothing by it."""
     other_user = UserFactory()
     other = client_of(other_user)
@@ -249,7 +249,7 @@ def test_fees_below_the_base_fee_are_refused_and_another_with_the_same_nonce_is_
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
-def test_after_a_refusal_a_transaction_that_could_count_beside_the_first_is_not_sent(payer, node):
+def test_no_second_transaction_is_sent_that_could_also_count(payer, node):
     payment = payer.initiate()
     refused(payer.confirm(payment, payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)))
     sent = node.broadcasts
@@ -258,7 +258,7 @@ def test_after_a_refusal_a_transaction_that_could_count_beside_the_first_is_not_
     assert node.broadcasts == sent
 
 
-def test_what_was_refused_once_and_is_on_the_chain_all_the_same_is_not_paid_again(payer, node):
+def test_a_rejected_transaction_that_is_on_the_chain_is_not_paid_again(payer, node):
     """Whoever has the bytes can send them, whatever the node said about them."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
@@ -273,7 +273,7 @@ def test_what_was_refused_once_and_is_on_the_chain_all_the_same_is_not_paid_agai
     assert payer.balances()[1] == AMOUNT
 
 
-def test_what_a_node_says_is_shown_without_what_no_answer_can_hold(payer, node):
+def test_a_nodes_message_is_shown_without_invalid_characters(payer, node):
     payment = payer.initiate()
     words = "no\0 \ud800way" + "!" * 1000
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": words}}

@@ -77,7 +77,7 @@ def test_an_unknown_hash_is_not_verified(api, node, ending):
     assert read(api, HASH, ending).json()["verified"] is False
 
 
-def test_a_receipt_that_cannot_be_read_is_no_answer(api, node):
+def test_an_unreadable_receipt_is_unavailable(api, node):
     for receipt in (
         "x",
         {},
@@ -94,7 +94,7 @@ def test_a_receipt_that_cannot_be_read_is_no_answer(api, node):
 ZEROES = "0x" + "00" * 32
 
 
-def test_a_log_that_is_no_transfer_verifies_nothing_and_breaks_nothing(api, node, evm):
+def test_other_event_logs_are_ignored(api, node, evm):
     ours = {"address": evm.token, "data": ZEROES}
     receipt = {"transactionHash": HASH, "blockNumber": "0x1", "status": "0x1", "gasUsed": 2**70, "type": "\ud800\0"}
     for log in (

@@ -47,7 +47,7 @@ def test_a_payment_that_waits_is_not_asked_about_all_the_time(payer, node, monke
     assert crypto.settle_crypto(now=now + timedelta(seconds=10)) == {**NOTHING, "confirmed": 1}
 
 
-def test_the_answer_to_the_same_confirmation_says_how_it_ended(payer):
+def test_a_repeated_confirmation_returns_the_outcome(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     tx_hash = payer.confirm(payment, signed).json()["tx_hash"]
@@ -138,7 +138,7 @@ def test_a_replaced_transaction_has_failed_when_what_replaced_it_is_deep_enough(
     assert payer.balances()[1] == 0
 
 
-def test_of_two_transactions_with_one_nonce_the_one_that_counted_is_the_payments(payer, node):
+def test_the_mined_one_of_two_transactions_with_one_nonce_counts(payer, node):
     """The first was refused and another one sent; then somebody sent the first, and it won."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
@@ -157,7 +157,7 @@ def test_of_two_transactions_with_one_nonce_the_one_that_counted_is_the_payments
     assert payer.balances()[1] == AMOUNT
 
 
-def test_what_was_not_signed_in_time_expires(payer):
+def test_a_payment_not_signed_in_time_expires(payer):
     payment = payer.initiate()
     assert settle(minutes=14) == NOTHING
     assert settle(minutes=15) == {**NOTHING, "expired": 1}
@@ -167,7 +167,7 @@ def test_what_was_not_signed_in_time_expires(payer):
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 400, "E3008")
 
 
-def test_what_was_refused_and_got_onto_the_chain_all_the_same_does_not_expire(payer, node):
+def test_a_rejected_transaction_on_the_chain_does_not_expire(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": "no"}}
@@ -179,7 +179,7 @@ def test_what_was_refused_and_got_onto_the_chain_all_the_same_does_not_expire(pa
     assert settle(minutes=20)["confirmed"] == 1
 
 
-def test_a_node_that_is_down_moves_nothing_and_is_told(payer, settings):
+def test_an_unreachable_node_changes_nothing_and_is_reported(payer, settings):
     paid = payer.pay()
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert settle(minutes=20) == {**NOTHING, "unreachable": 1}

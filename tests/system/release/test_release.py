@@ -46,7 +46,7 @@ def read(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_five_files_verify_offline_and_say_what_they_prove(made):
+def test_five_files_verify_offline(made):
     root, said, warning = made
     names = Names(Source.of(root).version())
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}

@@ -58,7 +58,7 @@ def tried(folder, name):
 
 
 @versions
-def test_what_a_version_left_on_postgresql_is_kept_and_wrong_migrations_are_named(version, tmp_path):
+def test_upgrades_on_postgresql_keep_data_and_name_wrong_migrations(version, tmp_path):
     version.unpack("postgresql", tmp_path)
     with cluster(fsync="off") as server, ThreadPoolExecutor(2) as two:
         version.restore(server.address())
@@ -81,7 +81,7 @@ def test_what_a_version_left_on_postgresql_is_kept_and_wrong_migrations_are_name
 
 
 @versions
-def test_what_a_version_left_on_sqlite_is_kept(version, tmp_path):
+def test_upgrades_on_sqlite_keep_data(version, tmp_path):
     version.unpack("sqlite", tmp_path)
     version.write_sqlite(tmp_path / "kept.sqlite3")
     said = judge(f"sqlite:///{tmp_path}/kept.sqlite3", tmp_path, version, program=["--evidence", str(tmp_path)])
@@ -91,7 +91,7 @@ def test_what_a_version_left_on_sqlite_is_kept(version, tmp_path):
 @pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("version", kept.versions()[-1:], ids=lambda version: version.number)
-def test_nobody_notices_the_upgrade_or_the_way_back(version, tmp_path):
+def test_no_request_fails_during_upgrade_and_rollback(version, tmp_path):
     seen = traffic.upgrade(version, tmp_path, rows=ROWS)
     print(seen)
     assert seen.requests > 0

@@ -13,7 +13,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_tells_what_happens_meanwhile_and_ends_when_it_is_told_to(migrated, tmp_path, number):
+def test_listen_prints_events_until_sigterm(migrated, tmp_path, number):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     manage(environment, "create_user", "ada", "--password", "a walker walks far", "--json")

@@ -70,13 +70,13 @@ class Command(WorkerCommand):
         parser.add_argument(
             "--after", metavar="SEQUENCE", help="Begin after this event; 0 is all. Default: the newest."
         )
-        parser.add_argument("--once", action="store_true", help="End when all that has happened is told.")
+        parser.add_argument("--once", action="store_true", help="End after all events that exist so far.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         if settings.PRODUCTION:
             raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
         named = get_user_model().objects.filter(username=options["account"])
-        self._account_id = first_or(named, CommandError(f"There is no account {options['account']!r}.")).pk
+        self._account_id = first_or(named, CommandError(f"Account {options['account']!r} not found.")).pk
         self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])
         self._told_to = self._after(options["after"])
         return super().run(**options)

@@ -38,7 +38,7 @@ class TestByItself:
     def test_without_keys_nothing_is_shown(self, tmp_path):
         for keys, missing in (((), "platform, signature"), (self.KEYS[:2], "platform"), (self.KEYS[2:], "signature")):
             done = self.run(tmp_path, bundle(), *keys)
-            said = f"Nothing is wrong, but a key is missing: anybody may have made it. Not checked: {missing}."
+            said = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
             assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
 
     def test_what_is_unsigned_is_an_outcome_of_its_own(self, tmp_path):
