@@ -96,13 +96,6 @@ LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.ba
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
 # Which witnesses this log asks, and how many of them make a quorum: a file in C2SP's tlog-policy format.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
-# What `serve_witness` is, on this machine.
-WITNESS_HOST = environment.text("WITNESS_HOST", "127.0.0.1")
-WITNESS_PORT = environment.integer("WITNESS_PORT", 8003, minimum=1, maximum=65_535)
-WITNESS_NAME = environment.text("WITNESS_NAME", f"{LEDGER_ORIGIN}/witness")
-WITNESS_SIGNING_KEY = environment.text("WITNESS_SIGNING_KEY")
-WITNESS_DATABASE = environment.text("WITNESS_DATABASE", str(VAR_DIR / "witness.sqlite3"))
-WITNESS_LOGS = environment.text("WITNESS_LOGS")
 
 # Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")

@@ -4,11 +4,8 @@ It says that at this time the checkpoint was the largest tree of this log that t
 continues everything that the witness saw of it before.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ledger.checkpoint import Signature, Verifier
 
@@ -18,7 +15,8 @@ _YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are allowed,
 ED25519_BYTES = 64
 
 
-def _message(text: str, timestamp: int) -> str:
+def cosigned_message(text: str, timestamp: int) -> str:
+    """Return what a witness signs for a checkpoint's text, seen at `timestamp`, in seconds since 1970."""
     return f"cosignature/v1\ntime {timestamp}\n{text}"
 
 
@@ -47,21 +45,7 @@ class WitnessVerifier(Verifier):
         timestamp = int.from_bytes(signature[:_TIMESTAMP_BYTES], "big")
         if len(signature) != _TIMESTAMP_BYTES + ED25519_BYTES or timestamp >= 1 << 63:
             return False
-        return super().accepts(_message(text, timestamp), signature[_TIMESTAMP_BYTES:])
+        return super().accepts(cosigned_message(text, timestamp), signature[_TIMESTAMP_BYTES:])
 
     def signature(self, timestamp: int, ed25519: bytes) -> Signature:
         return Signature(self.name, self.key_id, timestamp.to_bytes(_TIMESTAMP_BYTES, "big") + ed25519)
-
-
-@dataclass(frozen=True)
-class Cosigner:
-    name: str
-    private_key: Ed25519PrivateKey
-
-    @property
-    def verifier(self) -> WitnessVerifier:
-        return WitnessVerifier(self.name, self.private_key.public_key().public_bytes_raw())
-
-    def cosign(self, text: str, timestamp: int) -> Signature:
-        """Sign a checkpoint's text as seen at `timestamp`, in seconds since 1970."""
-        return self.verifier.signature(timestamp, self.private_key.sign(_message(text, timestamp).encode()))

@@ -25,8 +25,8 @@ STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "M
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
 STOP_SECONDS = 7.0  # after SIGTERM; then SIGKILL, so that everything ends within ten seconds
-PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002, "WITNESS_PORT": 8003}
-INNER_PORTS = ("METRICS_PORT", "WITNESS_PORT")  # of this machine alone; nobody needs to name them
+PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002}
+INNER_PORTS = ("METRICS_PORT",)  # local to this machine; no user needs to know them
 LOCAL = "127.0.0.1"
 WORKERS = (
     "deliver_webhooks",
@@ -36,8 +36,6 @@ WORKERS = (
     "anchor_decisions",
     "issue_notices",
     "serve_metrics",
-    "serve_witness",
-    "ask_witnesses",
 )
 WELCOME = Path(__file__).with_name("welcome.txt")
 
@@ -105,7 +103,8 @@ def _start(running: Processes, environment: dict[str, str], host: str, ports: di
         # A leader seals what its followers bring: many threads of one process make the largest blocks.
         "service B": [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"],
     }
-    for worker in WORKERS:
+    workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
+    for worker in workers:
         commands[worker] = ["manage.py", worker]
     for name, command in commands.items():
         running[name] = start(command, environment | ({"SERVICE": "ledger"} if name == "service B" else {}))
@@ -176,20 +175,16 @@ def _run(running: Processes) -> None:
     visible = LOCAL if host in {"0.0.0.0", "::"} else host  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports['METRICS_PORT']}/metrics"
-    witness = f"http://{LOCAL}:{ports['WITNESS_PORT']}"
-    policy = var_dir() / "witness-policy"
     environment = {
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
         # A log keeps its name: under another one it would refuse to sign on, only because a port was moved.
         "LEDGER_ORIGIN": f"{LOCAL}:{PORTS['LEDGER_PORT']}",
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
-        "WITNESS_POLICY": str(policy),
         "ACCESS_LOG": "1",
         **STEADY_MEMORY,
         **os.environ,
         **{name: str(ports[name]) for name in INNER_PORTS},
-        "WITNESS_HOST": LOCAL,
         "PYTHONUNBUFFERED": "1",
     }
     if environment.get("ENVIRONMENT", "development") != "development":
@@ -200,8 +195,6 @@ def _run(running: Processes) -> None:
         manage(environment, "migrate", "-v0", "--database", "ledger")
     _say("Making demo data, unless it is there …")
     demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
-    # Anew at each start: another port may be free this time.
-    manage(environment, "serve_witness", "--write-policy", str(policy))
     _say("Starting both services and the workers …")
     _start(running, environment, host, ports)
     wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)

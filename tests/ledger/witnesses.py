@@ -1,19 +1,37 @@
 """A double of a C2SP witness in this process, with a key of its own, and logs for it to watch."""
 
 import threading
+import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ledger import merkle
-from ledger.checkpoint import Checkpoint, Signer, encode_base64
-from ledger.cosignature import Cosigner
-from ledger.witness import HeadStore, Witness
+from ledger.checkpoint import Checkpoint, NoteError, Signer, decode_hash, encode_base64, open_note, parse_note
+from ledger.cosignature import WitnessVerifier, cosigned_message
+from ledger.keys import KEY_FILE_NAME
 from tests.ledger.trees import tree_root
 
 LOG = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+
+
+@dataclass(frozen=True)
+class Cosigner:
+    """The name and the private key of a witness."""
+
+    name: str
+    private_key: Ed25519PrivateKey
+
+    @property
+    def verifier(self):
+        return WitnessVerifier(self.name, self.private_key.public_key().public_bytes_raw())
+
+    def cosign(self, text, timestamp):
+        """Sign a checkpoint's text as seen at `timestamp`, in seconds since 1970."""
+        return self.verifier.signature(timestamp, self.private_key.sign(cosigned_message(text, timestamp).encode()))
 
 
 def cosigner(number=1):
@@ -21,9 +39,47 @@ def cosigner(number=1):
     return Cosigner(f"witness.example/w{number}", Ed25519PrivateKey.from_private_bytes(bytes([100 + number]) * 32))
 
 
-def make_witness(folder, number=1, logs=(LOG.verifier,)):
-    """A witness that keeps its heads in this folder."""
-    return Witness(cosigner(number), logs, HeadStore(folder / f"w{number}.sqlite3"))
+class Witness:
+    """Answers `POST /add-checkpoint` by C2SP tlog-witness; it forgets its heads at its end."""
+
+    def __init__(self, number=1, logs=(LOG.verifier,)):
+        self.cosigner = cosigner(number)
+        self._logs = {log.name: log for log in logs}
+        self._heads = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, environ, start_response):
+        status, text, media_type = self.add_checkpoint(environ["wsgi.input"].read())
+        start_response(status, [("Content-Type", media_type)])
+        return [text.encode()]
+
+    def add_checkpoint(self, body):
+        """Return the answer to a request: status line, text, media type."""
+        with self._lock:
+            return self._answer(body)
+
+    def _answer(self, body, plain="text/plain; charset=utf-8"):
+        head, _, note = body.decode().partition("\n\n")
+        old, *proof = head.split("\n")
+        checkpoint = Checkpoint.from_text(parse_note(note)[0])
+        if checkpoint.origin not in self._logs:
+            return "404 Not Found", "unknown log\n", plain
+        try:
+            text = open_note(note, self._logs[checkpoint.origin])
+        except NoteError:
+            return "403 Forbidden", "unknown key\n", plain
+        size, root = self._heads.get(checkpoint.origin, (0, merkle.EMPTY_ROOT))
+        if old != f"old {size}":
+            return "409 Conflict", f"{size}\n", "text/x.tlog.size"
+        if size == checkpoint.size and root != checkpoint.root:
+            return "409 Conflict", "another tree of that size\n", plain
+        try:
+            hashes = [decode_hash(line) for line in proof]
+            merkle.verify_consistency(size, checkpoint.size, hashes, root, checkpoint.root)
+        except merkle.InvalidProofError:
+            return "422 Unprocessable Content", "inconsistent\n", plain
+        self._heads[checkpoint.origin] = checkpoint.size, checkpoint.root
+        return "200 OK", self.cosigner.cosign(text, int(time.time())).line(), plain
 
 
 def leaves_of(size, side=""):
@@ -37,13 +93,6 @@ def leaves_of(size, side=""):
 def note_of(leaves, signer=LOG):
     """The signed checkpoint of the tree over these leaves."""
     return signer.sign(Checkpoint(signer.name, len(leaves), tree_root(leaves)).text())
-
-
-def request_of(old_size, leaves, signer=LOG):
-    """The body of `add-checkpoint` for a tree that continues its first `old_size` leaves."""
-    proof = [tree_root(leaves[a:b]) for a, b in merkle.consistency_ranges(old_size, len(leaves))]
-    lines = [f"old {old_size}", *map(encode_base64, proof)]
-    return ("\n".join(lines) + "\n\n" + note_of(leaves, signer)).encode()
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -94,3 +143,13 @@ def policy_of(addresses, quorum="2", log=LOG.verifier):
     ]
     lines += [f"group all-of-them {quorum} {' '.join(names)}", "quorum all-of-them", ""]
     return "\n".join(lines)
+
+
+@contextmanager
+def watched_log(folder, origin):
+    """Give the log of this name its key in VAR_DIR, and serve a witness of it; the path of a policy that asks it."""
+    log, policy = Signer(origin, LOG.private_key), folder / "witness-policy"
+    (folder / KEY_FILE_NAME).write_text(encode_base64(LOG.private_key.private_bytes_raw()))
+    with serving(Witness(logs=[log.verifier])) as addresses:
+        policy.write_text(policy_of(addresses, "1", log.verifier))
+        yield policy
