@@ -6,7 +6,6 @@ The server draws them as SVG: no script, no picture library, readable by a scree
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID
 
@@ -16,7 +15,8 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from config.backoffice.desks import Desk, shown_at
-from config.backoffice.html import NOTHING, duration
+from config.backoffice.html import duration
+from config.core.digest import digest_of
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.models import ApplicationHistory
 
@@ -31,7 +31,7 @@ class Series:
 
     name: str
     tone: str
-    values: Sequence[float | None]
+    values: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -51,83 +51,48 @@ class Chart:
 
     def drawn(self, desk: Desk | None) -> dict[str, Any]:
         """Return what the template needs, of everything or of what is a lender's."""
-        numbers = self.numbers(desk)
-        summary = ", ".join(f"{sum(map(_height, series.values)):g} {series.name}" for series in numbers.series)
-        plot = Plot(
-            self.title,
-            [day.isoformat() for day in numbers.days],
-            numbers.series,
-            summary,
-            ticks=[(at, f"{numbers.days[at]:%m-%d}") for at in range(0, len(numbers.days), 7)],
-            leaves_out_zeros=True,
-        )
-        return {**draw_plot(plot), "chart": self, "facts": numbers.facts}
+        return {**draw(self.title, self.numbers(desk)), "chart": self}
 
 
-@dataclass(frozen=True)
-class Plot:
-    """Bars over places that have labels, of several series on top of each other or side by side.
+def draw(title: str, numbers: Numbers) -> dict[str, Any]:
+    """Return what `backoffice/chart.html` needs: the places of bars and ticks, and the numbers as a table.
 
     The series of a day stand on top of each other. The table lists only days with a value.
     """
-
-    title: str
-    labels: Sequence[str]
-    series: Sequence[Series]
-    summary: str
-    ticks: Sequence[tuple[int, str]] | None = None
-    least_top: float = 1
-    most_top: float | None = None
-    marks: Sequence[float] = ()
-    is_stacked: bool = True
-    show: Callable[[float], str] = "{:g}".format
-    leaves_out_zeros: bool = False
-
-
-def _height(value: float | None) -> float:
-    return 0 if value is None else max(value, 0)
-
-
-def draw_plot(plot: Plot) -> dict[str, Any]:
-    """Return what `backoffice/plot.html` needs: the places of bars and ticks, and the numbers as a table."""
-    stacks = [[series.values[at] for series in plot.series] for at in range(len(plot.labels))]
-    heights = [[_height(value) for value in stack] for stack in stacks]
-    highest = max(plot.least_top, *(sum(one) if plot.is_stacked else max(one) for one in heights))
-    top = highest if plot.most_top is None else min(highest, plot.most_top)
-    floor, step = _HEIGHT - _BOTTOM, (_WIDTH - _LEFT) / max(1, len(plot.labels))
-    scale, width = (floor - _TOP) / top, (step - 2) / (1 if plot.is_stacked else len(plot.series))
-    bars = []
-    for at, (label, stack) in enumerate(zip(plot.labels, heights, strict=True)):
-        for level, (series, value) in enumerate(zip(plot.series, stack, strict=True)):
-            below = sum(stack[:level]) if plot.is_stacked else 0
-            height = min(below + value, top) - min(below, top)
-            bars.append(
-                {
-                    "tone": series.tone,
-                    "x": f"{_LEFT + at * step + 1 + (0 if plot.is_stacked else level * width):.1f}",
-                    "y": f"{floor - (min(below, top) + height) * scale:.1f}",
-                    "width": f"{width:.1f}",
-                    "height": f"{height * scale:.1f}",
-                    "title": f"{label}: {plot.show(value)} {series.name}",
-                    "value": value,
-                }
-            )
-    ticks = enumerate(plot.labels) if plot.ticks is None else plot.ticks
+    stacks = [[series.values[at] for series in numbers.series] for at in range(len(numbers.days))]
+    highest = max(1, *map(sum, stacks))
+    floor, step = _HEIGHT - _BOTTOM, (_WIDTH - _LEFT) / len(numbers.days)
+    scale = (floor - _TOP) / highest
+    bars = [
+        {
+            "tone": series.tone,
+            "x": f"{_LEFT + at * step + 1:.1f}",
+            "y": f"{floor - sum(stack[: level + 1]) * scale:.1f}",
+            "width": f"{step - 2:.1f}",
+            "height": f"{value * scale:.1f}",
+            "title": f"{day.isoformat()}: {value:g} {series.name}",
+        }
+        for at, (day, stack) in enumerate(zip(numbers.days, stacks, strict=True))
+        for level, (series, value) in enumerate(zip(numbers.series, stack, strict=True))
+        if value
+    ]
     return {
-        "title": plot.title,
-        "is_empty": not any(map(any, heights)),
-        "summary": plot.summary,
+        "title": title,
+        "is_empty": not bars,
+        "summary": ", ".join(f"{sum(series.values):g} {series.name}" for series in numbers.series),
         "size": {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "edge": _LEFT - 6, "floor": floor, "top": _TOP + 8},
-        "highest": f"{'' if top == highest else '≥ '}{plot.show(top)}",
-        "bars": [bar for bar in bars if bar["value"]],
-        "marks": [(plot.show(value), f"{floor - value * scale:.1f}") for value in plot.marks],
-        "ticks": [(f"{_LEFT + (at + 0.5) * step:.1f}", label) for at, label in ticks],
-        "legend": plot.series,
-        "rows": [
-            (label, [NOTHING if value is None else plot.show(value) for value in stack])
-            for label, stack in zip(plot.labels, stacks, strict=True)
-            if any(stack) or not plot.leaves_out_zeros
+        "highest": f"{highest:g}",
+        "bars": bars,
+        "ticks": [
+            (f"{_LEFT + (at + 0.5) * step:.1f}", f"{numbers.days[at]:%m-%d}") for at in range(0, len(numbers.days), 7)
         ],
+        "legend": numbers.series,
+        "rows": [
+            (day.isoformat(), [f"{value:g}" for value in stack])
+            for day, stack in zip(numbers.days, stacks, strict=True)
+            if any(stack)
+        ],
+        "facts": numbers.facts,
     }
 
 
@@ -136,7 +101,7 @@ _Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 def _decided_by_day(desk: Desk | None) -> _Decided:
     """Return what `_count` counts, for both charts of a page; kept for CACHE_SECONDS."""
-    of_whom = "everybody" if desk is None else sha256(repr(sorted(desk.providers)).encode()).hexdigest()
+    of_whom = "everybody" if desk is None else digest_of(repr(sorted(desk.providers)))
     key = f"backoffice.decided.{of_whom}"
     return cast("_Decided", cache.get_or_set(key, lambda: _count(desk), CACHE_SECONDS))
 

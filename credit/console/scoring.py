@@ -10,7 +10,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -34,7 +35,6 @@ from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import ModelVersion, ScoringModel
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
-from credit.scoring.monitoring_pages import monitoring_page
 
 VERSIONS_SHOWN = 200  # the newest scores of a model
 _provider_link = partial(record_link, "credit_provider")
@@ -55,43 +55,34 @@ class ScoringModelAdmin(ReadOnlyAdmin):
     provider_link = column(_provider_link, "provider_id", "provider", ordering="provider")
     version_count = column(str, "counted", "versions")
 
-    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        super().rows_shown(request, rows)
-        complete(rows)
-
-    def get_urls(self) -> list[Any]:
-        return [self.record_path("monitoring/", self.monitoring_view, "monitoring"), *super().get_urls()]
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        versions = ModelVersion.objects.filter(model=OuterRef("pk")).order_by()
+        champions = versions.filter(role=CHAMPION, status=PUBLISHED)
+        counted = versions.values("model").annotate(number_of=Count("*")).values("number_of")
+        annotated: QuerySet[Any] = (
+            super()
+            .get_queryset(request)
+            .annotate(
+                champion_id=Subquery(champions.values("pk")[:1]),
+                champion_number=Subquery(champions.values("number")[:1]),
+                counted=Coalesce(Subquery(counted), 0),
+            )
+        )
+        return annotated
 
     def page_of(self, request: HttpRequest, record: ScoringModel) -> dict[str, Any]:
-        complete([record])
         kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")
         return {
             **super().page_of(request, record),
             "title": f"Scoring model {record.name}",
             "versions": kept[:VERSIONS_SHOWN],
-            "monitoring": self.address_of("monitoring", record.pk),
         }
-
-    def monitoring_view(self, request: HttpRequest, record: ScoringModel) -> HttpResponse:
-        """Show how a version's scores hold up over time (GET: `version`, by default the champion)."""
-        kept = record.versions.exclude(published_at=None).order_by("-number")[:VERSIONS_SHOWN]
-        number = parse_positive_int64(request.GET.get("version", ""))
-        page = monitoring_page(list(kept), number, now=timezone.now())
-        page |= {"title": f"Monitoring: {record.name}", "label": "Monitoring"}
-        return self.draw(request, "credit/backoffice_monitoring.html", record, **page)
 
     @admin.display(description="champion")
     def champion(self, record: Any) -> SafeString | str:
-        one = record.champion_version
-        return NOTHING if one is None else record_link("credit_modelversion", one.pk, f"version {one.number}")
-
-
-def complete(models: list[Any]) -> None:
-    of_these = ModelVersion.objects.filter(model__in=[one.pk for one in models])
-    champions = {one.model_id: one for one in of_these.filter(role=CHAMPION, status=PUBLISHED).defer("definition")}
-    counted = dict(of_these.order_by().values("model").annotate(versions=Count("*")).values_list("model", "versions"))
-    for one in models:
-        one.champion_version, one.counted = champions.get(one.pk), counted.get(one.pk, 0)
+        if record.champion_id is None:
+            return NOTHING
+        return record_link("credit_modelversion", record.champion_id, f"version {record.champion_number}")
 
 
 class TryForm(forms.Form):

@@ -7,7 +7,7 @@ below 0.1 is stable and above 0.25 is not.
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -15,11 +15,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from credit.core.card import APPROVE, DECLINE, REFER, Characteristic
+from credit.core.card import APPROVE, DECLINE, REFER
 from credit.models.scoring import ModelVersion, Score
 from credit.scoring.overrides import count_overrides
 
 SCORES_MAX = 20_000
+SCORES_MIN = 100  # with fewer in a window, chance alone moves the index beyond what is called stable
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001
 WINDOW = timedelta(days=30)
@@ -48,9 +49,12 @@ class Sample:
     of: int
     scores: int = 0
     totals: list[int] = field(default_factory=list)
-    bins: dict[str, Counter[int]] = field(default_factory=dict)
     missing: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def too_few(self) -> bool:
+        return self.scores < SCORES_MIN
 
 
 def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
@@ -77,15 +81,13 @@ def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
 def sample(version: ModelVersion, window: Window) -> Sample:
     """Count the newest scores of a window, in two statements."""
     found = scores_of(version, window)
-    counted = Sample(of=found.count(), bins={one.name: Counter() for one in version.card.characteristics})
-    rows: Any = found.order_by("-created_at").values_list("total", "outcome", "points", "missing")[:SCORES_MAX]
-    for total, outcome, points, missing in rows.iterator(chunk_size=2_000):
+    counted = Sample(of=found.count())
+    rows: Any = found.order_by("-created_at").values_list("total", "outcome", "missing")[:SCORES_MAX]
+    for total, outcome, missing in rows.iterator(chunk_size=2_000):
         counted.scores += 1
         counted.totals.append(total)
         counted.outcomes[outcome] += 1
         counted.missing.update(missing)
-        for name, position, *_ in points:
-            counted.bins[name][position] += 1
     return counted
 
 
@@ -113,17 +115,12 @@ def _share(count: float, of: float) -> float | None:
     return count / of if of else None
 
 
-def _shares(now: Sample, counts: list[int], before: Sample, counts_before: list[int]) -> list[dict[str, Any]]:
-    pairs = zip(counts, counts_before, strict=True)
-    return [{"share": _share(new, now.scores), "share_before": _share(old, before.scores)} for new, old in pairs]
-
-
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
-    """Return how the scores of a window differ from those of the window `against`; None where one has no scores."""
-    return _difference(version, window, sample(version, window), against, sample(version, against))
+    """Return how the scores of a window differ from those of the window `against`.
 
-
-def _difference(version: ModelVersion, window: Window, now: Sample, against: Window, before: Sample) -> dict[str, Any]:
+    Shares of a window without scores are None. `psi` is None where either window has too few scores.
+    """
+    now, before = sample(version, window), sample(version, against)
     edges = equal_frequency_edges(before.totals)
     counts, counts_before = _counts(now.totals, edges), _counts(before.totals, edges)
     limits = [None, *edges, None]
@@ -133,12 +130,11 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
         "version": version.number,
         "window": _described(window, now),
         "against": _described(against, before),
-        "psi": psi(counts_before, counts),
+        "psi": None if now.too_few or before.too_few else psi(counts_before, counts),
         "bins": [
-            {"from": low, "below": high, **shares}
-            for (low, high), shares in zip(pairwise(limits), _shares(now, counts, before, counts_before), strict=True)
+            {"from": low, "below": high, "share": _share(new, now.scores), "share_before": _share(old, before.scores)}
+            for (low, high), new, old in zip(pairwise(limits), counts, counts_before, strict=True)
         ],
-        "characteristics": [_characteristic(one, now, before) for one in version.card.characteristics],
         "missing": [
             {
                 "input": one.name,
@@ -153,31 +149,5 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
 
 
 def _described(window: Window, counted: Sample) -> dict[str, Any]:
-    return {"from": window.start, "to": window.end, "scores": counted.scores, "of": counted.of}
-
-
-def _characteristic(one: Characteristic, now: Sample, before: Sample) -> dict[str, Any]:
-    positions = range(len(one.bins))
-    counts, counts_before = ([each.bins[one.name][position] for position in positions] for each in (now, before))
-    return {
-        "name": one.name,
-        "csi": psi(counts_before, counts),
-        "bins": [
-            {"bin": position, **shares} for position, shares in enumerate(_shares(now, counts, before, counts_before))
-        ],
-    }
-
-
-def over_time(version: ModelVersion, *, end: datetime, number: int = 12) -> Sequence[Mapping[str, Any]]:
-    """Return what `monitoring` says of so many windows up to `end`, each against the first of them that has scores."""
-    windows = [Window.until(end - back * WINDOW) for back in reversed(range(number))]
-    while windows and not scores_of(version, windows[0]).exists():
-        windows.pop(0)
-    if not windows:
-        return []
-    first, *later = windows
-    before = sample(version, first)
-    return [
-        _difference(version, first, before, first, before),
-        *(_difference(version, window, sample(version, window), first, before) for window in later),
-    ]
+    counts = {"scores": counted.scores, "of": counted.of, "too_few": counted.too_few}
+    return {"from": window.start, "to": window.end, **counts}

@@ -1,7 +1,6 @@
 """Scoring models and their versions at the back office: the card, differences, trying, publishing."""
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
@@ -11,9 +10,9 @@ from credit.models.scoring import ModelVersion, Score
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.backoffice.test_applications import make
-from tests.credit.scoring.cards import GOOD, POOR, definition
+from tests.credit.scoring.cards import definition
 from tests.credit.scoring.making import make_version
-from tests.credit.scoring.past import model_of, scored, version_of
+from tests.credit.scoring.past import model_of, version_of
 from tests.factories import ProviderFactory
 
 MODELS = "/admin/credit/scoringmodel/"
@@ -51,7 +50,7 @@ class TestLists:
         assert "501" in text
         row = reviewers_client.get(MODELS).context["cl"].result_list[0]
         assert row.counted == 2
-        assert row.champion_version == champion
+        assert row.champion_id == champion.pk
         for term in ("every", str(champion.model_id), "501"):
             assert len(reviewers_client.get(MODELS, {"q": term}).context["cl"].result_list) == 1, term
         assert not reviewers_client.get(MODELS, {"q": "nothing"}).context["cl"].result_list
@@ -63,12 +62,10 @@ class TestLists:
         listed = reviewers_client.get(VERSIONS, {"status__exact": "draft"}).context["cl"].result_list
         assert listed == [draft]
 
-    def test_a_model_leads_to_its_versions_and_their_monitoring(self, reviewers_client, champion, draft):
-        answer = reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id]))
-        text = text_of(answer)
+    def test_the_page_of_a_model_lists_its_versions(self, reviewers_client, champion, draft):
+        text = text_of(reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id])))
         assert "Version 2" in text
         assert "Version 1 published champion" in text
-        assert f'href="{MODELS}{champion.model_id}/monitoring/"' in answer.content.decode()
 
     @pytest.mark.parametrize(("name", "lines"), [("scoringmodel", 1), ("modelversion", 2)])
     def test_both_are_exported(self, reviewers_client, champion, draft, name, lines):
@@ -77,7 +74,7 @@ class TestLists:
 
     def test_whoever_has_no_group_sees_nothing(self, db, champion):
         stranger = backoffice_client(staff_of())
-        for address in (MODELS, VERSIONS, page_of(champion), f"{MODELS}{champion.model_id}/monitoring/"):
+        for address in (MODELS, VERSIONS, page_of(champion)):
             assert stranger.get(address).status_code == 403, address
 
 
@@ -233,41 +230,3 @@ class TestPublishing:
             for name in ("publish-champion", "publish-challenger", "retire"):
                 assert client.get(page_of(draft, "do", name)).status_code == 403
                 assert client.post(page_of(draft, "do", name), {"seen": "x"}).status_code == 403
-
-
-class TestMonitoring:
-    @pytest.fixture(autouse=True)
-    def nothing_kept(self):
-        cache.clear()
-
-    def address(self, version, query=""):
-        return f"{MODELS}{version.model_id}/monitoring/{query}"
-
-    def test_plots_of_stability_outcomes_and_overrides_with_their_numbers(self, supports_client, champion):
-        for days in range(1, 170, 8):
-            facts = GOOD if days > 60 else POOR
-            scored(champion, {**facts, "application_data.housing": "own" if days % 3 else "rent"}, days_ago=days)
-        answer = supports_client.get(self.address(champion))
-        body, text = answer.content.decode(), text_of(answer)
-        assert body.count('<svg class="chart"') == 4 + 3
-        assert "Stability of the totals (PSI)" in text
-        assert "The totals are not stable" in text
-        assert "100 %" in text
-        assert "People decided 0 times" in text
-        assert body.index("income <span") < body.index("housing <span")  # the least stable first
-        assert "from 300000 100 % 0 %" in text
-
-    def test_the_champion_is_shown_unless_another_is_chosen(self, reviewers_client, champion, model):
-        challenger = version_of(model, number=2, role="challenger")
-        scored(challenger, GOOD)
-        assert "Version 1 has scored no application" in text_of(reviewers_client.get(self.address(champion)))
-        shown = reviewers_client.get(self.address(champion, "?version=2"))
-        assert shown.context["chosen"] == challenger
-        assert "nothing to compare" not in text_of(shown)
-        for asked in ("?version=x", "?version=9", "?version=%00"):
-            assert reviewers_client.get(self.address(champion, asked)).context["chosen"] == champion, asked
-
-    def test_a_model_that_never_published_says_so(self, reviewers_client, model):
-        make_version(model)
-        answer = reviewers_client.get(f"{MODELS}{model.pk}/monitoring/")
-        assert "No version was published yet" in text_of(answer)

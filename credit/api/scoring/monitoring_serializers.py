@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.api import serializers
 from credit.api.terms.serializers import MomentField
 from credit.scoring.comparing import PAIRS_MAX
-from credit.scoring.monitoring import WINDOW, Window
+from credit.scoring.monitoring import SCORES_MIN, WINDOW, Window
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _LONGEST = timedelta(days=3_660)
@@ -75,6 +75,9 @@ class WindowSerializer(serializers.ResponseSerializer):
     to = serializers.DateTimeField(help_text="The end, which is not in it (UTC).")
     scores = serializers.Int64Field(help_text="How many were counted: the newest.")
     of = serializers.Int64Field(help_text="How many there were.")
+    too_few = serializers.FlagField(
+        help_text=f"Whether fewer than {SCORES_MIN} scores were counted. Such a window has no stability index."
+    )
 
     def get_fields(self) -> dict[str, Any]:
         beginning = serializers.DateTimeField(help_text="The beginning, which is in it (UTC).")
@@ -93,24 +96,6 @@ class TotalBinSerializer(serializers.ResponseSerializer):
             allow_null=True, help_text="The beginning, which is in it; null where it is open."
         )
         return {"from": beginning, **super().get_fields()}
-
-
-class BinShareSerializer(serializers.ResponseSerializer):
-    """How many fell into a bin of a characteristic, by its position in the definition."""
-
-    bin = serializers.Int32Field(help_text="The bin's position in the definition, from 0.")
-    share = serializers.NumberField(allow_null=True, help_text="Of the window's scores, from 0 to 1; null of none.")
-    share_before = serializers.NumberField(allow_null=True, help_text="Of the scores compared with; null of none.")
-
-
-class CharacteristicStabilitySerializer(serializers.ResponseSerializer):
-    """A characteristic's stability index over its bins; null where a window has no scores."""
-
-    name = serializers.TextField(help_text="The characteristic's name in the definition.")
-    csi = serializers.NumberField(
-        allow_null=True, help_text="The index: 0 is no change, above 0.25 is a large one; null without scores."
-    )
-    bins = BinShareSerializer(many=True, help_text="How many fell into each bin.")
 
 
 class MissingRateSerializer(serializers.ResponseSerializer):
@@ -153,7 +138,6 @@ class MonitoringSerializer(serializers.ResponseSerializer):
         help_text="The stability index (PSI) of the total over `bins`; null if either window has `too_few` scores.",
     )
     bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
-    characteristics = CharacteristicStabilitySerializer(many=True, help_text="How stable each of them is.")
     missing = MissingRateSerializer(many=True, help_text="How often each input was missing.")
     outcomes = OutcomeRatesSerializer(help_text="How often each outcome came up in the window.")
     overrides = OverridesPageSerializer(help_text="How often people decided otherwise.")

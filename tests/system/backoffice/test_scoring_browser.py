@@ -1,14 +1,11 @@
 """The pages of scoring in a real browser, at two widths, in light and in dark, checked by axe-core."""
 
-import random
 from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
-from credit.core.machine import APPROVED, REJECTED
-from credit.models import Application, ApplicationHistory
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import erase_facts, keep
@@ -18,7 +15,7 @@ from tests.backoffice.test_scoring import MODELS
 from tests.backoffice.test_scoring import page_of as version_page
 from tests.credit.scoring.cards import POOR, definition
 from tests.credit.scoring.making import make_version
-from tests.credit.scoring.past import model_of, scored, version_of
+from tests.credit.scoring.past import model_of, version_of
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.system.backoffice.test_browser import Visit
 
@@ -43,27 +40,10 @@ def furnished(settings, transactional_db):
     """A model with a champion that has scored for half a year, a draft, and a case."""
     cache.clear()
     settings.BACKOFFICE_SECOND_FACTOR = True
-    rita = staff_of("Reviewer", username="rita")
+    staff_of("Reviewer", username="rita")
     staff_of("Support", username="sam")
     champion = version_of(model_of(ProviderFactory(id="501")))
     make_version(champion.model, **second_definition())
-    chance = random.Random(7)
-    for days in range(1, 178, 2):
-        income = chance.randint(60_000, 500_000 if days > 40 else 330_000)
-        facts = {
-            "application_data.monthly_income_cents": income,
-            "application_data.monthly_debt_cents": chance.choice([None, 20_000, 60_000, 110_000]),
-            "application_data.housing": chance.choice(["own", "rent", "family", "hotel"]),
-            "identity.verified": chance.random() < 0.9,
-        }
-        score = scored(champion, facts, days_ago=days)
-        if score.outcome != "refer":
-            status = (APPROVED, REJECTED)[(score.outcome == "decline") ^ (chance.random() < 0.15)]
-            Application.objects.filter(pk=score.application_id).update(status=status)
-            ApplicationHistory.objects.create(
-                application_id=score.application_id, position=1, status=status, previous_status="under_review",
-                changed_by="rita", changed_at=score.created_at, principal=rita, credential="admin",
-            )  # fmt: skip
     offer = OfferFactory(name="Harbour loan", provider=champion.model.provider, blockscore_model_id=champion.model_id)
     case = make(
         consumer=UserFactory(username="jane"), offer_id=offer.pk, offer_snapshot=offer.terms(), application_data=DATA,
@@ -101,11 +81,6 @@ def test_every_page_of_scoring_fits_and_passes_axe(furnished, chromium, live_ser
     visit.go("input[value=Compute]")
     assert "550" in page.inner_text("#content-main")
     visit.look("tried", *WIDTHS)
-    page.goto(f"{MODELS}{champion.model_id}/monitoring/")
-    assert page.locator("svg.chart").count() == 7
-    for summary in page.locator("summary").all():
-        summary.click()
-    visit.look("monitoring", *WIDTHS)
     page.goto(page_of(case))
     assert "Proposal: reject" in page.inner_text("#content-main")
     visit.look("case", *WIDTHS)
