@@ -39,7 +39,6 @@ v1: list[URLPattern | URLResolver] = [
 if settings.ENVIRONMENT != "production":  # where `config.checks` refuses them
     v1 += [
         path("sandbox/clock", SandboxAccountViewSet.as_view({"post": "advance"})),
-        path("sandbox/reset", SandboxAccountViewSet.as_view({"post": "reset"})),
         path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"})),
         path(
             "sandbox/verifications/<str:verification_id>/outcome",

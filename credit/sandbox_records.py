@@ -1,28 +1,18 @@
 from datetime import datetime
 
-from config.sandbox.records import Reset, SandboxRecords, Timer
-from credit.applications.services import erase_applicants, expire_idle
+from config.sandbox.records import SandboxRecords, Timer
+from credit.applications.services import expire_idle
 from credit.models import (
     Application,
     Clock,
     Counteroffer,
     DecisionAnchor,
-    LastScore,
     Notice,
     ProviderInvitation,
     ReviewRequest,
 )
-from credit.notices.services import forget_notices, issue_due
+from credit.notices.services import issue_due
 from credit.terms import counteroffers
-
-
-def forget_last_scores(going: Reset) -> int:
-    return LastScore.objects.filter(user_id=going.account_id).delete()[0]
-
-
-def forget_applicants(going: Reset) -> int:
-    """Take who applied out of what is handed over: nobody may see it there any more."""
-    return erase_applicants(going.account_id) + forget_notices(going.account_id)
 
 
 def expire(*, now: datetime) -> dict[str, int]:
@@ -48,6 +38,4 @@ RECORDS = SandboxRecords(
         Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
     ),
     workers=(expire, tell),
-    handed_over=((Application, "consumer_id"),),
-    tasks=(forget_last_scores, forget_applicants),
 )

@@ -32,13 +32,14 @@ class SandboxIdentityViewSet(SandboxViewSet):
         access="identity:write",
         body=OutcomeRequestSerializer,
         answer=VerificationSerializer,
+        idempotent=True,
         errors=(VerificationNotFound, InvalidVerificationTransition),
     )
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
         """End an open verification of yours, as the page at its `hosted_url` does."""
         return end_verification(verification_id, user=request.user, outcome=body["outcome"], now=timezone.now())
 
-    @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, errors=(BankItemNotFound,))
+    @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
     def require_login(self, request: ApiRequest, item_id: str) -> Response:
         """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
         require_login(item_id, user=request.user)

@@ -1,6 +1,4 @@
 from config.sandbox.records import SandboxRecords, Timer
-from staging.models import Note, StagedItem
+from staging.models import StagedItem
 
-RECORDS = SandboxRecords(
-    timers=(Timer(StagedItem, ("staged_at",), ("user",)),), handed_over=((StagedItem, "user_id"), (Note, "user_id"))
-)
+RECORDS = SandboxRecords(timers=(Timer(StagedItem, ("staged_at",), ("user",)),))

@@ -1,14 +1,12 @@
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 from rest_framework.response import Response
 
 from config.api import heavy, serializers
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY
 from config.sandbox import clock
-from config.sandbox.records import reset
 
 
 class ClockRequestSerializer(serializers.RequestSerializer):
@@ -56,16 +54,7 @@ class ClockSerializer(serializers.ResponseSerializer):
     """Work that became due."""
 
     advanced_seconds = serializers.Int64Field(help_text="How many seconds went by.")
-    done = ClockDone(help_text="What the workers did meanwhile, of each kind.")
-
-
-class ResetSerializer(serializers.ResponseSerializer):
-    """What became of the account's records."""
-
-    records = serializers.Int64Field(help_text="How many records the account had and has no more.")
-    kept_by = serializers.IdField(
-        help_text="The user_id of the disabled account that keeps what must never be deleted; nobody can log in to it."
-    )
+    done = ClockDone(help_text="Counts of the workers' results, by kind.")
 
 
 class SandboxViewSet(ApiViewSet):
@@ -86,13 +75,3 @@ class SandboxAccountViewSet(SandboxViewSet):
         seconds = body["advance_seconds"]
         done = clock.advance(request.user.pk, seconds=seconds)
         return Response({"advanced_seconds": seconds, "done": {name: done[name] for name in ClockDone().get_fields()}})
-
-    @heavy.operation(when=is_shared)
-    @endpoint(access=FIRST_PARTY, answer=ResetSerializer)
-    def reset(self, request: ApiRequest) -> Response:
-        """Make your account as if it were new. Its API keys and log-ins stay.
-
-        While a payment is on its way it is refused.
-        """
-        records, keeper_id = reset(request.user.pk, now=timezone.now())
-        return Response({"records": records, "kept_by": str(keeper_id)})

@@ -40,7 +40,12 @@ class SandboxEventViewSet(SandboxViewSet):
     """
 
     @endpoint(
-        access=SCOPE, body=EventAgainRequestSerializer, answer=EventAgainSerializer, status=201, errors=(NotFound,)
+        access=SCOPE,
+        body=EventAgainRequestSerializer,
+        answer=EventAgainSerializer,
+        status=201,
+        idempotent=True,
+        errors=(NotFound,),
     )
     def send(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Send an event of your account once more, as a new one, to the feed and your own webhook endpoints."""

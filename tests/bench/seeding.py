@@ -21,7 +21,7 @@ from tests.processes import ROOT, create_database, drop_database
 
 SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
 SAMPLE = 1000  # ids that are read one by one
-MOVERS = ("platform", "bare", "stock", "fastapi", "litestar")
+MOVERS = ("platform", "bare", "stock", "fastapi")
 MOVED = 400  # applications that each of these servers moves to and fro
 APPLICATION_DATA = (
     '{"income_cents":5200000,"purpose":"car","employment":{"type":"salaried","months":31},"consents":[1,2]}'

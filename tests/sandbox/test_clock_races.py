@@ -57,22 +57,3 @@ def test_clocks_of_several_accounts_run_with_the_workers():
     answers = at_once(*(partial(work, number) for number in range(4)))
     assert {status for statuses in answers for status in statuses} == {200}
     assert Application.objects.filter(status="expired").count() == 9
-
-
-def test_resets_beside_clocks_and_requests():
-    (user,), (client,) = inhabited(1)
-    key = client.credentials["X-API-Key"]
-
-    def work(number):
-        own = ApiClient(api_key=key)
-        body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700}
-        calls = (
-            lambda: own.send("/sandbox/reset"), lambda: own.send("/sandbox/reset"), lambda: advance(own, days=1),
-            lambda: own.send("/applications", body),
-        )  # fmt: skip
-        return [calls[number]() for _ in range(3)]
-
-    answers = [answer for several in at_once(*(partial(work, number) for number in range(4))) for answer in several]
-    assert {answer.status_code for answer in answers} <= {200, 201}, [answer.content for answer in answers]
-    assert client.send("/sandbox/reset").status_code == 200
-    assert client.read(f"/applications?consumer_id={user.pk}").json() == []

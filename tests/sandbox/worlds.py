@@ -25,7 +25,7 @@ from identity.models import ApiKey, TokenFamily
 from identity.providers.base import Progress
 from identity.providers.models import SandboxVerification
 from identity.providers.sandbox import play, state_of
-from payments.crypto.broadcast import initiate_payment
+from payments.crypto.broadcast import prepare_payment, store_payment
 from payments.crypto.models import CryptoPayment
 from staging.models import StagedItem
 from staging.services import stage_item
@@ -143,10 +143,11 @@ class Life:
         )
 
     def pay_by_wallet(self):
-        initiate_payment(
+        payment = prepare_payment(
             owner=self.user, wallet_id=str(self.wallet.pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
             network=NETWORK, now=self.world.now,
         )  # fmt: skip
+        store_payment(payment)
 
     def rotate_secret(self):
         endpoints.rotate_secret(self.endpoint.pk, grace=timedelta(days=2), now=self.world.now)

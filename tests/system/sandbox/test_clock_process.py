@@ -7,21 +7,49 @@ import secrets
 import shutil
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 import requests
 
 from tests import processes
-from tests.bench.faults.clock import Clock, library
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS
 from tests.sandbox.conftest import seconds_of
 from tests.system.server import gunicorn
 
-pytestmark = pytest.mark.timeout(1_800)
+# tests/sandbox/test_clock_properties.py is the short form.
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1_800)]
 PASSWORD = "a walker walks far"
 KEYS = [str(uuid.uuid4()) for _ in range(2)]
 # When workers come by while the one server waits.
 WORKERS_COME = (11, 22, 31)
+# libfaketime 0.9.10 breaks sleeping until a monotonic moment, which is how Python sleeps.
+_SLEEP = "import select, time\ntime.sleep = lambda seconds: select.select([], [], [], seconds) and None\n"
+
+
+def library() -> Path | None:
+    """Return libfaketime for threads, or None."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
+
+
+class Clock:
+    """A clock that processes started with `environment` share."""
+
+    def __init__(self, folder: Path, preloaded: Path) -> None:
+        self._file = folder / "offset"
+        self.set("+0")
+        (folder / "sitecustomize.py").write_text(_SLEEP)
+        self.environment = {
+            "LD_PRELOAD": str(preloaded),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "PYTHONPATH": f"{folder}:{Path(__file__).resolve().parents[3]}",
+        }
+
+    def set(self, offset: str) -> None:
+        """Move the clock; every process notices within a second."""
+        self._file.write_text(f"{offset}\n")
 
 
 class Person:

@@ -57,19 +57,3 @@ def test_a_moved_clock_changes_no_proof(anchored, api):
     assert verified() == before
     assert api.read(f"/applications/{anchored}/proof").json() == shown
     assert api.read(f"/applications/{anchored}/decision-bundle").json() == bundle
-
-
-def test_a_reset_changes_nothing_that_was_anchored(anchored, api):
-    before = verified()
-    assert api.send("/sandbox/reset").status_code == 200
-    assert api.read(f"/applications/{anchored}/proof").status_code == 404
-    assert verified() == before
-
-
-def test_what_waits_for_the_ledger_is_anchored_after_a_reset(anchored, api, user):
-    body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700, "initial_status": "under_review"}
-    application = api.send("/applications", body).json()["id"]
-    api.replace(f"/applications/{application}/status", {"status": "rejected", "updated_by": "me"})
-    assert api.send("/sandbox/reset").status_code == 200
-    assert anchor() == 1
-    assert len(verified()) == 3  # two decisions, and the key that signed them
