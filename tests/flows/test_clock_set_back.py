@@ -6,20 +6,16 @@ import pytest
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from credit.anchoring.services import anchor_due
-from credit.models import ApplicationHistory, DecisionAnchor
+from credit.models import ApplicationHistory
 from identity.access import tokens
 from identity.kyc.models import KycVerification
 from identity.kyc.services import apply_state
 from identity.models import TokenFamily
 from identity.providers.base import Progress, VerificationState
-from payments.cards.models import Payment, SandboxCharge
-from payments.crypto.broadcast import initiate_payment
+from payments.crypto.broadcast import prepare_payment, store_payment
 from payments.crypto.network import mark_submitted, move_payment
 from tests.factories import ApplicationFactory, ClaimFactory, UserFactory
 from tests.identity.banking import row_of, start
-from tests.payments.card_support import only_payment, process
-from tests.payments.test_reconcile_payments import reconcile
 from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
 
 AHEAD = timedelta(hours=2)
@@ -44,22 +40,6 @@ def test_a_new_password_ends_log_ins_from_later(user, now):
     assert not tokens.family_is_live(TokenFamily.objects.select_related("user").get(user=user))
 
 
-@pytest.mark.parametrize("status", ["Pending", "Processing", "Unknown"])
-def test_a_payment_is_finished_though_its_lease_ends_hours_from_now(db, api, user, now, status):
-    process(api, user)
-    Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + AHEAD)
-    assert reconcile()["completed"] == 1
-    assert SandboxCharge.objects.count() == 1
-
-
-def test_a_retry_of_a_payment_does_not_wait_for_such_a_lease(db, api, user, key, now):
-    process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
-    Payment.objects.update(status="Processing", due_at=now + AHEAD)
-    assert process(api, user, key=key, payment_method_id="pm_sandbox_timeout").status_code == 200
-    assert only_payment().status == "Completed"
-    assert SandboxCharge.objects.count() == 1
-
-
 def test_a_history_does_not_run_backwards(api, user, now):
     application = ApplicationFactory(consumer=user, status="draft", updated_at=now + AHEAD)
     for status in ("submitted", "under_review", "approved"):
@@ -70,12 +50,6 @@ def test_a_history_does_not_run_backwards(api, user, now):
     assert [row.status for row in rows] == ["submitted", "under_review", "approved"]
     assert moments == sorted(moments)
     assert moments[0] >= now + AHEAD
-
-
-def test_a_claims_history_does_not_run_backwards(user, now):
-    claim = ClaimFactory(user=user, status="draft", updated_at=now + AHEAD)
-    claim.transition_to("pending", actor=Actor(user=user, credential="jwt"), changed_by="me", now=now)
-    assert claim.history.get().changed_at == now + AHEAD
 
 
 @pytest.mark.parametrize("path", ["applications", "claims"])
@@ -109,21 +83,13 @@ def test_a_verifications_history_does_not_run_backwards(api, now):
 
 
 def test_a_crypto_payments_history_does_not_run_backwards(user, now):
-    payment = initiate_payment(
+    payment = prepare_payment(
         owner=user, wallet_id=str(connected(user).pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
         network=NETWORK, now=now + AHEAD,
     )  # fmt: skip
+    store_payment(payment)
     actor = Actor(user=user, credential="jwt")
     move_payment(payment, "broadcasting", actor=actor, now=now + AHEAD, tx_hash="0x" + "ab" * 32)
     mark_submitted(payment, "0x" + "ab" * 32, actor=actor, now=now)
     assert [row.changed_at for row in payment.history.all()] == [now + AHEAD] * 2
     assert payment.submitted_at == now + AHEAD
-
-
-def test_a_seal_is_tried_though_it_is_due_hours_from_now(api, user, now, settings):
-    settings.ANCHOR_DECISIONS, settings.CHAIN_URL = True, "http://127.0.0.1:1"
-    application = ApplicationFactory(consumer=user, status="under_review")
-    api.replace(f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"})
-    DecisionAnchor.objects.update(due_at=now + AHEAD)
-    assert anchor_due(now=now) == {"anchored": 0, "failed": 2}  # the key that signed it is new, too
-    assert anchor_due(now=now) == {"anchored": 0, "failed": 0}  # it waits again, by the right time
