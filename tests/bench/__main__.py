@@ -10,9 +10,7 @@ import time
 from tests.bench import (
     failover_bench,
     faults,
-    growth_bench,
     ledger_bench,
-    ledger_standby,
     platform_bench,
     seeding,
     soak_bench,
@@ -24,7 +22,7 @@ from tests.bench.workloads import WORKLOADS
 
 FULL_ROWS, QUICK_ROWS = 1_000_000, 20_000
 # Run only when they are named.
-LONG = (failover_bench, faults, growth_bench, ledger_standby, soak_bench)
+LONG = (failover_bench, faults, soak_bench)
 
 
 def main() -> None:
@@ -48,18 +46,15 @@ def main() -> None:
         rows = chosen.rows or QUICK_ROWS
     only = set(chosen.only)
     if chosen.fresh:
-        for size in {rows, *growth_bench.SIZES}:
-            seeding.forget(size)
+        seeding.forget(rows)
     started = time.monotonic()
     lines: list[Line] = []
     for part in (
         lambda: platform_bench.run(only, rows, pace, peers=chosen.peers),
         lambda: ledger_bench.run(only, quick=chosen.quick),
-        lambda: ledger_standby.run(only, quick=chosen.quick),
         lambda: webhook_bench.run(only, quick=chosen.quick),
         lambda: faults.run(only, quick=chosen.quick),
         lambda: failover_bench.run(only, quick=chosen.quick),
-        lambda: growth_bench.run(only, quick=chosen.quick, pace=pace),
         lambda: soak_bench.run(only, quick=chosen.quick, minutes=chosen.minutes),
     ):
         for line in part():

@@ -7,14 +7,15 @@ least for a durable write. Run as `gunicorn tests.bench.ledger_bare`, with DATAB
 import os
 from hashlib import sha256
 
-import environ
 import orjson
 from django.conf import settings
+
+from config.core.databases import parse_address
 
 if not settings.configured:
     settings.configure(
         ALLOWED_HOSTS=["*"],
-        DATABASES={"default": {**environ.Env.db_url_config(os.environ["DATABASE_URL"]), "CONN_MAX_AGE": None}},
+        DATABASES={"default": {**parse_address(os.environ["DATABASE_URL"]), "CONN_MAX_AGE": None}},
         MIDDLEWARE=[],
         ROOT_URLCONF=__name__,
         SECRET_KEY="bench",

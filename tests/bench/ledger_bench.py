@@ -36,9 +36,9 @@ BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id t
 
 
 @contextlib.contextmanager
-def surroundings(server: str = SERVER) -> Iterator[dict[str, str]]:
+def surroundings() -> Iterator[dict[str, str]]:
     """Make a migrated database; give the environment in which the ledger runs on it."""
-    with temporary_database(server, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
+    with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
         own = {"SERVICE": "ledger", "LEDGER_GUARD_FILE": f"{folder}/guard", "PYTHONWARNINGS": "ignore"}
         environment = seeding.environment(0, DATABASE_URL=database, VAR_DIR=folder, **own)
         manage(environment, "migrate", "-v0")
@@ -71,10 +71,10 @@ def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
     return outcome.per_second, used / len(outcome.latencies) * 1e6
 
 
-def bench_anchors(clients: list[int], seconds: float, rounds: int, *, server: str = SERVER) -> dict[str, Any]:
+def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, Any]:
     """Medians of interleaved rounds (rate, CPU µs), by number of clients, memory of a worker, entries of a block."""
     table, memory = {}, []
-    with surroundings(server) as environment:
+    with surroundings() as environment:
         for count in clients:
             measured: dict[str, list[tuple[float, float]]] = {"ledger.wsgi": [], BARE: []}
             for _ in range(rounds):

@@ -28,15 +28,13 @@ COMMANDS = {
         {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings"},
     ),
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
-    "litestar": (uvicorn("tests.bench.references.litestar_app:app"), {}),
 }
-PEERS = ("fastapi", "litestar")
+PEERS = ("fastapi",)
 NAMES = {
     "platform": "this platform",
     "bare": "bare Django",
     "stock": "stock DRF",
     "fastapi": "FastAPI",
-    "litestar": "Litestar",
 }
 
 

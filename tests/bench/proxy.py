@@ -40,6 +40,7 @@ def _adapted(platforms: Sequence[int], port: int) -> str:
     for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
         servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in numbers)
         text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
+    text = text.replace("    listen [::]:443 ssl;\n", "")
     listening = iter((port, free_port()))
     return re.sub(r"listen 443 ssl;", lambda _found: f"listen 127.0.0.1:{next(listening)};", text)
 
@@ -49,19 +50,6 @@ def nginx(*platforms: int) -> Iterator[int]:
     """Run nginx in front of services A on these ports, and of a service B that nobody asks; give its own."""
     port = free_port()
     with _running(_adapted(platforms, port), port):
-        yield port
-
-
-@contextlib.contextmanager
-def nginx_of_cells(north: int, south: int) -> Iterator[int]:
-    """Run nginx with `deploy/cells.conf` in front of two installations of service A; give its own port."""
-    port = free_port()
-    # What stands before the servers of nginx.conf is for both files.
-    common = (ROOT / "deploy/nginx.conf").read_text().partition("# Only whole requests")[2].partition("\nserver {")[0]
-    text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/cells.conf").read_text())
-    text = text.replace(":8000", f":{north}").replace(":8100", f":{south}")
-    text = text.replace("listen 443 ssl;", f"listen 127.0.0.1:{port};")
-    with _running(f"#{common}\n{text}", port):
         yield port
 
 

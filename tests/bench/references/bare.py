@@ -12,14 +12,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-import environ
 import orjson
 from django.conf import settings
+
+from config.core.databases import parse_address
 
 if not settings.configured:
     settings.configure(
         ALLOWED_HOSTS=["127.0.0.1"],
-        DATABASES={"default": {**environ.Env.db_url_config(os.environ["DATABASE_URL"]), "CONN_MAX_AGE": None}},
+        DATABASES={"default": {**parse_address(os.environ["DATABASE_URL"]), "CONN_MAX_AGE": None}},
         MIDDLEWARE=[],
         ROOT_URLCONF=__name__,
         SECRET_KEY=os.environ["SECRET_KEY"],
