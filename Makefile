@@ -12,7 +12,7 @@ WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint bench pictures lock release clean
+.PHONY: help run test test-all nightly contract lint bench pictures lock release clean
 
 help: ## Say what there is to call.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,7 +41,7 @@ $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
-run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, WITNESS_PORT, HOST move them.
+run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, HOST move them.
 	@exec $(BIN)/python -m config.ops.supervisor
 
 $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
@@ -59,6 +59,28 @@ test-all: export HYPOTHESIS_PROFILE ?= full
 test-all: $(FUZZ_STAMP) test ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
 	@$(PYTEST) tests/system $(ARGS) || { [ $$? = 1 ] && echo "Once more, and alone, what failed beside others:" && \
 		$(PYTEST) -n 0 tests/system --last-failed --last-failed-no-failures none $(ARGS); }
+
+nightly: export HYPOTHESIS_PROFILE := thorough
+nightly: export FUZZ_EXAMPLES := 50
+nightly: export SCORE_PAIRS := 100000
+nightly: export STORM_KEYS := 1000
+nightly: export STORM_EVENTS := 10000
+nightly: export STORM_KILLS := 80
+nightly: export STORM_ROUNDS := 80
+nightly: $(BENCH_STAMP) ## Repeat for hours: storms, attacks, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
+	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
+	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
+	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
+	@set -e; for name in $(filter-out __init__ accounts,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
+		echo "Attack: $$name"; $(BIN)/python -m tests.system.attacks.$$name; done
+	@$(BIN)/python -m tests.bench --peers
+	@$(BIN)/python -m tests.bench --only faults --only failover --only soak
+
+contract: export UPDATE_CONTRACT := 1
+contract: $(DEV_STAMP) ## Rewrite what is derived: examples, golden OpenAPI document, statement counts. Review the diff.
+	@$(BIN)/python -m pytest -q -n 0 tests/contract.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_openapi.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_operations.py -k statements
 
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
 	@$(BIN)/ruff check .

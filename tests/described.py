@@ -55,7 +55,7 @@ def without_examples(document: dict[str, Any]) -> set[str]:
             missing |= {
                 f"{operation.name} {kind}"
                 for media_type, content in contents
-                if _lacks(content, media_type in READ_AS_OBJECTS and content.get("schema"))
+                if _lacks(content, media_type in (*READ_AS_OBJECTS, "text/csv") and content.get("schema"))
             }
     return missing
 

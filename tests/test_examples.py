@@ -121,6 +121,15 @@ def call(method, path, operation, demo, headers):
     return None if response.status_code in documented else (response.status_code, response.content.decode()[:300])
 
 
+def headers_of(demo):
+    """Return a function from the id of an operation to the credential that its example is sent with."""
+    key = {"X-API-Key": demo["api_key"]}
+    log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
+    # Only the account's own log-in collects a key or creates one.
+    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation)s_")
+    return lambda name: log_in if takes_log_in.match(name) else key
+
+
 def failures(urlconf, demo, headers_of):
     """Return the operations whose examples do not work, with what they answer."""
     tried = {
@@ -132,11 +141,7 @@ def failures(urlconf, demo, headers_of):
 
 
 def test_every_example_of_the_platform_works_on_a_new_demo(demo):
-    key = {"X-API-Key": demo["api_key"]}
-    log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
-    # Whoever collects a key, or makes one, has logged in.
-    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation)s_")
-    assert failures(PLATFORM, demo, lambda name: log_in if takes_log_in.match(name) else key) == {}
+    assert failures(PLATFORM, demo, headers_of(demo)) == {}
 
 
 @pytest.mark.urls(LEDGER)
@@ -152,8 +157,8 @@ def test_the_examples_prove_what_they_say(tmp_path):
     key, report = log["nodes_key"]["vkey"], tmp_path / "report"
     report.write_text(demo_ids.REPORTS[0]["report_data"])
     # Each raises CommandError, with the step that failed.
-    call_command("verify_decision", tmp_path / "bundle", ledger_key=key, platform_key=[str(tmp_path / "keys")])
-    call_command("verify_proof", tmp_path / "proof", report=report, key=key)
+    call_command("verify", tmp_path / "bundle", ledger_key=key, platform_key=[str(tmp_path / "keys")])
+    call_command("verify", tmp_path / "proof", report=report, ledger_key=key)
     assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.processes import free_port
-from tests.system.walk import commands, examples, ledger, platform
+from tests.system.walk import commands, ledger, platform
 from tests.system.walk.service import Service, WalkFailed
 
 START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
 STOP_SECONDS = 120
 ROOT = Path(__file__).resolve().parents[3]
-LEDGER_ORIGIN = "127.0.0.1:8001"  # as `make run` names the log, whatever its port
 _begun = time.monotonic()
 
 
@@ -116,23 +115,14 @@ def walk(root: Path, folder: Path) -> None:
         key = {"X-API-Key": find(r"X-API-Key: ([^']+)", printed)}
         service = Service(find(r"API +(\S+)/v1", printed), "/v1/openapi.json", key)
         log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
-        given = {
-            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
-            "WITNESS_POLICY": "var/witness-policy",
-        }  # fmt: skip
-        called = commands.Commands(root, given)
+        called = commands.Commands(root, {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root})
         # First, so that the examples are those of the demo's account.
         platform.let_time_go_by(service, commands.newcomer(called))
         endpoint, bundle = platform.walk(service, demo)
-        service.check_complete()
+        service.call_rest()
         report_hash = ledger.walk(log)
-        log.check_complete()
+        log.call_rest()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
-        if os.environ.get("UPDATE_EXAMPLES"):
-            addresses = {service.root: "http://127.0.0.1:8000", log.root: "http://127.0.0.1:8001"}
-            files = {ROOT / "config" / "examples.json": service, ROOT / "ledger" / "examples.json": log}
-            examples.write(files, addresses)
-            say("The examples are written")
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")

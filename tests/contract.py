@@ -1,0 +1,187 @@
+"""Rewrite the recorded examples of both OpenAPI documents in process: `make contract` runs this file.
+
+`config/examples.json` and `ledger/examples.json` hold, for each operation, the parameters and the body to send, which
+you write, and the response, which this file records: each operation is called on a new demo, and rolled back. Secrets
+and addresses of this machine are replaced. A response that differs from the recorded one only in ids and times stays as
+it is. Signed responses change all together, so that one example proves another.
+"""
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import transaction
+from django.test import Client, override_settings
+from django.utils import timezone
+
+import config.urls
+import ledger.urls
+from config.ops import demo_ids
+from credit.anchoring.services import anchor_due
+from credit.models import DecisionAnchor
+from tests.ledger.conftest import LedgerClient
+from tests.test_examples import (
+    EXCEPTIONS,
+    LEDGER,
+    PLATFORM,
+    body_of,
+    demo_settings,
+    headers_of,
+    operations,
+    seeded,
+)
+
+LIST_MAX = 2
+TEXT_MAX = 16_000
+SECRETS = frozenset(
+    {"access_token", "client_secret", "code_verifier", "key", "link_token", "password", "refresh_token", "secret",
+     "token"}
+)  # fmt: skip
+# Ids, times, hashes, signatures: words with a digit, or with a capital letter behind a small one; not the demo's ids.
+CHANGING = re.compile(r"[^\s\",]*(?:\d|[a-z][A-Z])[^\s\",]*")
+KNOWN = "01900000-0000-7000-8000-"
+# What a key has signed, and keys: by the names of members, a checkpoint's last line, or the form of a verifier key.
+SIGNED = re.compile(r'"(?:leaf_hash|proof|proof_file|public_key|root|signature)"|\\n— |\+[0-9a-f]{8}\+')
+FILES = {PLATFORM: Path(config.urls.__file__), LEDGER: Path(ledger.urls.__file__)}
+
+
+@pytest.fixture
+def demo(transactional_db, live_server, settings, tmp_path):
+    """A new demo whose decisions are in the ledger and whose notices are issued."""
+    with demo_settings(tmp_path):
+        made = seeded()
+        with override_settings(ROOT_URLCONF=LEDGER, CHAIN_URL=live_server.url):
+            assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
+            while anchor_due(now=timezone.now())["anchored"]:
+                pass
+        assert not DecisionAnchor.objects.filter(anchored_at=None).exists()
+        call_command("issue_notices", once=True, stdout=StringIO())
+        yield made
+
+
+def test_record_the_examples(demo):
+    """Record a response for each operation, by its operationId."""
+    headers = headers_of(demo)
+    recorded, examples = {}, {}
+    for urlconf, beside in FILES.items():
+        file = beside.with_name("examples.json")
+        recorded |= {(file, name): example for name, example in json.loads(file.read_text()).items()}
+        examples[file, "Error"] = recorded[file, "Error"]
+        with override_settings(ROOT_URLCONF=urlconf):
+            # The ledger only grows: what reads comes first.
+            for name, method, path, operation in sorted(operations(urlconf), key=lambda known: known[1] != "get"):
+                example = recorded.get((file, name), {"parameters": {}})
+                if name not in EXCEPTIONS:
+                    credential = headers(name) if urlconf == PLATFORM else {}
+                    response = answer(method, path, operation, example, demo, credential)
+                    # A new demo has none of some things: an empty list shows less than the recorded one.
+                    if not is_empty(response) or "response" not in example:
+                        example = {key: value for key, value in example.items() if key != "response"}
+                        example |= {} if response is None else {"response": response}
+                examples[file, name] = example
+    changed = {key for key, example in examples.items() if not _says_the_same(example, recorded.get(key))}
+    signed = {key for key, example in examples.items() if SIGNED.search(_text(example))}
+    if changed & signed:
+        changed |= signed
+    for file in {file for file, _name in examples}:
+        written = {
+            name: examples[file, name] if (file, name) in changed else recorded[file, name]
+            for written_to, name in sorted(examples, key=lambda key: (key[1] == "Error", key[1]))
+            if written_to == file
+        }
+        file.write_text(_text(written) + "\n")
+
+
+def answer(method, path, operation, example, demo, headers):
+    """Call an operation with its parameters and body; return the response to record, if it has one."""
+    missing = [name for name in re.findall(r"\{(\w+)\}", path) if name not in example["parameters"]]
+    assert not missing, f"Write `parameters` of {operation['operationId']} into examples.json: {missing}"
+    query = {name: value for name, value in example["parameters"].items() if f"{{{name}}}" not in path}
+    address = re.sub(r"\{(\w+)\}", lambda name: str(example["parameters"][name[1]]), path)
+    address += f"?{urlencode(query)}" if query else ""
+    client, sent = Client(), {"headers": headers, **body_of(operation, demo)}
+    if settings.ROOT_URLCONF == LEDGER:
+        response = getattr(client, method)(address, **sent)
+    else:
+        with transaction.atomic():
+            response = getattr(client, method)(address, **sent)
+            transaction.set_rollback(True)
+    assert 200 <= response.status_code < 300, (operation["operationId"], response.content)
+    content, media_type = response.getvalue(), response.headers.get("Content-Type", "")
+    if content and "json" in media_type:
+        content = json.loads(content)
+    elif content:
+        content = content.decode("utf-8-sig") if media_type.startswith("text/") else None
+    if content and media_type.startswith("text/csv"):
+        content = "".join(content.splitlines(keepends=True)[: LIST_MAX + 1])
+    shown = _trimmed(_shown(content))
+    return shown if shown not in (None, b"") and len(json.dumps(shown)) <= TEXT_MAX else None
+
+
+def is_empty(response):
+    """Check whether a response is a list of nothing, or an object whose one list is empty."""
+    lists = [response] if isinstance(response, list) else []
+    if isinstance(response, dict):
+        lists = [value for value in response.values() if isinstance(value, list)]
+    return len(lists) == 1 and not lists[0]
+
+
+def _text(part: Any) -> str:
+    return json.dumps(part, indent=1, ensure_ascii=False)
+
+
+def _says_the_same(example: dict[str, Any], recorded: dict[str, Any] | None) -> bool:
+    """Say whether it is the same request with an answer that says the same as what was recorded before."""
+    if recorded is None:
+        return False
+    return _asked(example) == _asked(recorded) and _form(example.get("response")) == _form(recorded.get("response"))
+
+
+def _asked(example: dict[str, Any]) -> dict[str, Any]:
+    """Return what a request says, without the proof that another answer gave it."""
+    return {"parameters": example.get("parameters"), "request": {**(example.get("request") or {}), "proof": None}}
+
+
+def _form(part: Any) -> Any:
+    """Return a part of an answer without what differs from run to run."""
+    if isinstance(part, dict):
+        return {name: _form(value) for name, value in part.items()}
+    if isinstance(part, list):  # of things there are sometimes more, sometimes fewer
+        return [_form(one) for one in (part[:1] if part and isinstance(part[0], dict) else part)]
+    if isinstance(part, str):
+        return CHANGING.sub(lambda word: word[0] if KNOWN in word[0] else "0", part)
+    return part
+
+
+def _shown(part: Any) -> Any:
+    """Return a part of a body without secrets and without this machine's addresses."""
+    if isinstance(part, dict):
+        shown = {}
+        for name, value in part.items():
+            # A signature names its key.
+            if name in SECRETS and isinstance(value, str) and set(part) != {"key", "value"}:
+                shown[name] = f"the-{name.replace('_', '-')}"
+            elif name == "hosted_url" and isinstance(value, str):
+                shown[name] = f"{_shown(value).rpartition('/')[0]}/the-page"
+            else:
+                shown[name] = _shown(value)
+        return shown
+    if isinstance(part, list):
+        return [_shown(one) for one in part]
+    return part
+
+
+def _trimmed(answer: Any, depth: int = 2) -> Any:
+    """Return an answer whose lists of things have a few of them."""
+    if isinstance(answer, list):
+        things = answer[:LIST_MAX] if answer and isinstance(answer[0], dict) else answer
+        return [_trimmed(one, depth) for one in things]
+    if isinstance(answer, dict) and depth:
+        return {name: _trimmed(value, depth - 1) for name, value in answer.items()}
+    return answer
