@@ -10,18 +10,14 @@ The list is ours because the standard library's answers a different question: on
 """
 
 import re
-import socket
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Any
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-Address = IPv4Address | IPv6Address
-Resolve = Callable[[str], Sequence[Address]]
+from config.core.outgoing import Address, Resolve, resolve_within
 
 URL_MAX_LENGTH = 2048
 _DEFAULT_PORTS = {"https": 443, "http": 80}
@@ -195,39 +191,12 @@ def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> Non
         raise AddressRefused("blocked_address", "Must not lead to a private, local or reserved address.")
 
 
-def resolve_by_system(host: str) -> list[Address]:
-    """Return the addresses of a name, each once; raises OSError when it has none."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    # A scope such as %eth0 belongs to link-local addresses, which the list blocks by their number.
-    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
-
-
-def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
-    """Return what `resolve` says, if it does within `seconds`; raises AddressRefused `unresolvable` otherwise.
-
-    The system's resolver cannot be interrupted, so it runs in a thread that is left behind when it is too slow.
-    """
-    outcome: list[Any] = []
-
-    def work() -> None:
-        try:
-            outcome.append(resolve(host))
-        except (OSError, UnicodeError, ValueError) as error:
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, daemon=True, name="resolver")
-    thread.start()
-    thread.join(max(0.0, seconds))
-    if not outcome or isinstance(outcome[0], Exception) or not outcome[0]:
-        raise AddressRefused("unresolvable", "The name does not resolve.")
-    addresses: Sequence[Address] = outcome[0]
-    return addresses
-
-
 def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequence[Address]:
     if target.literal is not None:
         addresses: Sequence[Address] = [target.literal]
     else:
         addresses = resolve_within(resolve, target.host, seconds)
+    if not addresses:
+        raise AddressRefused("unresolvable", "The name does not resolve.")
     check_addresses(addresses, allow_private=target.allow_private)
     return addresses

@@ -39,9 +39,22 @@ class ProviderAnswer(Answer):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
             # As UTF-8, which is what was looked at: left to guess, the decoder also reads UTF-16 and UTF-32.
-            return loads(self.body.decode("utf-8-sig"), **options)
-        except ValueError as error:
+            document = loads(self.body.decode("utf-8-sig"), **options)
+            # Only an escape can spell half of a surrogate pair, which no column holds.
+            return _repaired(document) if rb"\u" in self.body else document
+        except (ValueError, ArithmeticError) as error:  # a decimal with an exponent beyond all decimals
             raise ProviderError("unreadable", outcome_unknown=True) from error
+
+
+def _repaired(value: Any) -> Any:
+    """Return a JSON document with `?` in place of each half of a surrogate pair."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [_repaired(member) for member in value]
+    if isinstance(value, dict):
+        return {_repaired(name): _repaired(member) for name, member in value.items()}
+    return value
 
 
 def call(

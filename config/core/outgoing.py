@@ -5,31 +5,36 @@ Here the sockets of the connection pool read the limits of the running exchange 
 followed. No proxy, cookie or log-in is read from the process environment.
 """
 
+import re
+import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from http.client import HTTPException, IncompleteRead
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
-import pycurl
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str], Sequence[Address]]
 
 CONNECT_SECONDS = 5.0
-WORDS = {
-    pycurl.E_COULDNT_RESOLVE_HOST: "connect",
-    pycurl.E_COULDNT_CONNECT: "connect",
-    pycurl.E_URL_MALFORMAT: "connect",
-    pycurl.E_OPERATION_TIMEDOUT: "timeout",
-    pycurl.E_SSL_CONNECT_ERROR: "tls",
-    pycurl.E_SSL_CIPHER: "tls",
-    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
-    pycurl.E_SSL_CACERT_BADFILE: "tls",
-    pycurl.E_GOT_NOTHING: "reset",
-    pycurl.E_PARTIAL_FILE: "reset",
-    pycurl.E_SEND_ERROR: "reset",
-    pycurl.E_RECV_ERROR: "reset",
-    pycurl.E_ABORTED_BY_CALLBACK: "stopped",
-}
-# One for each thread: libcurl keeps a handle's connections open for the next request.
-_handles = threading.local()
+HEAD_MAX_BYTES = 65_536
+_ADDRESSES_TRIED_MAX = 4
+_STOP_CHECK_SECONDS = 1.0
+_TLS_RECORD_BYTES = 16_384
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})[ \r\n]")
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class NoAnswer(Exception):
@@ -38,9 +43,9 @@ class NoAnswer(Exception):
     `was_sent` is False if no byte of the request has left. `status` is that of the final status line, 0 without one.
     """
 
-    def __init__(self, word: str, *, was_sent: bool) -> None:
+    def __init__(self, word: str, *, was_sent: bool, status: int = 0) -> None:
         super().__init__(word)
-        self.word, self.was_sent = word, was_sent
+        self.word, self.was_sent, self.status = word, was_sent, status
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,149 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(slots=True)
+class Exchange:
+    """The limits of one request and its response, and how far it got. Its sockets read and write it."""
+
+    ends_at: float
+    connect_seconds: float
+    max_bytes: int  # of the response as received, headers included
+    ca_file: str
+    resolve: Resolve
+    is_stopped: Callable[[], bool] | None
+    is_new_connection: bool = False
+    was_sent: bool = False
+    received: int = 0
+    head: bytearray = field(default_factory=bytearray)
+    word: str = ""
+
+    def end(self, word: str) -> OSError:
+        """Record why the exchange ends; return the error to raise."""
+        self.word = self.word or word
+        return TimeoutError(word) if word == "timeout" else OSError(word)
+
+    def seconds_left(self) -> float:
+        """Return how long the next operation may wait; raises OSError at the deadline and after a stop."""
+        if self.is_stopped is not None and self.is_stopped():
+            raise self.end("stopped")
+        left = self.ends_at - time.monotonic()
+        if left <= 0:
+            raise self.end("timeout")
+        return left
+
+    def count(self, piece: memoryview) -> None:
+        self.received += len(piece)
+        if len(self.head) < HEAD_MAX_BYTES:
+            self.head += piece[: HEAD_MAX_BYTES - len(self.head)]
+
+    @property
+    def status(self) -> int:
+        """Return the status of the final status line received, 0 without one. Interim responses (1xx) are skipped."""
+        line = _STATUS_LINE.match(self.head)
+        while line and line[1].startswith(b"1"):
+            end = _END_OF_HEAD.search(self.head, line.end(1))
+            line = _STATUS_LINE.match(self.head, end.end()) if end else None
+        return int(line[1]) if line else 0
+
+
+_current: ContextVar[Exchange] = ContextVar("exchange")
+
+
+class _LimitedSocket(socket.socket):
+    """A socket whose every wait is bounded by the rest of the deadline of this thread's exchange."""
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+        exchange = _current.get()
+        room = exchange.max_bytes - exchange.received
+        if room <= 0:
+            raise exchange.end("too_large")
+        view = memoryview(buffer)[: min(nbytes or len(buffer), room)]
+        while True:
+            left = exchange.seconds_left()
+            self.settimeout(left if exchange.is_stopped is None else min(left, _STOP_CHECK_SECONDS))
+            with suppress(TimeoutError):
+                count = super().recv_into(view, len(view), flags)
+                exchange.count(view[:count])
+                return count
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        exchange = _current.get()
+        exchange.was_sent = True
+        # TLS applies the timeout to each record, so each send is one record.
+        for position in range(0, len(data), _TLS_RECORD_BYTES):
+            self.settimeout(exchange.seconds_left())
+            super().sendall(data[position : position + _TLS_RECORD_BYTES], flags)
+
+
+class _LimitedTlsSocket(_LimitedSocket, ssl.SSLSocket):  # type: ignore[misc]
+    """The same over TLS."""
+
+
+@lru_cache(maxsize=8)
+def _tls_context(ca_file: str, _system_paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=ca_file or None)
+    context.sslsocket_class = _LimitedTlsSocket
+    return context
+
+
+def _connect(host: str, port: int) -> _LimitedSocket:
+    """Connect to an address of `host` within the limits of the running exchange; raises OSError."""
+    exchange = _current.get()
+    exchange.is_new_connection = True
+    ends_at = min(exchange.ends_at, time.monotonic() + exchange.connect_seconds)
+    for address in exchange.resolve(host)[:_ADDRESSES_TRIED_MAX]:
+        exchange.seconds_left()
+        connecting = _LimitedSocket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
+        connecting.settimeout(max(0.001, ends_at - time.monotonic()))
+        try:
+            connecting.connect((str(address), port))
+        except OSError:
+            connecting.close()
+            continue
+        connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connecting
+    raise exchange.end("timeout" if time.monotonic() >= ends_at else "connect")
+
+
+class _Connection(HTTPConnection):
+    def connect(self) -> None:
+        self.sock = _connect(self.host, self.port)
+
+
+class _TlsConnection(HTTPSConnection):
+    def connect(self) -> None:
+        exchange = _current.get()
+        connected = _connect(self.host, self.port)
+        context = _tls_context(exchange.ca_file, ssl.get_default_verify_paths())
+        connected.settimeout(exchange.seconds_left())  # for the whole handshake
+        try:
+            self.sock = context.wrap_socket(connected, server_hostname=self.host)
+        except TimeoutError as error:
+            raise exchange.end("timeout") from error
+        except (OSError, ValueError) as error:  # ValueError: a name that no certificate can have
+            raise exchange.end("tls") from error
+        self.is_verified = True
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+class Adapter(HTTPAdapter):
+    """Sends requests over connections that obey the running exchange, and keeps them for the next request."""
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+
+
+_adapters = threading.local()  # one for each thread, so that a connection serves one exchange at a time
 
 
 def exchange(
@@ -69,73 +217,92 @@ def exchange(
     The body may have `max_bytes`. If `is_stopped` is given, it is called about once a second and ends the exchange.
     A POST is sent once, over a connection of its own. A GET is repeated if its kept connection had been closed.
     """
-    lines = [f"{name}: {value}" for name, value in (headers or {}).items()]
-    if not all(line.isprintable() for line in lines):
-        raise NoAnswer("unreadable", was_sent=False)
-    if not hasattr(_handles, "curl"):
-        _handles.curl = pycurl.Curl()
-    curl, found, content = _handles.curl, _Headers(), bytearray()
-
-    def take_body(piece: bytes) -> int | None:
-        content.extend(piece)
-        return 0 if len(content) > max_bytes else None
-
+    limits = Exchange(
+        ends_at=time.monotonic() + seconds,
+        connect_seconds=connect_seconds,
+        max_bytes=max_bytes + HEAD_MAX_BYTES,
+        ca_file=ca_file,
+        resolve=lambda host: resolve_within(resolve_by_system, host, connect_seconds),
+        is_stopped=is_stopped,
+    )
+    if method == "POST":
+        with closing(Adapter()) as adapter:
+            return send(adapter, method, url, limits, body=body, headers=headers, max_body_bytes=max_bytes)
+    if not hasattr(_adapters, "adapter"):
+        _adapters.adapter = Adapter()
     try:
-        prepare(curl, url, seconds=seconds, connect_seconds=connect_seconds, ca_file=ca_file)
-        if method == "POST":
-            curl.setopt(curl.POSTFIELDS, body)
-            # Over a kept connection that ends without an answer libcurl would send it again.
-            curl.setopt(curl.FRESH_CONNECT, True)
-        curl.setopt(curl.HTTPHEADER, ["Expect:", *lines])
-        curl.setopt(curl.HEADERFUNCTION, found.take)
-        curl.setopt(curl.WRITEFUNCTION, take_body)
-        if is_stopped is not None:
-            curl.setopt(curl.NOPROGRESS, False)
-            curl.setopt(curl.XFERINFOFUNCTION, lambda *_progress: 1 if is_stopped() else 0)
-        curl.perform()
-        return Answer(curl.getinfo(curl.RESPONSE_CODE), found.by_name, bytes(content))
-    except pycurl.error as error:
-        was_sent = curl.getinfo(curl.REQUEST_SIZE) > 0
-        word = "too_large" if len(content) > max_bytes else WORDS.get(error.args[0], "unreadable")
-        raise NoAnswer(word, was_sent=was_sent) from error
+        return send(_adapters.adapter, method, url, limits, headers=headers, max_body_bytes=max_bytes)
+    except NoAnswer:
+        if limits.is_new_connection or limits.received or limits.word:
+            raise
+        limits.was_sent = False
+        return send(_adapters.adapter, method, url, limits, headers=headers, max_body_bytes=max_bytes)
+
+
+def send(
+    adapter: Adapter,
+    method: str,
+    url: str,
+    limits: Exchange,
+    *,
+    max_body_bytes: int,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Send one request within `limits`; raises NoAnswer."""
+    if not all(f"{name}: {value}".isprintable() for name, value in (headers or {}).items()):
+        raise NoAnswer("unreadable", was_sent=False)
+    content = bytearray()
+    token = _current.set(limits)
+    try:
+        request = requests.Request(method, url, headers=dict(headers or {}), data=body or None).prepare()
+        request.url = url  # as given: preparing removes dot segments
+        with adapter.send(request, stream=True) as response:
+            while piece := response.raw.read(min(_TLS_RECORD_BYTES, max_body_bytes + 1), decode_content=False):
+                content += piece
+                if len(content) > max_body_bytes:
+                    raise limits.end("too_large")
+            if response.status_code < 200:  # http.client skips 100 alone
+                raise limits.end("unreadable")
+            by_name = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status_code, by_name, bytes(content))
+    except (requests.RequestException, urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
+        raise NoAnswer(_word_of(error, limits), was_sent=limits.was_sent, status=limits.status) from error
     finally:
-        curl.reset()  # the connections stay
+        _current.reset(token)
 
 
-class _Headers:
-    """The head of the answer: of several, after a `100 Continue`, the last."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, str] = {}
-
-    def take(self, line: bytes) -> None:
-        name, colon, value = line.decode("latin-1").partition(":")
-        if colon:
-            self.by_name[name.lower()] = value.strip()
-        elif name.startswith("HTTP/"):
-            self.by_name.clear()
+def _word_of(error: BaseException, limits: Exchange) -> str:
+    if limits.word or not limits.was_sent:
+        return limits.word or "unreadable"
+    causes: list[BaseException] = [error]
+    for cause in causes:  # the cause that requests and urllib3 wrapped
+        inner = (*cause.args, cause.__cause__, cause.__context__)
+        causes += [each for each in inner if isinstance(each, BaseException) and each not in causes]
+    return "reset" if any(isinstance(cause, ConnectionError | IncompleteRead) for cause in causes) else "unreadable"
 
 
-def prepare(
-    curl: pycurl.Curl, url: str, *, seconds: float, connect_seconds: float = CONNECT_SECONDS, ca_file: str = ""
-) -> None:
-    """Set what every request of ours has in common."""
-    curl.setopt(curl.URL, url)
-    curl.setopt(curl.PATH_AS_IS, True)
-    curl.setopt(curl.PROTOCOLS, curl.PROTO_HTTP | curl.PROTO_HTTPS)
-    curl.setopt(curl.HTTP_VERSION, curl.CURL_HTTP_VERSION_1_1)
-    curl.setopt(curl.PROXY, "")  # whatever the environment says
-    curl.setopt(curl.FOLLOWLOCATION, False)
-    curl.setopt(curl.NOSIGNAL, True)  # signals and threads do not go together
-    curl.setopt(curl.TIMEOUT_MS, milliseconds(seconds))
-    curl.setopt(curl.CONNECTTIMEOUT_MS, milliseconds(connect_seconds))
-    system = ssl.get_default_verify_paths()
-    paths = ((curl.CAINFO, ca_file),) if ca_file else ((curl.CAINFO, system.cafile), (curl.CAPATH, system.capath))
-    for option, path in paths:
-        if path is not None:
-            curl.setopt(option, path)
+def resolve_by_system(host: str) -> list[Address]:
+    """Return the addresses of a name, each once; raises OSError when it has none."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    # A scope such as %eth0 belongs to link-local addresses, which the list blocks by their number.
+    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
-def milliseconds(seconds: float) -> int:
-    """Return a deadline as libcurl takes it, for which zero would mean none."""
-    return max(1, round(seconds * 1000))
+def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
+    """Return the addresses of a name if `resolve` finds any within `seconds`, otherwise none; of an address itself.
+
+    The system's resolver cannot be interrupted, so it runs in a thread that is left behind when it is too slow.
+    """
+    with suppress(ValueError):
+        return [ip_address(host)]
+    outcome: list[Sequence[Address]] = []
+
+    def work() -> None:
+        with suppress(OSError, UnicodeError, ValueError):
+            outcome.append(resolve(host))
+
+    thread = threading.Thread(target=work, daemon=True, name="resolver")
+    thread.start()
+    thread.join(max(0.0, seconds))
+    return outcome[0] if outcome else []

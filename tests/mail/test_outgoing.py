@@ -154,7 +154,7 @@ def test_one_mail_that_cannot_be_read_or_filled_in_stops_no_other(settings):
     with connection.cursor() as cursor:
         cursor.execute("UPDATE mail_outgoingmail SET recipient = 'x' WHERE attempts = 0 AND template = 'invitation'")
         cursor.execute("SELECT count(*) FROM mail_outgoingmail WHERE recipient = 'x'")
-    OutgoingMail.objects.filter(pk=good.pk).update(recipient="c@example.org")
+    good.save(update_fields=["recipient"])
     assert deliver() == {"sent": 1, "retried": 2, "failed": 0}
     assert [one.to for one in mail.outbox] == [["c@example.org"]]
     assert lost.pk
@@ -186,12 +186,7 @@ def test_a_worker_that_resumes_after_the_lease_changes_nothing(answering):
     assert OutgoingMail.objects.get().claim == row.pk
 
 
-def test_a_clock_that_was_set_back_delays_nothing():
-    queue(now=timezone.now() + timedelta(days=30))
-    assert deliver()["sent"] == 1
-
-
-def test_a_recipient_gets_ten_an_hour_whoever_asks_and_however_it_is_spelled():
+def test_a_recipient_gets_ten_mails_an_hour_in_any_spelling():
     made = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
     assert [one is not None for one in made] == [True] * 10 + [False] * 2
     assert queue("other@example.org")

@@ -47,7 +47,11 @@ class Receiver:
                 receiver.connections += 1
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                length = int(self.headers["Content-Length"])
+                body = self.rfile.read(length)
+                if len(body) < length:  # the sender was killed between the head and the end of the body
+                    self.close_connection = True
+                    return
                 receiver.received.append(Received(self.path, self.headers, body))
                 if receiver.seconds:
                     time.sleep(receiver.seconds)

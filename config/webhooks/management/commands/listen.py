@@ -7,10 +7,11 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.clients.addresses import Address, AddressRefused, read_url, resolve_by_system
+from config.clients.addresses import AddressRefused, read_url
 from config.clients.pinned import AttemptFailed, Channel
 from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import render_json
+from config.core.outgoing import Address, resolve_by_system
 from config.ops.commands import WorkerCommand
 from config.webhooks.models import EventFeed
 from config.webhooks.publishing import feed_page, publish_account
@@ -75,7 +76,7 @@ class Command(WorkerCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         if settings.PRODUCTION:
             raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
-        named = get_user_model().objects.filter(username=options["account"])
+        named = get_user_model().objects.filter(username__iexact=options["account"])
         self._account_id = first_or(named, CommandError(f"Account {options['account']!r} not found.")).pk
         self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])
         self._told_to = self._after(options["after"])
