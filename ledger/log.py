@@ -4,8 +4,10 @@ A proof costs one query for at most one tile per tile level, five for any tree t
 right edge of the tree, which would need as many again, is kept with the block as its frontier.
 """
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -13,12 +15,15 @@ from django.db import connections, router
 
 from config.core.json_text import canonical_json
 from ledger import merkle, proofs, tiles
-from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, open_checkpoint
+from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, open_checkpoint, open_note
+from ledger.cosignature import WitnessVerifier
 from ledger.entries import ERASED
 from ledger.errors import LogDamagedError
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry, Tile
 from ledger.proofs import ProofFile
+
+logger = logging.getLogger("platform.ledger")
 
 NO_BLOCK = bytes(merkle.HASH_BYTES)
 
@@ -54,14 +59,28 @@ def read_head(using: str | None = None) -> Head:
 def cosigned_checkpoint(head: Head) -> str:
     """The head's checkpoint with the newest cosignature of each witness. One that is damaged is left out."""
     lines: dict[str, str] = {}
+    columns = ("witness", "timestamp", "signature")
+    newest = Cosignature.objects.filter(block_id=head.number).order_by("-timestamp").values_list(*columns)
     # Twice as many as fit into a note: of some there are an older and a newer one.
-    for one in Cosignature.objects.filter(block_id=head.number).order_by("-timestamp")[: 2 * MAX_SIGNATURES]:
-        if one.witness not in lines and len(lines) < MAX_SIGNATURES - 1:
-            try:
-                lines[one.witness] = one.line()
-            except NoteError as error:
-                raise LogDamagedError from error
+    for witness, timestamp, signature in newest[: 2 * MAX_SIGNATURES]:
+        if witness in lines or len(lines) == MAX_SIGNATURES - 1:
+            continue
+        if line := _verified_line(head.checkpoint, witness, timestamp, bytes(signature)):
+            lines[witness] = line
     return head.checkpoint + "".join(lines[witness] for witness in sorted(lines))
+
+
+@lru_cache(maxsize=1_000)
+def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: bytes) -> str:
+    """The line of a note for a stored cosignature, empty if it is damaged: one must not make every proof untrusted."""
+    try:
+        verifier = WitnessVerifier.from_vkey(witness)
+        line = verifier.signature(timestamp, signature).line()
+        open_note(checkpoint + line, verifier)
+    except (NoteError, OverflowError):
+        logger.warning("a cosignature by %s at %s is damaged: run `manage.py verify_ledger`", witness, timestamp)
+        return ""
+    return line
 
 
 @dataclass(frozen=True)

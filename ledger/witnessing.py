@@ -10,7 +10,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.core.leases import contain
 from config.core.outgoing import Answer, NoAnswer, exchange
 from ledger import log
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, encode_base64, parse_decimal, parse_note, signatures_of
@@ -188,12 +189,17 @@ class Asker:
 
     def _send(self, asked: list[tuple[_Asked, int]], head: log.Head) -> None:
         """Begin to ask each of them, from the size that it knows."""
-        requests_from = {old_size: _request(old_size, head) for old_size in {size for _, size in asked}}
+        request_from = lru_cache(partial(_request, head=head))
         for one, old_size in asked:
             address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
-            one.sent_size = old_size
+            one.sent_size, one.call = old_size, Future()
+            try:
+                body = request_from(old_size)
+            except Exception as error:  # noqa: BLE001  the witness that knows this size stops no other
+                one.call.set_exception(error)
+                continue
             one.call = self._threads.submit(
-                exchange, "POST", address, body=requests_from[old_size], seconds=ASK_SECONDS, max_bytes=MAX_NOTE_BYTES
+                exchange, "POST", address, body=body, seconds=ASK_SECONDS, max_bytes=MAX_NOTE_BYTES
             )
 
     def _receive(
@@ -202,7 +208,11 @@ class Asker:
         """Keep what the witnesses answer; return those that know another size, and the size, unless it is `again`."""
         behind = []
         for one in sent:
-            word, meaning, size = self._judge(one, head, now)
+            try:
+                word, meaning, size = self._judge(one, head, now)
+            except Exception as error:  # noqa: BLE001  one witness stops no other
+                name = contain(error, "witness", one.witness.name)
+                word, meaning, size = "fault", f"could not be asked ({name})", None
             if size is not None and size <= head.tree_size and not again:
                 behind.append((one, size))
                 continue

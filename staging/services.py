@@ -1,13 +1,17 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from config.api.pagination import ByteLength, number_that_fits
 from config.core.ids import get_by_uuid
-from config.core.lifecycle import Actor
+from config.core.leases import contain
+from config.core.lifecycle import Actor, RecordNotEditable
+from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event, record_events
 from staging.errors import StagedItemNotFound
 from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
@@ -31,7 +35,10 @@ def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
     Raises StagedItemNotFound; RecordNotEditable if no app knows the item's kind any more.
     """
     with transaction.atomic(savepoint=False):
-        return _approve([_take_one(item_id, actor)], actor=actor, now=now)[0]
+        item = _take_one(item_id, actor)
+        if item.kind not in kinds():
+            raise RecordNotEditable(f"Items of the kind `{item.kind}` can't be approved any more. Reject it.")
+        return _approve([item], actor=actor, now=now)[0]
 
 
 def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
@@ -48,7 +55,8 @@ class Decided(NamedTuple):
 def approve_all(*, actor: Actor, now: datetime) -> Decided:
     """Approve all of the actor's staged items, all or nothing, except for kinds that no app knows any more."""
     with transaction.atomic(savepoint=False):
-        ids = [item.pk for items in _take_all(actor) for item in _approve(items, actor=actor, now=now)]
+        known = tuple(kinds())
+        ids = [item.pk for items in _take_all(actor, kind__in=known) for item in _approve(items, actor=actor, now=now)]
     return Decided(len(ids), ids)
 
 
@@ -63,15 +71,29 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
     """Expire what has waited for STAGED_DAYS; return the count by name. Each round of items is its own transaction."""
     actor = Actor.system("prune")
     old = StagedItem.objects.filter(status=STAGED, staged_at__lte=now - timedelta(days=STAGED_DAYS))
+    items = FailedItems("staged_item", old.order_by("staged_at"), lease=timedelta(minutes=1))
+    items.review(now=now)
+    keys = list(items.takeable(now=now).values_list("pk", flat=True))
     expired = 0
-    while True:
-        with transaction.atomic():
-            # Whoever else is deciding about an item right now keeps it.
-            items = list(old.select_for_update(skip_locked=True).order_by("staged_at")[:ITEMS_PER_STATEMENT])
-            if not items:
-                return {"staged_items_expired": expired}
-            _decide(items, EXPIRED, actor=actor, now=now)
-        expired += len(items)
+    rounds: Any = [keys[at : at + ITEMS_PER_STATEMENT] for at in range(0, len(keys), ITEMS_PER_STATEMENT)]
+    for chosen in chain(rounds, ([key] for key in items.suspects(now=now))):
+        with items.mark(chosen):
+            try:
+                expired += _expire(old.filter(pk__in=chosen), actor, now)
+            except Exception as error:  # noqa: BLE001  some item of the round raised it
+                contain(error, items.kind, "round")
+                for key in chosen:
+                    with items.attempt(key, now=now):
+                        expired += _expire(old.filter(pk=key), actor, now)
+            else:
+                items.succeed(chosen)
+    return {"staged_items_expired": expired}
+
+
+def _expire(items: "QuerySet[StagedItem]", actor: Actor, now: datetime) -> int:
+    with transaction.atomic():
+        locked = list(items.select_for_update(skip_locked=True))  # a concurrent decision about an item wins
+        return len(_decide(locked, EXPIRED, actor=actor, now=now)) if locked else 0
 
 
 def _take_one(item_id: str, actor: Actor) -> StagedItem:
@@ -79,12 +101,12 @@ def _take_one(item_id: str, actor: Actor) -> StagedItem:
     return get_by_uuid(own, item_id, StagedItemNotFound)
 
 
-def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
+def _take_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
     """Yield what is staged now in rounds, locked in the order of ids, so that no two deciders wait for ever.
 
     A round has ITEMS_PER_STATEMENT at most, and fewer of large ones: what is in a round is in memory.
     """
-    own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
+    own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED, **conditions).order_by("id")
     waiting = list(own.values_list("id", ByteLength("payload")))
     while waiting:
         number = number_that_fits(size for _, size in waiting[:ITEMS_PER_STATEMENT])

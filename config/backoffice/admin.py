@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.desks import desk_of, may
@@ -17,8 +18,10 @@ from config.backoffice.html import change_address, code, column, document, link,
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
 from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
 from config.backoffice.queues import Queue
-from config.backoffice.records import ReadOnlyAdmin
+from config.backoffice.records import ReadOnlyAdmin, RecordAction
 from config.core.ids import parse_positive_int64
+from config.ops import failed_items
+from config.ops.models import FailedItem
 
 
 class RecordNamedAdmin(ReadOnlyAdmin):
@@ -83,11 +86,54 @@ class DataAccessAdmin(RecordNamedAdmin):
         if term.startswith("person:"):
             subject_id = parse_positive_int64(term.removeprefix("person:"))
             return (queryset.none() if subject_id is None else queryset.filter(subject_id=subject_id)), False
-        people = list(get_user_model()._default_manager.filter(username=term).values_list("pk", flat=True))
+        people = list(get_user_model()._default_manager.filter(username__iexact=term).values_list("pk", flat=True))
         if people:
             return queryset.filter(Q(viewer_id__in=people) | Q(subject_id__in=people)), False
         kinds = [model._meta.label_lower for model in apps.get_models()]
         return queryset.filter(kind__in=kinds, record_id=term), False
+
+
+class DeadFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "dead": ("Dead letters", Q(dead_at__isnull=False)),
+        "waiting": ("Retried by the worker", Q(dead_at=None)),
+    }
+
+
+def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
+    failed_items.retry(item, now=timezone.now())
+    return "The worker takes the item now."
+
+
+@admin.register(FailedItem)
+class FailedItemAdmin(ReadOnlyAdmin):
+    """Items without personal data: a kind, a primary key, an exception's type and times."""
+
+    list_display = ("kind", "key", "error", "failures", "kills", "last_failed", "retries", "dead")
+    list_filter = (DeadFilter,)
+    search_fields = ("=key",)
+    search_help_text = "The primary key of the item's row"
+    ordering = ("-last_failed_at",)
+    fields = ("kind", "key", "error", "failures", "kills", "first_failed", "last_failed", "retries", "dead")
+    record_actions = (
+        RecordAction(
+            name="retry",
+            label="Retry",
+            permission="ops.change_faileditem",
+            run=_retry,
+            seen=lambda item: f"{item.failures}:{item.kills}:{item.dead_at}",
+            consequences=lambda _item: [
+                "The worker takes the item at its next turn. Other items go on meanwhile.",
+                "An item that ended processes is taken alone. It may end two more before it is a dead letter again.",
+            ],
+        ),
+    )
+
+    first_failed = column(moment, "first_failed_at", "first failed")
+    last_failed = column(moment, "last_failed_at", "last failed", ordering="last_failed_at")
+    retries = column(moment, "retry_at", "next attempt")
+    dead = column(moment, "dead_at", "dead since")
 
 
 @admin.register(LogEntry)
@@ -176,6 +222,17 @@ class ReplyTemplateAdmin(LargeListAdmin):
 
 
 QUEUES = (
+    Queue(
+        name="dead_letters",
+        title="Dead letters",
+        permission="ops.change_faileditem",
+        rows=lambda _user: failed_items.dead_letters(),
+        waiting_since="dead_at",
+        address="/admin/ops/faileditem/?state=dead",
+        calm="No item failed for good.",
+        urgent_days=1,
+        rank=55,
+    ),
     Queue(
         name="own",
         title="Assigned to you",

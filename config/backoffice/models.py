@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
@@ -14,6 +15,7 @@ from config.backoffice.desks import narrowed
 from config.core.context import request_id
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
+from config.core.registration import declared
 
 PRESENT_FOR = timedelta(minutes=5)  # a person counts as present for this long after opening a page
 
@@ -105,6 +107,19 @@ class Assignment(RecordNamed):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.record_id} for {self.assignee_id}"
+
+    @classmethod
+    def in_force(cls, permission: str, **about: Any) -> models.QuerySet["Assignment"]:
+        """Select the work of people who may still do it: those with the permission, and deciding members of lenders.
+
+        The work of a colleague who is disabled, removed or demoted is free again.
+        """
+        accounts: Any = get_user_model()._default_manager
+        reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
+        works = Q(Exists(reviewers), provider="")
+        for decides in declared("desk_deciders"):
+            works |= decides("assignee", "provider")
+        return cls.objects.filter(works, **about)
 
 
 class Note(RecordNamed):

@@ -36,7 +36,8 @@ class Queue:
     calm: str
     urgent_days: int | None = None
     rank: int = 50  # the lower, the earlier on the page
-    take: str = ""  # where a POST gives the oldest row to whoever asks
+    ends: bool = False
+    take: str = ""  # a POST returns the oldest row
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,12 @@ class QueueState:
         return timezone.now() - self.oldest if self.oldest else timedelta()
 
     @property
-    def age(self) -> str:
-        return duration(self.waits)
+    def note(self) -> str:
+        if not self.count or self.oldest is None:
+            return "" if self.count else self.queue.calm
+        if self.queue.ends:
+            return f"The first ends in {duration(-self.waits)}."
+        return f"The oldest waits {duration(self.waits)}."
 
     @property
     def is_urgent(self) -> bool:

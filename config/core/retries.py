@@ -23,11 +23,6 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
     return delay if retry_after is None else max(delay, min(retry_after, RETRY_AFTER_MAX))
 
 
-def longest_delay(attempts: int) -> timedelta:
-    """Return the longest that the schedule lets anything wait after so many attempts."""
-    return DELAYS[min(attempts, len(DELAYS) - 1)] * (1 + JITTER)
-
-
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
     """Return what the text of a `Retry-After` header asks for (RFC 9110, 10.2.3: seconds or a date), if anything."""
     text = text.strip()
@@ -36,7 +31,7 @@ def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
         return timedelta(seconds=int(text)) if len(text) <= 9 else RETRY_AFTER_MAX
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, ArithmeticError, LookupError, TypeError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

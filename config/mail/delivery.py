@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from smtplib import SMTPDataError, SMTPRecipientsRefused
 from typing import Any
 
@@ -21,15 +22,19 @@ from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
 from config.core.batches import update_each
-from config.core.leases import claim_due, due
-from config.core.retries import longest_delay, next_delay
+from config.core.encryption import sealed_values
+from config.core.leases import claim_due, contain
+from config.core.registration import declared
+from config.core.retries import next_delay
 from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
+from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
 
 BATCH = 20
-LEASE = timedelta(minutes=4)  # with EMAIL_TIMEOUT on each answer of a slow server; what is left at its half goes back
-KEEP = timedelta(days=30)  # a month in which somebody may ask whether a mail was sent
-LONGEST_WAIT = max(LEASE, *(longest_delay(attempts) for attempts in range(10)))
+# with EMAIL_TIMEOUT on each response of a slow server; mails not begun at half of it go back to the queue
+LEASE = timedelta(minutes=4)
+FAILURES_MAX = 10  # attempts for a mail that is unreadable, or whose outcome could not be stored
+KEEP = timedelta(days=30)  # support can find out for a month whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 
@@ -39,42 +44,52 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)
-    _forget_a_clock_set_back(now)
-    held = list(claim_due(OutgoingMail.objects.filter(status=PENDING), limit=BATCH, now=now, lease=LEASE))
-    if held:
-        _send(sorted(held, key=lambda mail: mail.pk), counts)
+    # A mark ends before the lease of its mails: the next review turns them into suspects before they are due again.
+    pending = OutgoingMail.objects.filter(status=PENDING)
+    items = FailedItems("mail", pending, lease=LEASE * 7 / 8, failures_max=FAILURES_MAX)
+    items.review(now=now)
+    # One suspect, in what is left of the lease.
+    for rows, limit in ((items.takeable(now=now), BATCH), (pending.filter(pk__in=items.suspects(now=now)), 1)):
+        held = claim_due(rows, limit=limit, now=now, lease=LEASE)
+        if mails := read_each(held.order_by("pk"), partial(items.fail, now=now)):
+            with items.mark([mail.pk for mail in mails]):
+                _send(mails, items, counts)
     return dict(counts)
 
 
-def _forget_a_clock_set_back(now: datetime) -> None:
-    pending = OutgoingMail.objects.filter(status=PENDING, due_at__gt=now)
-    pending.filter(due("due_at", now=now, within=LONGEST_WAIT)).update(due_at=now)
-
-
-def _send(mails: Sequence[OutgoingMail], counts: Counter[str]) -> None:
-    """Send over one connection, a new one after an error; hand back what there is no time for."""
+def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], counts: Counter[str]) -> None:
+    """Send over one connection, a new one after an error; return unsent mails to the queue when time runs out."""
     connection: Any = None
     ends_at = time.monotonic() + LEASE.total_seconds() / 2
     for at, mail in enumerate(mails):
         if time.monotonic() > ends_at:
             _hand_back(mails[at:])
             break
+        fault: Exception | None = None
         try:
             connection = connection or _opened()
-            message_of(
+            template, context = _content_of(mail)
+            message = message_of(
                 to=mail.recipient,
-                template=mail.template,
-                context=json.loads(mail.context),
+                template=template,
+                context=context,
                 language=mail.language,
                 connection=connection,
-            ).send()
+            )
+            if message.send() == 0:
+                fault = ValueError("the mail has no recipient")
         except Exception as error:  # noqa: BLE001  adapters raise kinds of their own, and one mail never stops the others
+            fault = error
             _close(connection)
             connection = None
-            counts[_store(mail, error)] += 1
-        else:
-            counts[_store(mail, None)] += 1
+        with items.attempt(mail.pk, now=timezone.now()):
+            counts[_store(mail, fault)] += 1
     _close(connection)
+
+
+def _content_of(mail: OutgoingMail) -> tuple[str, dict[str, Any]]:
+    maker = dict(declared("mail_makers")).get(mail.template)
+    return maker(mail.recipient) if maker else (mail.template, json.loads(mail.context))
 
 
 def message_of(
@@ -116,6 +131,8 @@ def _close(connection: Any) -> None:
             connection.close()
     except OSError:
         pass  # it hung up first
+    except Exception as error:  # noqa: BLE001  adapters raise kinds of their own
+        contain(error, "mail connection", "close")
 
 
 def _store(mail: OutgoingMail, error: Exception | None) -> str:
@@ -130,7 +147,7 @@ def _store(mail: OutgoingMail, error: Exception | None) -> str:
         logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:
-        changes["context"] = ""  # the links in it
+        changes |= sealed_values(mail, context="")  # the links in it
     held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
     held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]

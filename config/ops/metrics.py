@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from config.core.leases import contain
 from config.ops import request_counts
 from config.ops.health import Checkup
 from config.ops.readings import Reading, measures
@@ -67,7 +68,15 @@ def _read(alias: str) -> list[Reading]:
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
         # Nobody waits for a slower statement any more, so the database should not finish it.
         cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
-        return [reading for where, measure in measures() if where == alias for reading in measure(using=alias, now=now)]
+        readings: list[Reading] = []
+        for where, measure in measures():
+            try:
+                readings += measure(using=alias, now=now) if where == alias else ()
+            except DatabaseError:
+                raise
+            except Exception as error:  # noqa: BLE001  one measure stops no other
+                contain(error, "measure", measure.__module__)
+        return readings
 
 
 def _merge(parent: Path) -> list[Metric]:

@@ -1,6 +1,10 @@
+from typing import Any
+
 from django.db import models
+from django.db.models import Q
 
 from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
 
 KINDS = ("development", "sandbox", "production")
 
@@ -13,6 +17,11 @@ class Installation(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS])
+    encryption = models.CharField(  # noqa: DJ001  version 1.0 serves while the column is added
+        max_length=8,
+        null=True,
+        help_text="Which form of encrypted values is written and read, see `config.core.encryption`. Null is unbound.",
+    )
 
     class Meta:
         constraints = [
@@ -32,15 +41,21 @@ class RequestLine(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    account_id = models.BigIntegerField(help_text="Who called; of a partner that acts for somebody, the partner.")
-    credential = models.CharField(max_length=80)
-    method = models.CharField(max_length=8)
-    route = models.CharField(max_length=160, help_text="The address's template, never an address.")
-    status = models.PositiveSmallIntegerField()
-    code = models.CharField(max_length=8, blank=True, default="", help_text="Of an error.")
-    duration_ms = models.PositiveIntegerField()
-    request_id = models.UUIDField()
-    at = models.DateTimeField()
+    account_id = models.BigIntegerField(
+        help_text="The account that made the call; for calls on behalf of an account, the partner."
+    )
+    credential = models.CharField(
+        max_length=80, help_text="The kind and the public id of the credential: `api_key:…`, `jwt:…`."
+    )
+    method = models.CharField(max_length=8, help_text="The HTTP method.")
+    route = models.CharField(
+        max_length=160, help_text="The template of the path, such as `/v1/applications/{application_id}`."
+    )
+    status = models.PositiveSmallIntegerField(help_text="The HTTP status of the response.")
+    code = models.CharField(max_length=8, blank=True, default="", help_text="The error code; empty for none.")
+    duration_ms = models.PositiveIntegerField(help_text="The time until the response began, in milliseconds.")
+    request_id = models.UUIDField(help_text="The id in `X-Request-Id`, and in the body of an error.")
+    at = models.DateTimeField(help_text="When the API responded (UTC).")
 
     class Meta:
         default_permissions = ()  # it is shown to its account alone
@@ -52,3 +67,44 @@ class RequestLine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.method} {self.route} {self.status}"
+
+
+class WorkMark(models.Model):
+    """Items that one process has in hand. A mark that is older than `ends_at` belongs to a process that died."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    kind = models.CharField(max_length=32)
+    keys: Any = JsonTextField()
+    ends_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class FailedItem(models.Model):
+    """An item of a worker that raised an exception, or that was in hand when a process died.
+
+    Only the exception's type is stored: its message may quote personal data.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    kind = models.CharField(max_length=32)
+    key = models.CharField(max_length=64, help_text="The primary key of the item's row.")
+    failures = models.PositiveIntegerField(default=0, help_text="Attempts that ended with an exception.")
+    kills = models.PositiveIntegerField(default=0, help_text="Processes that died while they had the item in hand.")
+    error = models.CharField(max_length=64, blank=True, default="", help_text="The exception's type.")
+    first_failed_at = models.DateTimeField()
+    last_failed_at = models.DateTimeField()
+    retry_at = models.DateTimeField(help_text="The next attempt is not made before (UTC).")
+    dead_at = models.DateTimeField(null=True, blank=True, help_text="Since when the item is a dead letter (UTC).")
+
+    class Meta:
+        default_permissions = ("view", "change")
+        constraints = [models.UniqueConstraint(fields=["kind", "key"], name="ops_faileditem_key")]
+        indexes = [models.Index(fields=["dead_at"], name="ops_faileditem_dead", condition=Q(dead_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"

@@ -6,6 +6,7 @@ The app that owns a table declares what of it has an end (`Declarations.prune_ru
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -14,7 +15,10 @@ from config.api.idempotency import KEEP_HOURS
 from config.api.models import IdempotencyRecord, RateCounter
 from config.api.rate_limits import WINDOW_SECONDS
 from config.core.registration import declared
+from config.ops.failed_items import KEEP, FailedItems
+from config.ops.models import FailedItem, WorkMark
 
+_LEASE = timedelta(minutes=1)
 BATCH = 2_000  # rows per statement: short locks, however much there is to forget
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
@@ -30,21 +34,54 @@ class Rule:
     rows: Rows
 
 
-def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
-    total = 0
-    while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
-        deleted, by_model = rows.model._default_manager.filter(pk__in=chosen).delete()
-        total += by_model.get(rows.model._meta.label, deleted)
+def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
+    """Delete rows; return how many. If a batch cannot be deleted, each row is, and `fail` is called for those left."""
+    total, left = 0, list[Any]()
+    while chosen := list((rows.exclude(pk__in=left) if left else rows).values_list("pk", flat=True)[:BATCH]):
+        try:
+            total += _delete(rows.model, chosen)
+        except Exception:  # noqa: BLE001  some row of the batch raised it
+            for pk in chosen:
+                try:
+                    total += _delete(rows.model, [pk])
+                except Exception as error:  # noqa: BLE001  this one
+                    fail(pk, error)
+                    left.append(pk)
         if len(chosen) < BATCH:
             break
     return total
 
 
+def _delete(model: type[models.Model], keys: list[Any]) -> int:
+    deleted, by_model = model._default_manager.filter(pk__in=keys).delete()
+    return by_model.get(model._meta.label, deleted)
+
+
 def prune(*, now: datetime) -> dict[str, int]:
-    counts = {rule.name: delete_in_batches(rule.rows(now)) for rule in declared("prune_rules")}
+    """Delete what every rule selects, and run every task; return the counts by name.
+
+    A row, a rule or a task that raises an error is stored as a failed item, and the others go on.
+    """
+    counts: dict[str, int] = {}
+    items = FailedItems("prune", FailedItem.objects.none(), lease=_LEASE)
+    for rule in declared("prune_rules"):
+        fail = partial(_fail, items, rule.name, now)
+        try:
+            counts[rule.name] = delete_in_batches(rule.rows(now), fail=fail)
+        except Exception as error:  # noqa: BLE001  one rule stops no other
+            fail("", error)
     for task in declared("prune_tasks"):
-        counts |= task(now=now)
+        try:
+            counts |= task(now=now)
+        except Exception as error:  # noqa: BLE001  one task stops no other
+            _fail(items, task.__name__, now, "", error)
+    # failed in an earlier run, not in this one
+    FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
     return counts
+
+
+def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: Exception) -> None:
+    items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
 def _answers(now: datetime) -> "models.QuerySet[Any]":
@@ -58,3 +95,7 @@ def _counters(now: datetime) -> "models.QuerySet[Any]":
 # `config.api` and `failed_items` know nothing of pruning.
 ANSWERS = Rule(IdempotencyRecord, "idempotency_records", _answers)
 COUNTERS = Rule(RateCounter, "rate_counters", _counters)
+FAILED_ITEMS = Rule(
+    FailedItem, "failed_items", lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP)
+)
+WORK_MARKS = Rule(WorkMark, "work_marks", lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP))

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config.api.idempotency import retry_deadlocks
 from config.core.errors import ValidationFailed
+from config.core.leases import contain
 from config.core.registration import declared
 from config.ops import pruning
 from config.sandbox.records import timers
@@ -71,5 +72,8 @@ def run_workers(*, now: datetime) -> Counter[str]:
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]
     for worker in (*workers, pruning.prune):
-        done.update(retry_deadlocks(partial(worker, now=now)))
+        try:
+            done.update(retry_deadlocks(partial(worker, now=now)))
+        except Exception as error:  # noqa: BLE001  one worker stops no other
+            contain(error, "worker", worker.__name__)
     return done

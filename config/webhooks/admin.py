@@ -22,7 +22,7 @@ from config.core.encryption import UnreadableSecret
 from config.core.ids import parse_uuid
 from config.webhooks import endpoints
 from config.webhooks.catalogue import event_types
-from config.webhooks.models import BY_OPERATOR, BY_OWNER, ENABLED, FAILING, GONE, Delivery, Endpoint, Event
+from config.webhooks.models import BY_OPERATOR, BY_OWNER, BY_RESET, ENABLED, FAILING, GONE, Delivery, Endpoint, Event
 
 CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
 _BY_PERSON = "or a person's user name (its beginning) or id"
@@ -113,7 +113,7 @@ class HealthFilter(ConditionFilter):
 @admin.register(Endpoint)
 class EndpointAdmin(AccountRecords):
     list_display = ("receiver", "status_chip", "account", "disabled_reason", "failing_since", "created_at")
-    list_filter = (HealthFilter, ("disabled_reason", among((BY_OWNER, BY_OPERATOR, GONE, FAILING))))
+    list_filter = (HealthFilter, ("disabled_reason", among((BY_OWNER, BY_OPERATOR, BY_RESET, GONE, FAILING))))
     list_defer = ("secret", "previous_secret")
     search_help_text = f"An endpoint's id, {_BY_PERSON}"
     fields = (
@@ -160,9 +160,7 @@ class EndpointAdmin(AccountRecords):
 
     receiver = column(str, "shown_url", "receiver")
     told_about = column(lambda names: ", ".join(names).replace("*", "everything"), "event_types", "told about")
-    deliveries_link = column(
-        lambda pk: link(f"/admin/webhooks/delivery/?q={pk}", "What was sent to it"), "pk", "deliveries"
-    )
+    deliveries_link = column(lambda pk: link(f"/admin/webhooks/delivery/?q={pk}", "Deliveries"), "pk", "deliveries")
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
         """Hide other accounts' secrets: the owner rotates them through the API."""

@@ -90,7 +90,10 @@ FAMILIES = (
         object_of(
             endpoint_id=said(UUID, "The endpoint's id."),
             status=said(one_of("disabled"), "How it stands now."),
-            reason=said(one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"), "Why it was disabled."),
+            reason=said(
+                one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"),
+                "Why it was disabled.",
+            ),
         ),
         {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
         {"endpoint_id": str(demo_ids.ENDPOINT), "reason": "failing"},

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from config.clients.addresses import AddressRefused, read_url
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import UnreadableSecret, sealed_values
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
-from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
+from config.webhooks.models import BY_OWNER, BY_RESET, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
 from config.webhooks.publishing import lock_feed, publish_account, publish_in_transaction
 from config.webhooks.signing import new_secret
 
@@ -122,9 +122,18 @@ def disable_of_client(client_id: str, *, account_id: int | None = None, now: dat
             disable(endpoint_id, BY_OWNER, now=now)
 
 
+def disable_of_account(account_id: int, *, now: datetime) -> None:
+    """Disable every endpoint of an account whose password was reset by mail; its owner enables each again."""
+    with transaction.atomic():
+        for endpoint_id in Endpoint.objects.enabled().filter(account_id=account_id).values_list("pk", flat=True):
+            disable(endpoint_id, BY_RESET, now=now)
+
+
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
     """Remove an endpoint and forget its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
-    if not Endpoint.objects.filter(pk=endpoint.pk).end(now=now):
+    forgotten = sealed_values(endpoint, secret="", previous_secret=None)
+    present = Endpoint.objects.present().filter(pk=endpoint.pk)
+    if not present.update(deleted_at=now, updated_at=now, **forgotten):
         raise WebhookEndpointNotFound
 
 

@@ -22,7 +22,7 @@ PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, DISABLED), "wait": (PENDING,)}
 
 # Why an endpoint is disabled, in its one spelling.
-BY_OWNER, BY_OPERATOR = "disabled_by_owner", "disabled_by_operator"
+BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"
 GONE, FAILING = "gone", "failing"
 
 # Parts of a receiver's path that are words and no tokens.
@@ -79,10 +79,6 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def enabled(self) -> "EndpointQuerySet":
         return self.present().filter(status=ENABLED)
 
-    def end(self, *, now: datetime) -> int:
-        """Delete endpoints that are present, and forget their secrets; return how many."""
-        return self.present().update(deleted_at=now, updated_at=now, secret="", previous_secret=None)
-
 
 class Endpoint(models.Model):
     """A receiver's address, its event types, and the secret that signs its deliveries.
@@ -91,17 +87,28 @@ class Endpoint(models.Model):
     `previous_secret_until`.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The endpoint's id.")
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
     client_id = models.CharField(
         max_length=100, blank=True, default="", help_text="The app that made it; empty: the account itself."
     )
-    url = models.TextField()
-    event_types: Any = JsonTextField()
-    description = models.TextField(blank=True, default="")
-    status = models.CharField(max_length=16, default=ENABLED, choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)])
-    disabled_reason = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001  null is an answer
-    disabled_at = models.DateTimeField(null=True, blank=True)
+    url = models.TextField(help_text="The https address that events are sent to.")
+    event_types: Any = JsonTextField(
+        help_text="The event types that are sent to it; `*` is every type, future ones included."
+    )
+    description = models.TextField(
+        blank=True, default="", help_text="The purpose of the endpoint, in its owner's words."
+    )
+    status = models.CharField(
+        max_length=16,
+        default=ENABLED,
+        choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)],
+        help_text="`enabled`: events are sent to it. `disabled`: they are not.",
+    )
+    disabled_reason = models.CharField(  # noqa: DJ001  null is an answer
+        max_length=32, null=True, blank=True, help_text="Why the endpoint is disabled; null while it is enabled."
+    )
+    disabled_at = models.DateTimeField(null=True, blank=True, help_text="When the endpoint was disabled (UTC).")
     secret = EncryptedTextField()
     previous_secret = EncryptedTextField(null=True)
     previous_secret_until = models.DateTimeField(null=True, blank=True)
@@ -112,7 +119,7 @@ class Endpoint(models.Model):
     failing_since = models.DateTimeField(
         null=True, blank=True, help_text="The first failed attempt since the last one that succeeded."
     )
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the endpoint was created (UTC).")
     updated_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -179,16 +186,31 @@ class Delivery(models.Model):
     the lease and wakes up finds another claim there.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
-    event = models.ForeignKey(Event, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
-    event_type = models.CharField(max_length=64)
+    endpoint = models.ForeignKey(
+        Endpoint,
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="deliveries",
+        help_text="The endpoint that receives the event.",
+    )
+    event = models.ForeignKey(
+        Event,
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="deliveries",
+        help_text="The event, whose id is the `webhook-id` of every attempt.",
+    )
+    event_type = models.CharField(max_length=64, help_text="The event type.")
     status = models.CharField(
-        max_length=16, default=PENDING, choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)]
+        max_length=16,
+        default=PENDING,
+        choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
+        help_text="`pending` until the last attempt, then `delivered` or `failed`.",
     )
     attempts: Any = JsonTextField(default=list)
-    due_at = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null for none.")
     claim = models.UUIDField(null=True, editable=False)
     is_redelivery = models.BooleanField(default=False)
     created_at = models.DateTimeField()

@@ -14,18 +14,22 @@ changed under the same lock, after all earlier events have been published, so th
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import models, transaction
 
 from config.core.batches import update_each
 from config.core.ids import uuid7
+from config.core.leases import contain
+from config.ops.failed_items import FailedItems
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
 BATCH_EVENTS = 500
+FAILURES_MAX = 10  # attempts for an event that could not be published
+PUBLISHING_LEASE = timedelta(minutes=1)
 
 
 def lock_feed(account_id: int) -> EventFeed:
@@ -40,13 +44,14 @@ def publish_account(account_id: int, *, now: datetime, at_least_to: int | None =
             feed = lock_feed(account_id)
             if at_least_to is not None and feed.last_sequence >= at_least_to:
                 return
-            _publish([feed], now=now)
+            if _publish([feed], _unpublished(), now=now) < BATCH_EVENTS:
+                return  # events that were written since then wait: their writers may be as fast as this loop
 
 
 def publish_in_transaction(account_id: int, *, now: datetime) -> None:
     """Lock an account's feed until the transaction ends, and publish what the account has by then."""
     feed = lock_feed(account_id)
-    while _publish([feed], now=now) == BATCH_EVENTS:
+    while _publish([feed], _unpublished(), now=now) == BATCH_EVENTS:
         pass
 
 
@@ -66,32 +71,49 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> Feed
     return FeedPage([event_document(event) for event in found[:limit]], len(found) > limit)
 
 
-def publish_some(*, after_account: int, now: datetime) -> tuple[int, int]:
+def failed_events() -> FailedItems[Event]:
+    return FailedItems("event", _unpublished(), lease=PUBLISHING_LEASE, failures_max=FAILURES_MAX)
+
+
+def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
     """Publish a batch of events of the accounts that come after `after_account`, in order of their ids.
 
     Return how many were published, and the last account looked at: 0 when there is none, so that a caller who hands it
     back in walks around all accounts and none waits behind another's backlog. Accounts that another process is
     publishing are skipped. If the batch fails, each of its events is published alone.
     """
-    waiting = _unpublished().filter(account_id__gt=after_account).order_by("account_id", "id")
+    takeable = items.takeable(now=now)
+    waiting = takeable.filter(account_id__gt=after_account).order_by("account_id", "id")
     accounts = sorted(set(waiting.values_list("account_id", flat=True)[:BATCH_EVENTS]))
     if not accounts:
         return 0, 0
-    with transaction.atomic():
-        EventFeed.objects.bulk_create([EventFeed(account_id=one) for one in accounts], ignore_conflicts=True)
-        feeds = EventFeed.objects.select_for_update(skip_locked=True).filter(account_id__in=accounts)
-        return _publish(list(feeds.order_by("account_id")), now=now), accounts[-1]
+    try:
+        with transaction.atomic():
+            EventFeed.objects.bulk_create([EventFeed(account_id=one) for one in accounts], ignore_conflicts=True)
+            feeds = EventFeed.objects.select_for_update(skip_locked=True).filter(account_id__in=accounts)
+            return _publish(list(feeds.order_by("account_id")), takeable, now=now), accounts[-1]
+    except Exception as error:  # noqa: BLE001  some event raised it
+        contain(error, "event", "batch")
+    return _publish_each(items, waiting, now=now), accounts[-1]
+
+
+def _publish_each(items: FailedItems[Event], waiting: "models.QuerySet[Event]", *, now: datetime) -> int:
+    published = 0
+    for event_id, account_id in list(waiting.values_list("id", "account_id")[:BATCH_EVENTS]):
+        with items.attempt(event_id, now=now), transaction.atomic():
+            published += _publish([lock_feed(account_id)], _unpublished().filter(pk=event_id), now=now)
+    return published
 
 
 def _unpublished() -> "models.QuerySet[Event]":
     return Event.objects.filter(sequence=None)
 
 
-def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
+def _publish(feeds: Sequence[EventFeed], unpublished: "models.QuerySet[Event]", *, now: datetime) -> int:
     """Publish a batch of these events, as far as their accounts' feeds are locked; return how many."""
     by_account = {feed.account_id: feed for feed in feeds}
     # Read after the locks were taken, so that events which another publisher numbered are excluded.
-    unread = _unpublished().filter(account_id__in=by_account).defer("request_id", "created_at")
+    unread = unpublished.filter(account_id__in=by_account).defer("request_id", "created_at")
     events = list(unread.order_by("account_id", "id")[:BATCH_EVENTS])
     for event in events:
         feed = by_account[event.account_id]

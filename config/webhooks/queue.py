@@ -8,15 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from config.core.batches import update_each
-from config.core.encryption import UnreadableSecret
 from config.core.json_text import rfc3339
-from config.core.leases import claim_due
-from config.core.retries import longest_delay, next_delay
+from config.core.leases import claim_due, contain
+from config.core.retries import next_delay
+from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
 from config.webhooks import endpoints
 from config.webhooks.catalogue import TEST
@@ -27,33 +28,30 @@ from config.webhooks.signing import signature_headers
 STATUS_GONE = 410
 FAILING_MAX = timedelta(hours=120)  # an endpoint at which everything has failed for so long is disabled
 ENDPOINT_DISABLED = "endpoint_disabled"
+INTERNAL = "internal"  # a fault of the worker's own
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
+FAILURES_MAX = 10  # attempts for a delivery that is unreadable, or whose outcome could not be stored
 KEEP = timedelta(days=30)  # a month in which an accepted or given-up delivery can be looked at and sent again
-_CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     delivery: Delivery
     endpoint: Endpoint
-    body: bytes
+
+    @property
+    def body(self) -> bytes:
+        return event_body(self.delivery.event)
 
     @property
     def is_test(self) -> bool:
         return self.delivery.event_type == TEST
 
-    def is_signable(self, now: datetime) -> bool:
-        """Say whether an attempt at `now` can be signed: some key opens the endpoint's secret."""
-        try:
-            return bool(self.endpoint.live_secrets(now))
-        except UnreadableSecret:
-            return False
-
-    def headers(self, now: datetime) -> dict[str, str]:
+    def headers(self, body: bytes, now: datetime) -> dict[str, str]:
         return signature_headers(
             message_id=str(self.delivery.event_id),
             timestamp=int(now.timestamp()),
-            body=self.body,
+            body=body,
             header_secret=self.endpoint.header_secret(now, is_test=self.is_test),
             live_secrets=self.endpoint.live_secrets(now),
         )
@@ -84,30 +82,34 @@ class Outcome:
         return {"at": when, "status_code": self.status_code, "error": self.error, "duration_ms": self.duration_ms}
 
 
-def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
-    """Take up to `limit` deliveries that are due, what waits longest first, and hold them for `lease`."""
-    held = claim_due(Delivery.objects.filter(status=PENDING), limit=limit, now=now, lease=lease)
-    taken = list(held.select_related("event").order_by("pk"))
-    addressed = Endpoint.objects.in_bulk({delivery.endpoint_id for delivery in taken})
-    return [Task(delivery, addressed[delivery.endpoint_id], event_body(delivery.event)) for delivery in taken]
+def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
+    """Return the failures outside of attempts, which have their own schedule.
 
-
-def after_clock_set_back(*, now: datetime, lease: timedelta) -> int:
-    """Bring forward what is due later than it can be, now that the clock shows an earlier time; return how many.
-
-    Nothing is held longer than a lease, or waits longer than its place in the schedule; a receiver's `Retry-After` is
-    forgotten. Doing it twice changes nothing more.
+    A mark ends before the lease of its deliveries: a worker that reviews in between takes none of them in a batch.
     """
-    late = Delivery.objects.filter(status=PENDING, due_at__gt=now)
-    rows = []
-    for delivery in late.only("id", "claim", "due_at", "attempts").iterator(chunk_size=_CHUNK):
-        wait = lease if delivery.claim is not None else longest_delay(len(delivery.attempts))
-        if delivery.due_at is not None and delivery.due_at > now + wait:
-            rows.append((delivery.pk, delivery.due_at, now + wait))
-    return sum(
-        update_each(Delivery, match=["id", "due_at"], change=["due_at"], rows=rows[at : at + _CHUNK])
-        for at in range(0, len(rows), _CHUNK)
-    )
+    pending = Delivery.objects.filter(status=PENDING)
+    return FailedItems("delivery", pending, lease=lease * 7 / 8, failures_max=FAILURES_MAX)
+
+
+def take_due(
+    items: FailedItems[Delivery], rows: QuerySet[Delivery], *, limit: int, now: datetime, lease: timedelta
+) -> list[Task]:
+    """Take up to `limit` due rows of `rows`, the longest waiting first, and hold them for `lease`."""
+    held = claim_due(rows, limit=limit, now=now, lease=lease)
+    taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
+    addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
+    endpoints = {endpoint.pk: endpoint for endpoint in read_each(addressed, _note_unreadable)}
+    tasks = []
+    for delivery in taken:
+        try:
+            tasks.append(Task(delivery, endpoints[delivery.endpoint_id]))
+        except KeyError as error:
+            items.fail(delivery.pk, error, now=now)
+    return tasks
+
+
+def _note_unreadable(key: object, error: Exception) -> None:
+    contain(error, "endpoint", key)
 
 
 def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:

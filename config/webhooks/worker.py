@@ -21,18 +21,22 @@ from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 
-from config.clients.addresses import Resolve, resolve_by_system
 from config.clients.pinned import AttemptFailed, Channel
 from config.core.databases import is_away
+from config.core.encryption import UnreadableSecret
+from config.core.leases import contain
+from config.core.outgoing import Resolve, resolve_by_system
 from config.core.retries import read_retry_after
+from config.ops.models import WorkMark
 from config.webhooks.models import ENABLED
-from config.webhooks.publishing import publish_some
+from config.webhooks.publishing import failed_events, publish_some
 from config.webhooks.queue import (
     ENDPOINT_DISABLED,
+    INTERNAL,
     SECRET_UNREADABLE,
     Outcome,
     Task,
-    after_clock_set_back,
+    failed_deliveries,
     hand_back,
     store_outcomes,
     take_due,
@@ -46,8 +50,7 @@ HANGING_SECONDS = 5.0  # a receiver that last took so long will hardly answer: i
 LANE_SECONDS = 1.0  # a lane is over after so long: results are stored and other deliveries get their turn
 STEP_ASIDE = timedelta(seconds=2)  # for how long a delivery that found no lane lets others go first
 POLL_SECONDS = 0.5
-FINISH_SECONDS = 5.0  # for how long a worker that was told to stop tries to store what it has sent
-CLOCK_STEP_SECONDS = 2.0  # smaller steps are how a clock is kept right
+FINISH_SECONDS = 5.0  # a stopping worker has this long to store the results of its requests
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -64,13 +67,17 @@ class Worker:
         # An attempt must be over long before its lease is.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
-        self._lanes: dict[Future[list[Task]], int] = {}
+        self._lanes: dict[Future[list[Task]], Sequence[Task]] = {}
         self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
         self._unsaved: list[Outcome] = []
         self._pace: dict[UUID, float] = {}
+        self._failed_events = failed_events()
+        self._failed = failed_deliveries(lease=self._lease)
+        self._review_at = 0.0
+        self._marks: dict[WorkMark, set[UUID]] = {}  # the deliveries of each that are still in hand
+        self._suspect: WorkMark | None = None  # the mark of the last one that was taken
         self._walked_to = 0
         self._again_at = 0.0
-        self._clock_ahead = time.time() - time.monotonic()  # of the clock ahead of one that nobody sets
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
@@ -107,24 +114,65 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        self._mind_the_clock()
-        was_walking = self._walked_to > 0  # only a walk around all accounts that found nothing means that all is told
-        published, self._walked_to = publish_some(after_account=self._walked_to, now=timezone.now())
+        self._review()
+        # only a pass over all accounts without a result proves that every event is sent
+        was_walking = self._walked_to > 0
+        walk = publish_some(self._failed_events, after_account=self._walked_to, now=timezone.now())
+        published, self._walked_to = walk
         self.counts["published"] += published
-        taken = []
+        taken: list[Task] = []
         if len(self._lanes) < LANES - LANES_PER_ACCOUNT:
-            taken = take_due(limit=BATCH_DELIVERIES, now=timezone.now(), lease=self._lease)
-            self._dispatch(taken, lanes)
+            for take in (self._take_suspect, self._take_batch):
+                tasks = take()
+                self._dispatch(tasks, lanes)
+                taken += tasks
         gathered = self._gather()
         return bool(published or taken or gathered or was_walking or self._walked_to)
 
-    def _mind_the_clock(self) -> None:
-        """Notice that the clock was set back since the last turn: what is due by the old time would wait for it."""
-        ahead = time.time() - time.monotonic()
-        if ahead < self._clock_ahead - CLOCK_STEP_SECONDS:
-            moved = after_clock_set_back(now=timezone.now(), lease=self._lease)
-            logger.warning("the clock was set back by %.0f s: %s deliveries moved", self._clock_ahead - ahead, moved)
-        self._clock_ahead = ahead
+    def _review(self) -> None:
+        """Look for failed items, more often than the time between the end of a mark and that of its lease."""
+        if time.monotonic() >= self._review_at:
+            self._failed_events.review(now=timezone.now())
+            self._failed.review(now=timezone.now())
+            self._review_at = time.monotonic() + self._lease.total_seconds() / 16
+            for mark in [mark for mark in self._marks if mark.ends_at <= timezone.now()]:
+                del self._marks[mark]  # the database was away when its deliveries were handed back
+
+    def _take_batch(self) -> list[Task]:
+        now = timezone.now()
+        rows = self._failed.takeable(now=now)
+        taken = take_due(self._failed, rows, limit=BATCH_DELIVERIES, now=now, lease=self._lease)
+        if taken:
+            self._mark(taken)
+        return taken
+
+    def _take_suspect(self) -> list[Task]:
+        """Take one delivery that was in hand when a process died, unless another one is in hand."""
+        now = timezone.now()
+        suspects = self._failed.suspects(now=now)
+        if not suspects or self._suspect in self._marks:
+            return []
+        rows = self._failed.queue.filter(pk__in=suspects)
+        taken = take_due(self._failed, rows, limit=1, now=now, lease=self._lease)
+        if taken:
+            self._suspect = self._mark(taken)
+        return taken
+
+    def _mark(self, taken: Sequence[Task]) -> WorkMark:
+        keys = [task.delivery.pk for task in taken]
+        mark = self._failed.begin(keys)
+        self._marks[mark] = set(keys)
+        return mark
+
+    def _finish(self, tasks: Sequence[Task]) -> None:
+        """End the marks of which nothing is in hand any more."""
+        finished = {task.delivery.pk for task in tasks}
+        for in_hand in self._marks.values():
+            in_hand.difference_update(finished)
+        ended = [mark for mark, in_hand in self._marks.items() if not in_hand]
+        self._failed.end(ended)
+        for mark in ended:
+            del self._marks[mark]
 
     def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
         """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
@@ -132,22 +180,21 @@ class Worker:
         for task in taken:
             if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
-            elif not task.is_signable(timezone.now()):
-                # Tried again as after any failure: the secret may be rotated, or the key come back, until then.
-                self._outcomes.put(Outcome(task, timezone.now(), None, SECRET_UNREADABLE, 0))
             else:
                 by_endpoint[task.endpoint.pk].append(task)
         started_at = time.monotonic()
         for endpoint_id, tasks in by_endpoint.items():
             account_id, pace = tasks[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)
             allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
-            room = max(0, allowed - list(self._lanes.values()).count(account_id))
+            in_use = sum(share[0].endpoint.account_id == account_id for share in self._lanes.values())
+            room = max(0, allowed - in_use)
             shares = _shares(tasks, pace)
             for share in shares[:room]:
-                self._lanes[lanes.submit(self._work, share, started_at)] = account_id
+                self._lanes[lanes.submit(self._work, share, started_at)] = share
             aside = [task for share in shares[room:] for task in share]
             if aside:
                 hand_back(aside, due_at=timezone.now() + STEP_ASIDE)
+                self._finish(aside)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
     def _work(self, tasks: Sequence[Task], started_at: float) -> list[Task]:
@@ -170,13 +217,19 @@ class Worker:
         ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         status, error, retry_after = None, None, None
         try:
-            reply = channel.post(task.body, ours | task.headers(at), seconds=self._attempt_seconds)
+            body = task.body
+            reply = channel.post(body, ours | task.headers(body, at), seconds=self._attempt_seconds)
             status = reply.status
             if not 200 <= status < 300:
                 error = "redirect" if 300 <= status < 400 else "status"
                 retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         except AttemptFailed as failure:
             error = failure.word
+        except UnreadableSecret:  # the secret may be rotated, or the key come back, before the next attempt
+            error = SECRET_UNREADABLE
+        except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
+            contain(fault, "delivery", task.delivery.pk)
+            status, error, retry_after = None, INTERNAL, None
         seconds = time.monotonic() - started_at
         if len(self._pace) > PACES_REMEMBERED_MAX:
             self._pace.clear()
@@ -189,15 +242,38 @@ class Worker:
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
             for lane in done:
-                del self._lanes[lane]
-                left_over += lane.result()  # a fault of ours ends the worker, loudly
+                tasks = self._lanes.pop(lane)
+                try:
+                    left_over += lane.result()
+                except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
+                    contain(fault, "lane", tasks[0].endpoint.pk)
+                    # An outcome that was stored before stays: its delivery is no longer held under this claim.
+                    for task in tasks:
+                        self._outcomes.put(Outcome(task, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
         worked = bool(self._unsaved or left_over)
         if self._unsaved:
-            self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
-            self._unsaved = []
-        hand_back(left_over, due_at=timezone.now())
+            self._store()
+        if left_over:
+            hand_back(left_over, due_at=timezone.now())
+            self._finish(left_over)
         return worked
+
+    def _store(self) -> None:
+        """Store what is unsaved: at once, or one by one if some outcome cannot be stored."""
+        tasks = [outcome.task for outcome in self._unsaved]
+        try:
+            self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
+            self._failed.succeed(task.delivery.pk for task in tasks)
+        except Exception as error:  # noqa: BLE001  some outcome raised it
+            contain(error, "delivery", "outcomes")
+            while self._unsaved:
+                outcome = self._unsaved[0]
+                with self._failed.attempt(outcome.task.delivery.pk, now=timezone.now()):
+                    self.counts.update(store_outcomes([outcome], now=timezone.now()))
+                self._unsaved.pop(0)
+        self._unsaved = []
+        self._finish(tasks)
 
 
 def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:

@@ -12,23 +12,27 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from config.clients.provider import ProviderAnswer, ProviderError, call
 from config.core.errors import NotFound
 from config.core.json_text import canonical_json
-from config.core.leases import due
+from config.ops.failed_items import FailedItems
 from credit.anchoring import record_keys
-from credit.models import Application, DecisionAnchor
-from credit.scoring.scores import decision_scores, facts_of
+from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
 _LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
 _BACKOFF_MAX = timedelta(minutes=5)
+# Errors of the ledger about a record, not about the ledger itself.
+_REFUSALS = frozenset({"contradiction", *(f"status {status}" for status in (400, 409, 413, 422))})
 _NONCE = re.compile("[0-9a-f]{32}")
 
 
@@ -48,8 +52,8 @@ def bundle_of(application: Application) -> dict[str, Any]:
     Raises NotFound while nothing was decided.
     """
     anchor = decisions_about(application)[-1]
-    score = decision_scores(application.pk).select_related("kept_facts").first() if anchor.tells_score else None
-    kept = None if score is None else facts_of(score)
+    score = Score.deciding(application.pk).select_related("kept_facts").first() if anchor.tells_score else None
+    kept = None if score is None else score.facts_if_kept
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
         persons = None  # they changed since
@@ -71,47 +75,109 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 
     Each request's decisions go into one block.
     """
-    record_keys.announce(now=now)
-    anchors = _claim(now)
-    if not anchors:
-        return {"anchored": 0, "failed": 0}
-    try:
-        for request_id, decided in _by_request(anchors).items():
-            for anchor, result in zip(decided, _anchor(decided, request_id), strict=True):
-                _keep(anchor, result, request_id, now)
-    except ProviderError as error:
-        _postpone([anchor for anchor in anchors if anchor.anchored_at is None], error, now)
-    anchored = sum(anchor.anchored_at is not None for anchor in anchors)
-    return {"anchored": anchored, "failed": len(anchors) - anchored}
+    keys = FailedItems("record_key", record_keys.unannounced(), lease=_LEASE)
+    failed = keys.process(partial(record_keys.announce_key, now=now), now=now)
+    anchored = taken = 0
+    items = FailedItems("record", DecisionAnchor.objects.filter(anchored_at__isnull=True), lease=_LEASE)
+    items.review(now=now)
+    suspects = [DecisionAnchor.objects.filter(pk=key) for key in items.suspects(now=now)]
+    for rows in (items.takeable(now=now), *suspects):
+        if claimed := _claim(rows, now):
+            with items.mark(claimed):
+                anchored += _anchor_claimed(items, claimed, now)
+            taken += len(claimed)
+    return {"anchored": anchored, "failed": failed + taken - anchored}
 
 
-def _claim(now: datetime) -> list[DecisionAnchor]:
-    """Take due rows for this worker: nobody else sees them until the lease is over."""
-    waiting = DecisionAnchor.objects.filter(due("due_at", now=now, within=_BACKOFF_MAX), anchored_at__isnull=True)
-    waiting = waiting.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
+def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
+    """Take due rows for this worker: no other worker sees them until the lease ends."""
+    waiting = rows.filter(due_at__lte=now, anchored_at__isnull=True).order_by("due_at")
     with transaction.atomic():
-        anchors = list(waiting.select_related("application", "publication")[:BATCH_MAX])
-        DecisionAnchor.objects.filter(pk__in=[anchor.pk for anchor in anchors]).update(due_at=now + _LEASE)
-    return anchors
+        keys = list(waiting.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_MAX])
+        DecisionAnchor.objects.filter(pk__in=keys).update(due_at=now + _LEASE)
+    return keys
 
 
-def _by_request(anchors: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnchor]]:
-    grouped = defaultdict(list)
-    for anchor in anchors:
-        grouped[json.loads(anchor.record).get("request_id") or ""].append(anchor)
-    return grouped
+class _Waiting(NamedTuple):
+    anchor: DecisionAnchor
+    item: dict[str, Any]  # as the ledger is sent it
 
 
-def _anchor(anchors: Sequence[DecisionAnchor], request_id: str) -> list[dict[str, Any]]:
-    items = [
-        {"user_id": str(anchor.subject_id), "report_type": anchor.report_type, "report_data": anchor.record}
-        for anchor in anchors
-    ]
-    answer = _ask("POST", "/anchor/batch", request_id, json={"items": items}).json()
+def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], now: datetime) -> int:
+    """Anchor claimed records, those of each request together; return how many were anchored."""
+    grouped: dict[str, list[_Waiting]] = defaultdict(list)
+    for key in keys:
+        try:
+            anchor = DecisionAnchor.objects.select_related("publication").get(pk=key)
+            about = {"user_id": str(anchor.subject_id), "report_type": anchor.report_type}
+            waiting = _Waiting(anchor, {**about, "report_data": anchor.record})
+            grouped[json.loads(anchor.record).get("request_id") or ""].append(waiting)
+        except Exception as error:  # noqa: BLE001  one record stops no other
+            items.fail(key, error, now=now)
+    anchored, left = 0, [waiting.anchor for group in grouped.values() for waiting in group]
+    try:
+        for request_id, group in grouped.items():
+            anchored += _anchor_group(items, group, request_id, left, now)
+    except ProviderError as error:
+        _postpone(left, error.word, now)
+    return anchored
+
+
+def _anchor_group(
+    items: "FailedItems[DecisionAnchor]",
+    group: list[_Waiting],
+    request_id: str,
+    left: list[DecisionAnchor],
+    now: datetime,
+) -> int:
+    """Anchor records together, or each alone if the ledger refuses them; return how many were anchored.
+
+    Removes those that were tried from `left`. Raises ProviderError when the ledger is out of reach.
+    """
+    try:
+        results = _anchor(group, request_id)
+    except ProviderError as error:
+        if error.word not in _REFUSALS:
+            raise
+        if len(group) > 1:
+            return sum(_anchor_group(items, [one], request_id, left, now) for one in group)
+        _fail(items, group[0].anchor, error, left, now)
+        return 0
+    anchored = 0
+    for (anchor, _), result in zip(group, results, strict=True):
+        try:
+            _keep(anchor, result, request_id, now)
+        except ProviderError as error:
+            if error.word not in {*_REFUSALS, "status 404", "unreadable"}:
+                raise
+            _fail(items, anchor, error, left, now)
+        except Exception as error:  # noqa: BLE001  one record's proof stops no other record
+            _fail(items, anchor, error, left, now)
+        else:
+            left.remove(anchor)
+            items.succeed([anchor.pk])
+            anchored += 1
+    return anchored
+
+
+def _fail(
+    items: "FailedItems[DecisionAnchor]",
+    anchor: DecisionAnchor,
+    error: Exception,
+    left: list[DecisionAnchor],
+    now: datetime,
+) -> None:
+    left.remove(anchor)
+    name = items.fail(anchor.pk, error, now=now)
+    _postpone([anchor], getattr(error, "word", name), now)
+
+
+def _anchor(group: Sequence[_Waiting], request_id: str) -> list[dict[str, Any]]:
+    answer = _ask("POST", "/anchor/batch", request_id, json={"items": [item for _, item in group]}).json()
     results = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(results, list) or len(results) != len(anchors):
+    if not isinstance(results, list) or len(results) != len(group):
         raise ProviderError("unreadable", outcome_unknown=True)
-    for anchor, result in zip(anchors, results, strict=True):
+    for (anchor, _), result in zip(group, results, strict=True):
         # The anchored record must equal our decision, even if the ledger answered.
         if (
             not isinstance(result, dict)
@@ -143,9 +209,9 @@ def _ask(method: str, path: str, request_id: str, **sent: Any) -> ProviderAnswer
     return answer
 
 
-def _postpone(anchors: Sequence[DecisionAnchor], error: ProviderError, now: datetime) -> None:
+def _postpone(anchors: Sequence[DecisionAnchor], word: str, now: datetime) -> None:
     for anchor in anchors:
         anchor.attempts += 1
         anchor.due_at = now + min(timedelta(seconds=2 ** min(anchor.attempts, 16)), _BACKOFF_MAX)
-        anchor.last_error = error.word
+        anchor.last_error = word
     DecisionAnchor.objects.bulk_update(anchors, ["attempts", "due_at", "last_error"])

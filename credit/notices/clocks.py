@@ -16,13 +16,12 @@ from typing import Any
 
 from django.conf import settings
 
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.core import machine as states
-from credit.core.due import Asked
 from credit.models import notices as models
-from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
+from credit.notices import reviews
 
 EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
@@ -31,16 +30,23 @@ _SYSTEM = Actor.system("applications")
 _NOT_DECIDED = frozenset({states.SUBMITTED, states.UNDER_REVIEW, states.PENDING_DOCUMENTS})
 
 
-def begin(application: Any, *, now: datetime) -> None:
+def begin(application: Any, now: datetime) -> None:
     """Start the clock of an application that begins as submitted, or beyond."""
     if application.status in _NOT_DECIDED:
         Clock.start(application, Clock.APPLICATION, now=now)
 
 
-def follow(application: Any, row: Any) -> Collection[str] | None:
-    """Do what follows from a move of an application, of which `row` is the history.
+def follow(application: Any, row: Any, transition: Transition) -> None:
+    """Do what follows from a transition of an application, of which `row` is the history."""
+    running = _follow(application, row, transition.completes)
+    if running is None or Clock.REVIEW in running:
+        reviews.answer(application, row)
 
-    Return the kinds of the clocks that ran before, None where nobody had to look.
+
+def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:
+    """Start and stop clocks, and owe notices.
+
+    Return the kinds of the clocks that ran before, None if no lookup was needed.
     """
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
@@ -53,12 +59,12 @@ def follow(application: Any, row: Any) -> Collection[str] | None:
     if to == states.EXPIRED and was_told_what_is_missing and _lacks_what_was_told(application, last):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
         return None
-    if to == states.REJECTED and last is not None and _says_it_all(last, application.completes):
+    if to == states.REJECTED and last is not None and _says_it_all(last, completes):
         return None
     _cancel(notices, now)
     if to == states.WITHDRAWN:
         Clock.stop(application.pk, Clock.WITHDRAWN, now=now)
-    elif to == states.APPROVED and application.completes is not None:
+    elif to == states.APPROVED and completes is not None:
         Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     elif to in _KIND_OF:
         return owe(application, _KIND_OF[to], now=now, move=row)
@@ -89,18 +95,11 @@ _not_cancelled = PreparedGet(
 _running = PreparedSelect(lambda application_id: Clock.running(application_id, Clock.KINDS), ("kind", "due_at"))
 
 
-def missing_of(application: Any) -> list[str]:
-    """Name what is missing: documents that were asked for, and what the pinned offer asks for besides."""
-    asked = application.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
-    due = application.due(Asked.by(application.offer_snapshot))
-    return list(dict.fromkeys([*asked, *(one.title for one in due)]))
-
-
 def _lacks_what_was_told(application: Any, notice: Notice | None) -> bool:
     """Return whether something that this notice named is still missing; later requests do not count."""
     made_from = None if notice is None else notice.made_from
     told = (made_from or {}).get("missing", ())
-    return not set(missing_of(application)).isdisjoint(told)
+    return not set(application.missing_titles()).isdisjoint(told)
 
 
 def _says_it_all(last: Notice, offered: Any) -> bool:
@@ -130,11 +129,6 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
     )
     insert(notice)
     return ran
-
-
-def cancel(application: Any, *, now: datetime) -> None:
-    """Cancel what was not delivered yet: something else is to be told."""
-    _cancel(_not_cancelled.all(application_id=application.pk), now)
 
 
 def _cancel(notices: Iterable[Notice], now: datetime) -> None:

@@ -1,10 +1,10 @@
 """Making notices, handing them over, and keeping what shows that they arrived."""
 
 import json
-import logging
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from hashlib import sha256
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -14,21 +14,21 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from config.api.permissions import InsufficientScope
-from config.core.databases import is_away
+from config.core.digest import digest_of
+from config.core.encryption import sealed_values
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
-from config.core.leases import due
 from config.core.lifecycle import Actor
 from config.mail.models import FAILED as MAIL_FAILED
 from config.mail.models import SENT
 from config.mail.outbox import queue_mail
+from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.mails import write_to_person
 from credit.applications.services import load_for, lock_own
-from credit.models.applications import record_application_event
 from credit.models.notices import (
     DELIVERED,
     DUE,
@@ -50,12 +50,11 @@ from credit.offers import providers
 
 BATCH = 100
 LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
+_LEASE = timedelta(minutes=1)  # for one row
 KEPT = timedelta(days=25 * 31)  # 25 months (12 CFR 1002.12(b)), the longest
 RECORDED = (POST, PROVIDER)  # by who did it; the platform itself sees the others
 REFERENCE_MAX = 255
 _SYSTEM = Actor.system("issue_notices")
-
-logger = logging.getLogger("platform.notices")
 
 
 def issue_due(*, now: datetime) -> dict[str, int]:
@@ -64,21 +63,19 @@ def issue_due(*, now: datetime) -> dict[str, int]:
     At most BATCH of each, every row in a transaction of its own that holds its lock: any number of workers may run, and
     one row that cannot be worked on never stops the others. Rows that raised an error are counted as `errors`.
     """
-    counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue"), 0))
-    for pk in _due(now).order_by("look_at").values_list("pk", flat=True)[:BATCH]:
-        counts.update(_in_turn(pk, now))
-    mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED))
-    for pk in mailed.values_list("pk", flat=True)[:BATCH]:
-        with transaction.atomic():
-            notice = _lock(mailed, pk)
-            if notice is not None:
-                counts.update([_after_mail(notice, now)])
-    counts["overdue"] = _name_overdue(now)
+    counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0))
+    mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED)).order_by("id")
+    late = Clock.objects.filter(stopped_at__isnull=True, due_at__lte=now, overdue_told_at__isnull=True)
+    work: tuple[tuple[str, QuerySet[Any], Callable[[Any, datetime], str]], ...] = (
+        ("notice", Notice.objects.filter(look_at__lte=now, status=DUE).order_by("look_at"), make),
+        ("notice_mail", mailed, _after_mail),
+        ("notice_clock", late.order_by("due_at"), _name_overdue),
+    )
+    for kind, queue, step in work:
+        items = FailedItems(kind, queue, lease=_LEASE)
+        do = partial(_in_turn, queue, step, counts, now)
+        counts["errors"] += items.process(do, now=now, choose=lambda rows: rows.values_list("pk", flat=True)[:BATCH])
     return dict(counts)
-
-
-def _due(now: datetime) -> QuerySet[Notice]:
-    return Notice.objects.filter(due("look_at", now=now, within=LOOK_AGAIN), status=DUE)
 
 
 def _lock(rows: QuerySet[Any], pk: Any) -> Any:
@@ -86,17 +83,19 @@ def _lock(rows: QuerySet[Any], pk: Any) -> Any:
     return rows.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
 
 
-def _in_turn(pk: Any, now: datetime) -> list[str]:
+def _in_turn(
+    queue: QuerySet[Any], step: Callable[[Any, datetime], str], counts: Counter[str], now: datetime, waiting: Any
+) -> None:
     try:
         with transaction.atomic():
-            notice = _lock(_due(now), pk)
-            return [] if notice is None else [make(notice, now)]
-    except Exception as error:
-        if is_away(error):
-            raise  # nothing else would fare better
-        logger.exception("notice %s could not be made", pk)
-        Notice.objects.filter(pk=pk, status=DUE).update(look_at=now + LOOK_AGAIN, waits_for=Notice.FAULT)
-        return ["waiting"]
+            row = _lock(queue, waiting.pk)
+            word = None if row is None else step(row, now)
+    except Exception:
+        if step is make:
+            Notice.objects.filter(pk=waiting.pk, status=DUE).update(waits_for=Notice.FAULT)
+        raise
+    if word is not None:
+        counts[word] += 1
 
 
 def make(notice: Notice, now: datetime) -> str:
@@ -113,8 +112,9 @@ def make(notice: Notice, now: datetime) -> str:
         Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
         return "waiting"
     html = render(content, notice.profile)
-    digest = sha256(html.encode()).hexdigest()
-    made = {"content": json.dumps(content, ensure_ascii=False), "html": html, "sha256": digest, "mail": mail}
+    digest = digest_of(html)
+    made: dict[str, Any] = sealed_values(notice, content=json.dumps(content, ensure_ascii=False), html=html)
+    made |= {"sha256": digest, "mail": mail}
     notice.transition_to(READY, actor=_SYSTEM, now=now, changes={**made, "language": content["language"]})
     if settings.ANCHOR_DECISIONS:
         about = {"notice": str(notice.pk), "kind": notice.kind, "profile": notice.profile}
@@ -156,24 +156,17 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
     return made
 
 
-def _name_overdue(now: datetime) -> int:
-    """Tell each provider's owner, once, of every clock that ran out."""
-    late = Clock.objects.filter(stopped_at__isnull=True, due_at__lte=now, overdue_told_at__isnull=True)
-    named = 0
-    for pk in late.order_by("due_at").values_list("pk", flat=True)[:BATCH]:
-        with transaction.atomic():
-            if not late.filter(pk=pk).update(overdue_told_at=now):
-                continue  # another worker was first
-            clock = Clock.objects.select_related("application").get(pk=pk)
-            notice = clock.application.notices.order_by("-id").first()
-            owner_id = clock.application.provider_owner_id
-            if owner_id is not None:
-                about: dict[str, Any] = {"application_id": str(clock.application_id), "clock": clock.kind}
-                told = {} if notice is None else {"notice_id": str(notice.pk), "kind": notice.kind}
-                status = "none" if notice is None else notice.status
-                record_event("notice.overdue", account_id=owner_id, now=now, **about, **told, status=status)
-            named += 1
-    return named
+def _name_overdue(clock: Clock, now: datetime) -> str:
+    """Tell the provider's owner, once, of a clock that ran out. The caller holds the clock's lock."""
+    Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
+    notice = clock.application.notices.order_by("-id").first()
+    owner_id = clock.application.provider_owner_id
+    if owner_id is not None:
+        about: dict[str, Any] = {"application_id": str(clock.application_id), "clock": clock.kind}
+        told = {} if notice is None else {"notice_id": str(notice.pk), "kind": notice.kind}
+        status = "none" if notice is None else notice.status
+        record_event("notice.overdue", account_id=owner_id, now=now, **about, **told, status=status)
+    return "overdue"
 
 
 def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
@@ -198,6 +191,8 @@ def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     """
     is_person = actor.user.pk == notice.application.consumer_id and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
+        return
+    if not Consent.is_given_by(notice.application.consumer_id):
         return
     with transaction.atomic():
         locked = _held(notice)
@@ -235,7 +230,7 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
     """Keep a consumer's request that a person looks again; raises ApplicationNotFound, RecordNotEditable."""
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        return reviews.ask(application, statement=statement, now=now, tell=record_application_event)
+        return reviews.ask(application, statement=statement, now=now)
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
@@ -254,10 +249,6 @@ def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
 def consent_text(language: str) -> str:
     with translation.override(language):
         return render_to_string("notices/consent.txt").strip()
-
-
-def digest_of(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
 
 
 def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
@@ -293,10 +284,3 @@ def forget_old(*, now: datetime) -> dict[str, int]:
         "notices": notices.update(content=None, html=None),
         "review_statements": said.update(statement=None),
     }
-
-
-def forget_notices(user_id: int) -> int:
-    """Empty every notice of a person, for the sandbox; return how many."""
-    theirs: dict[str, Any] = {"application__consumer_id": user_id}
-    ReviewRequest.objects.filter(**theirs).update(statement=None)
-    return Notice.objects.filter(**theirs, content__isnull=False).update(content=None, html=None)

@@ -9,7 +9,7 @@ counteroffer, or changed their data after the score.
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,19 +18,21 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from config.backoffice.models import Assignment
-from config.core.databases import is_away
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from config.ops.failed_items import STOP, FailedItems
 from credit.core.card import APPROVE, DECLINE
 from credit.core.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
-from credit.core.reasons import in_words, reasons_of
+from credit.core.reasons import faults_of, in_words, reasons_of
 from credit.core.version_machine import PUBLISHED
 from credit.models import Application, ApplicationRevision, Proposal
+from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import Score
 from credit.review.services import decide
 from credit.terms.pricing import automatic_terms
 
 BATCH_MAX = 100
+_LEASE = timedelta(minutes=10)  # for BATCH_MAX decisions
 PROPOSED, FAILED = "proposed", "failed"
 
 logger = logging.getLogger("platform.scoring")
@@ -44,19 +46,18 @@ def decide_scored(*, now: datetime) -> dict[str, int]:
     counts = Counter(dict.fromkeys((APPROVED, REJECTED, PROPOSED, FAILED), 0))
     if settings.DECISIONING != "automatic":
         return dict(counts)
-    for pk in _waiting():
+    items = FailedItems("automatic_decision", _decidable(), lease=_LEASE)
+
+    def decide_one(application: Application) -> Any:
         try:
             with transaction.atomic():
-                counts.update(_decide(pk, now))
+                counts.update(_decide(application.pk, now))
         except ApiError as refusal:
-            logger.info("application %s is left to people: %s", pk, refusal)
-        except Exception as error:
-            if is_away(error):
-                raise  # nothing else would fare better
-            logger.exception("application %s could not be decided", pk)
-            counts[FAILED] += 1
-        if counts.total() - counts[FAILED] >= BATCH_MAX:
-            break
+            logger.info("application %s is left to people: %s", application.pk, refusal)
+        return STOP if counts.total() >= BATCH_MAX else None
+
+    # A page shares a mark: most applications are left to people and stay, so marking each would be most of the work.
+    counts[FAILED] = items.process(decide_one, now=now, choose=_waiting, batch=BATCH_MAX)
     return dict(counts)
 
 
@@ -73,11 +74,11 @@ def _decidable() -> QuerySet[Application]:
     return waiting.filter(Exists(scores), ~Exists(changed))
 
 
-def _waiting() -> Iterator[Any]:
+def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
     """Yield the ids of what may be decided, oldest first, without those that people work on."""
     last: Any = None
     while True:
-        following = _decidable().order_by("submitted_at", "id")
+        following = decidable.order_by("submitted_at", "id")
         if last is not None:
             moment, pk = last
             following = following.filter(Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=pk))
@@ -92,7 +93,7 @@ def _waiting() -> Iterator[Any]:
 def _with_people(identifiers: list[UUID]) -> set[UUID]:
     """Return which of these applications are assigned, or had a decision proposed, even if it ended."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
-    assigned = Assignment.objects.filter(**about).values_list("record_id", flat=True)
+    assigned = Assignment.in_force(REVIEW_PERMISSION, **about).values_list("record_id", flat=True)
     proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
     return {*map(UUID, assigned), *proposed}
 
@@ -110,8 +111,9 @@ def _decide(pk: Any, now: datetime) -> list[str]:
         return []
     given: dict[str, Any] = {"reason": None, "metadata": None}
     if to == REJECTED:
-        if not (reasons := reasons_of({"reasons": score.reasons})):
-            return []
+        reasons = reasons_of({"reasons": score.reasons})
+        if not reasons or faults_of(reasons, has_report=False) or _rests_on_missing(score):
+            return []  # a reviewer decides, and gives reasons that can be stated
         given = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
         if (terms := automatic_terms(application)) is None:
@@ -121,3 +123,11 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if application.status == SUBMITTED:
         application.transition_to(UNDER_REVIEW, actor=actor, now=now)
     return [to if decide(application, to, actor=actor, now=now, **given) is None else PROPOSED]
+
+
+def _rests_on_missing(score: Score) -> bool:
+    """Return True if an input was missing and no knockout held; also if the facts, which tell, are erased."""
+    if not score.missing:
+        return False
+    kept = score.facts_if_kept
+    return kept is None or score.version.card.knockout_of(kept.values()) is None

@@ -1,14 +1,17 @@
 """Finish abandoned payments, and accept a processor's own proof of an outcome."""
 
 import logging
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from config.core.ids import parse_positive_int64
+from config.ops.failed_items import FailedItems
 from payments.cards import services as card
-from payments.cards.models import OPEN, Payment, ProcessorEvent, nobody_holds
+from payments.cards.models import OPEN, Payment, ProcessorEvent, lease_ends, nobody_holds
 from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
 
@@ -17,28 +20,32 @@ logger = logging.getLogger("platform.payments")
 BATCH = 20
 # The processor itself gives up telling after three days; what has no payment by then will not get one.
 PARKED, PARKED_MAX = timedelta(days=3), 1_000
+_EVENT_LEASE = timedelta(minutes=1)  # for one event
 _SUCCEEDED = "payment_intent.succeeded"
 _FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"})
 
 
 def reconcile_due(*, now: datetime) -> dict[str, int]:
     """Go on with payments whose outcome is unknown, or whose holder's lease is over; return what became of them."""
-    counts = {"completed": 0, "failed": 0, "unknown": 0}
-    for payment in _claim(now):
+    counts = dict.fromkeys(("completed", "failed", "unknown", "errors"), 0)
+    items = FailedItems(
+        "payment", Payment.objects.filter(status__in=OPEN).order_by("due_at"), lease=lease_ends(now) - now
+    )
+
+    def go_on(payment: Payment) -> None:
+        if payment.is_held(now) or not card.take_over(payment, now=now):
+            return  # another worker's
         try:
             card.finish(payment, card.ask(payment), now=now)
         except card.LeaseLost:
-            continue
+            return
         counts[payment.status.lower()] += 1
+
+    def choose(rows: "QuerySet[Payment]") -> Any:
+        return rows.filter(nobody_holds(now)).values_list("pk", flat=True)[:BATCH]
+
+    counts["errors"] = items.process(go_on, now=now, choose=choose)
     return counts
-
-
-def _claim(now: datetime) -> list[Payment]:
-    """Take over due payments; what another worker is taking over at this moment is left to it."""
-    due = Payment.objects.filter(nobody_holds(now), status__in=OPEN).order_by("due_at")
-    due = due.select_for_update(skip_locked=True)
-    with transaction.atomic():
-        return [payment for payment in due[:BATCH] if card.take_over(payment, now=now)]
 
 
 def receive(event: dict[str, Any], *, now: datetime) -> None:
@@ -102,12 +109,29 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
         card.log_attempt(payment, "event", event.type[-32:], detail=event.detail, now=now)
 
 
-def apply_parked(*, now: datetime) -> int:
-    waiting = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED).order_by("-received_at")
-    numbers = {event: parse_positive_int64(event.detail.get("payment_id", "")) for event in waiting[:PARKED_MAX]}
-    here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))
-    due = [event for event, number in numbers.items() if (number,) in here]
-    # Oldest first: of two events about one payment the earlier one is acted on first.
-    for event in reversed(due):
+def apply_parked(*, now: datetime) -> dict[str, int]:
+    """Act on events whose payments are here by now; return how many were `events`, and how many failed."""
+    parked = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED)
+    items = FailedItems("processor_event", parked.order_by("-received_at"), lease=_EVENT_LEASE)
+    applied = 0
+
+    def apply_one(event: ProcessorEvent) -> None:
+        nonlocal applied
         apply(event, now=now)
-    return len(due)
+        applied += 1
+
+    errors = items.process(apply_one, now=now, choose=_with_payments)
+    return {"events": applied, "event_errors": errors}
+
+
+def _with_payments(parked: "QuerySet[ProcessorEvent]") -> list[str]:
+    """Return the ids of events whose payments are here. Oldest first: two about one payment keep their order."""
+    events = _details(parked[:PARKED_MAX])
+    numbers = {event: parse_positive_int64(str(detail.get("payment_id", ""))) for event, detail in events}
+    here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))
+    return [event for event, number in reversed(numbers.items()) if (number,) in here]
+
+
+def _details(events: "QuerySet[ProcessorEvent]") -> Iterator[tuple[str, dict[str, Any]]]:
+    for pk, detail in events.values_list("pk", "detail"):
+        yield pk, _object(detail)

@@ -41,8 +41,7 @@ from payments.chain.transactions import (
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch
-from payments.wallets.services import load_wallet
+from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch, WalletNotFound
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
 SIGNING_MINUTES = 15
@@ -53,7 +52,7 @@ def load_payment(payment_id: str, user: Any) -> CryptoPayment:
     return get_by_uuid(CryptoPayment.objects.filter(user=user), payment_id, PaymentNotFound)
 
 
-def initiate_payment(
+def prepare_payment(
     *,
     owner: Any,
     wallet_id: str,
@@ -68,7 +67,7 @@ def initiate_payment(
     Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, or a network that is not the
     settlement network; ProviderUnavailable when the chain cannot be asked for nonce and fees.
     """
-    wallet = load_wallet(wallet_id, owner)
+    wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:
         raise ValidationFailed.of_member(
             "wallet_id", "A wallet held by the custody provider cannot sign; name one of your own."
@@ -98,9 +97,13 @@ def initiate_payment(
         with settlement_node() as node:
             payment.unsigned = _unsigned_transfer(payment, node)
         payment.first_nonce = payment.unsigned["nonce"]
-    with transaction.atomic():
-        payment.save(force_insert=True)
-        record_crypto_event("initiated", payment, now=now)
+    return payment
+
+
+@transaction.atomic
+def store_payment(payment: CryptoPayment) -> CryptoPayment:
+    payment.save(force_insert=True)
+    record_crypto_event("initiated", payment, now=payment.created_at)
     return payment
 
 

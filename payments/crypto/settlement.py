@@ -9,16 +9,15 @@ and who comes second does nothing.
 """
 
 import logging
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q
 
 from config.clients.provider import ProviderError
-from config.core.leases import due
 from config.core.lifecycle import Actor
+from config.ops.failed_items import STOP, FailedItems
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace
@@ -32,7 +31,8 @@ ACTOR = Actor.system("reconcile_payments")
 RESUME_AFTER_SECONDS = 60
 # Blocks come every few seconds at best, and nodes count requests.
 LOOK_AGAIN_SECONDS = 10
-_BATCH = 200
+_LEASE = timedelta(minutes=1)  # for one payment, with NODE_TIMEOUT_SECONDS
+_OUT_OF_REACH = frozenset({"connect", "tls", "timeout", "reset", "not_configured", "wrong_chain", "node_trouble"})
 
 REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
 
@@ -45,27 +45,29 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
     run. Each payment is its own operation with its own deadline, and none is in a transaction while it runs.
     """
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
-    abandoned = due("updated_at", now=now - patience, within=2 * patience)
-    pending = CryptoPayment.objects.filter(
-        Q(status=SUBMITTED) | Q(abandoned, status=BROADCASTING),
-        Q(look_at__isnull=True) | due("look_at", now=now, within=pause),
-    )
-    overdue = CryptoPayment.objects.filter(status=AWAITING_SIGNATURE, expires_at__lte=now)
-    counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable"), 0)
-    for payments in (pending, overdue):
-        for payment in _in_batches(payments):
-            try:
-                if payment.simulated or not settings.SETTLEMENT_RPC_URL:
-                    outcome = _attend(payment, node=None, now=now)
-                else:
-                    outcome = _attend(payment, node=Node(), now=now)
-            except LostRace:
-                continue
-            except (ProviderError, NodeRefused) as error:
-                logger.warning("settlement node: %s", error.word)
-                counts["unreachable"] = 1
-                break
-            counts[outcome] += 1
+    moving = Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=now - patience)
+    overdue = Q(status=AWAITING_SIGNATURE, expires_at__lte=now)
+    # The payment that was checked longest ago comes first, so that none waits behind one that the node cannot report.
+    queue = CryptoPayment.objects.filter(moving | overdue).order_by(F("look_at").asc(nulls_first=True), "id")
+    items = FailedItems("crypto_payment", queue, lease=_LEASE)
+    counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable", "errors"), 0)
+
+    def attend(payment: CryptoPayment) -> Any:
+        try:
+            node = None if payment.simulated or not settings.SETTLEMENT_RPC_URL else Node()
+            outcome = _attend(payment, node=node, now=now)
+        except LostRace:
+            return None
+        except (ProviderError, NodeRefused) as error:
+            logger.warning("settlement node: %s", error.word)
+            CryptoPayment.objects.filter(pk=payment.pk).update(look_at=now + pause)
+            counts["unreachable"] = 1
+            return STOP if error.word in _OUT_OF_REACH else None
+        counts[outcome] += 1
+        return None
+
+    due = Q(look_at__isnull=True) | Q(look_at__lte=now)
+    counts["errors"] = items.process(attend, now=now, choose=lambda rows: rows.filter(due).values_list("pk", flat=True))
     return counts
 
 
@@ -141,12 +143,3 @@ def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
             mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
             return "resumed"
     return move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")
-
-
-def _in_batches(payments: QuerySet[CryptoPayment]) -> Iterator[CryptoPayment]:
-    """Yield every payment, a batch at a time, each once; no cursor is held while the node is asked."""
-    ordered = payments.order_by("id")
-    batch = list(ordered[:_BATCH])
-    while batch:
-        yield from batch
-        batch = list(ordered.filter(id__gt=batch[-1].pk)[:_BATCH])

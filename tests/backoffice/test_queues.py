@@ -51,3 +51,12 @@ def test_disputed_claims_have_a_list_of_their_own(work, reviewers_client):
         assert not any(row.deleted_at for row in rows)
     assert len(reviewers_client.get("/admin/claims/claim/?queue=x").context["cl"].result_list) == 10
     assert Claim.with_tombstones.count() == 10
+
+
+def test_the_title_of_an_open_proposal_says_that_it_is_proposed(work, superusers_client):
+    proposal = Proposal.objects.first()
+    page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
+    assert f"approved, proposed, for {proposal.application_id}" in page.content.decode()
+    proposal.close(Proposal.WITHDRAWN, by=proposal.proposed_by, now=timezone.now())
+    proposal.refresh_from_db()
+    assert str(proposal) == f"approved, withdrawn, for {proposal.application_id}"

@@ -32,6 +32,7 @@ def test_only_what_sits_too_long_where_it_may_expire_expires():
     result = run()
     assert result == {
         "expired": 6, "by_status": {"draft": 2, "pending_documents": 2, "approved": 2}, "counteroffers_expired": 0,
+        "failed": 0,
     }  # fmt: skip
     assert set(IDLE_DAYS) == {"draft", "pending_documents", "approved"}
     assert Application.objects.filter(status="expired").count() == 6 + 3
@@ -52,8 +53,7 @@ def test_each_leaves_a_history_row_and_an_event_of_the_system():
     assert run()["expired"] == 0
 
 
-def test_more_than_a_batch_is_done_in_one_run(monkeypatch):
-    monkeypatch.setattr("credit.applications.services._EXPIRY_BATCH", 3)
+def test_every_idle_application_expires_in_one_run():
     for _ in range(8):
         ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
     assert expire_idle(now=timezone.now())["draft"] == 8

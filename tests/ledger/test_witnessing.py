@@ -25,7 +25,7 @@ from ledger.proofs import ProofFile, check_proof, report_digest
 from tests.ledger import foreign
 from tests.ledger.conftest import assert_error, open_log, seal_reports
 from tests.ledger.trees import tree_root
-from tests.ledger.witnesses import LOG, cosigner, make_witness, note_of, policy_of, serving
+from tests.ledger.witnesses import LOG, Witness, cosigner, note_of, policy_of, serving
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -53,7 +53,7 @@ def asks(settings, tmp_path):
 @pytest.fixture
 def three(tmp_path):
     """Three witnesses on ports of their own."""
-    witnesses = [make_witness(tmp_path, number) for number in (1, 2, 3)]
+    witnesses = [Witness(number) for number in (1, 2, 3)]
     with serving(*witnesses) as addresses:
         yield addresses
 
@@ -111,7 +111,7 @@ def test_a_witness_is_asked_once_per_checkpoint_until_it_is_old(asks, three, mon
     assert ask(asker)["cosigned"] == 3
     assert ask(asker) == {"cosigned": 0, "failed": 0}
     monkeypatch.setattr(witnessing, "_AGAIN_SECONDS", -1)
-    monkeypatch.setattr("ledger.witness.time.time", lambda: time.time_ns() / 1e9 + 5)
+    monkeypatch.setattr("tests.ledger.witnesses.time.time", lambda: time.time_ns() / 1e9 + 5)
     assert ask(asker)["cosigned"] == 3
     assert Cosignature.objects.count() == 6
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
@@ -181,6 +181,41 @@ def test_an_unreachable_witness_delays_no_request(asks, three):
     seal_reports(["b"])
     # It is asked again later, not every second.
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
+
+
+def test_an_error_about_one_witness_leaves_the_others_cosigning(asks, three, monkeypatch):
+    seal_reports(["a"])
+    keep = witnessing.Asker._keep
+
+    def poisoned(asker, one, *arguments):
+        if one.witness.name == asker._witnesses[0].witness.name:
+            raise ZeroDivisionError
+        keep(asker, one, *arguments)
+
+    monkeypatch.setattr(witnessing.Asker, "_keep", poisoned)
+    assert ask(asks(three)) == {"cosigned": 2, "failed": 1}
+    assert set(WitnessOutcome.objects.values_list("outcome", flat=True)) == {"cosigned", "fault"}
+    with pytest.raises(CommandError, match="1 witnesses did not cosign"):
+        call_command("ask_witnesses", once=True, stdout=StringIO())
+
+
+def test_a_size_that_no_proof_begins_at_leaves_the_other_witnesses_cosigning(asks, three, monkeypatch):
+    seal_reports(["a"])
+    asker = asks(three)
+    assert ask(asker)["cosigned"] == 3
+    seal_reports(["b"])
+    request = witnessing._request
+
+    def broken(old_size, head):
+        if old_size == 0:
+            raise ZeroDivisionError
+        return request(old_size, head)
+
+    monkeypatch.setattr(witnessing, "_request", broken)
+    with open_log() as cursor:
+        forgotten = asker._witnesses[0].witness.verifier.vkey
+        cursor.execute("DELETE FROM ledger_cosignature WHERE witness = %s", [forgotten])
+    assert ask(asker) == {"cosigned": 2, "failed": 1}
 
 
 def test_a_witness_that_never_ends_its_answer_is_left_alone(asks, three, monkeypatch):
@@ -255,6 +290,27 @@ def test_a_witnessed_proof_stands_under_the_newest_head_with_a_quorum(client, as
     assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=0").status_code == 200
     ask(asker)
     assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("signature", bytes(64)), ("witness", "no verifier key"), ("timestamp", 1)],
+    ids=["signature", "witness", "timestamp"],
+)
+def test_a_damaged_cosignature_is_left_out_and_the_quorum_of_the_others_counts(
+    client, asks, three, impatient, caplog, column, value
+):
+    anchored = client.anchor("first").json()
+    ask(asks(three))
+    log._verified_line.cache_clear()
+    damaged = Cosignature.objects.get(witness=cosigner(1).verifier.vkey)
+    with open_log() as cursor:
+        cursor.execute(f"UPDATE ledger_cosignature SET {column} = %s WHERE witness = %s", [value, damaged.witness])
+    shown = client.get(f"/proof/{anchored['hash']}?witnessed=1")
+    assert shown.status_code == 200
+    assert cosigners_of(shown.json()["checkpoint"]) == [name for name in ALL if name != "witness.example/w1"]
+    assert client.get("/checkpoint").status_code == 200
+    assert "is damaged" in caplog.text
 
 
 def test_it_waits_until_the_quorum_is_there(committed, client, asks, three, monkeypatch):
@@ -388,14 +444,14 @@ def test_a_hundred_verifiers_reject_a_fork_without_a_quorum(tmp_path, show_the_f
     bare = {side: note_of(leaves) for side, leaves in trees.items()}
     notes = dict(bare)
     for number in (1, 2, 3):
-        witness = make_witness(tmp_path, number)
+        witness = Witness(number)
         for side in ("forked", "honest") if number in show_the_fork_first else ("honest", "forked"):
-            answer = witness.add_checkpoint(f"old 0\n\n{bare[side]}".encode())
-            if answer.status == 200:
-                notes[side] += answer.text
+            status, text, _ = witness.add_checkpoint(f"old 0\n\n{bare[side]}".encode())
+            if status == "200 OK":
+                notes[side] += text
             else:
-                assert (answer.status, answer.text) == (409, "50\n")
-                assert witness.add_checkpoint(f"old 50\n\n{bare[side]}".encode()).status == 409
+                assert (status, text) == ("409 Conflict", "50\n")
+                assert witness.add_checkpoint(f"old 50\n\n{bare[side]}".encode())[0] == "409 Conflict"
     two_of_three = Policy.from_bytes(policy_of(["http://w"] * 3, "2").encode())
     no_witnesses = Policy.from_bytes(f"log {LOG.verifier.vkey}\nquorum none\n".encode())
     paths = {side: all_paths(leaves) for side, leaves in trees.items()}

@@ -34,7 +34,9 @@ def test_retry_after_makes_a_wait_longer_and_never_shorter():
         ("0", 0), ("120", 120), (" 3600 ", 3600), ("9" * 4000, 86_400), ("Sat, 31 Jan 2026 12:01:00 GMT", 60),
         ("Sat, 31 Jan 2026 11:00:00 GMT", 0), ("Saturday, 31-Jan-26 12:01:00 GMT", 60),
         ("", None), ("soon", None), ("-1", None), ("1.5", None), ("१२", None), ("Sat, 99 Jan 2026 12:01:00 GMT", None),
-        ("Sat, 31 Jan 99999999 12:01:00 GMT", None),
+        ("Sat, 31 Jan 99999999 12:01:00 GMT", None), ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2026 99999999999999999999:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +" + "9" * 20, None),
+        (", 1 Jan", None), ("\u0000", None), ("Wed, 21 Oct 2026", None),
     ],
 )  # fmt: skip
 def test_retry_after_is_seconds_or_a_date(text, seconds):

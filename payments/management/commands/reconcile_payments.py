@@ -7,9 +7,12 @@ from payments.crypto.settlement import settle_crypto
 
 class Command(WorkerCommand):
     idle_seconds = 2.0
-    no_progress = frozenset({"unknown", "crypto_waiting", "crypto_unreachable"})
+    no_progress = frozenset({"unknown", "errors", "crypto_waiting", "crypto_unreachable"})
+    fault, fault_count = "{errors} payments or events failed; they are tried again later.", "errors"
     help = "Finish open payments, until SIGTERM; with --once what is due now. Any number may run."
 
     def work(self, *, now: datetime) -> dict[str, int]:
         crypto = {f"crypto_{name}": count for name, count in settle_crypto(now=now).items()}
-        return {**reconcile_due(now=now), "events": apply_parked(now=now), **crypto}
+        cards, events = reconcile_due(now=now), apply_parked(now=now)
+        errors = cards["errors"] + events.pop("event_errors") + crypto.pop("crypto_errors")
+        return {**cards, **events, **crypto, "errors": errors}

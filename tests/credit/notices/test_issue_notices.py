@@ -25,7 +25,7 @@ def test_it_is_safe_to_run_twice(world):
     assert services.issue_due(now=world.at(6))["ready"] == 1
     first = world.notice
     assert services.issue_due(now=world.at(7)) == dict.fromkeys(
-        ("ready", "waiting", "delivered", "failed", "overdue"), 0
+        ("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0
     )
     assert (world.notice.sha256, DecisionAnchor.objects.filter(notice=first).count()) == (first.sha256, 1)
 
@@ -40,7 +40,7 @@ def test_the_command_counts(world):
     assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
 
 
-def test_without_an_address_it_waits_and_says_so(db):
+def test_a_notice_without_an_address_waits_with_a_reason(db):
     world = World(person=None)
     world.submit(0)
     world.reject(5)
@@ -53,14 +53,14 @@ def test_without_an_address_it_waits_and_says_so(db):
 
 
 def test_without_the_creditors_address_it_waits(world):
+    world.reject(5)
     world.offer.provider.address = ""
     world.offer.provider.save()
-    world.reject(5)
     world.issue(6)
     assert "PUT /v1/providers" in world.notice.waiting_reason
 
 
-def test_who_took_the_providers_id_after_the_application_is_not_its_creditor(world):
+def test_a_later_owner_of_the_provider_id_is_not_the_creditor(world):
     world.offer.provider.created_at = world.at(1)
     world.offer.provider.save()
     world.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=world.other)
@@ -90,7 +90,7 @@ def test_a_reopening_cancels_what_was_not_delivered_and_the_next_decision_makes_
     assert [row.status for row in moves] == ["ready", "cancelled"]
 
 
-def test_what_ran_out_is_named_once_to_the_lender(world):
+def test_the_lender_gets_each_overdue_clock_once(world):
     world.reject(29)
     for day in (30.5, 31, 40):
         services.issue_due(now=world.at(day))
@@ -121,7 +121,7 @@ def test_after_25_months_the_text_goes_and_the_hash_stays(world):
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
-def test_nothing_of_the_person_stands_in_the_table_in_the_clear(world):
+def test_the_notice_table_has_no_plain_personal_data(world):
     world.reject(5)
     world.issue(6)
     with connection.cursor() as cursor:
@@ -129,7 +129,7 @@ def test_nothing_of_the_person_stands_in_the_table_in_the_clear(world):
         assert "Quillfeather" not in str(cursor.fetchall())
 
 
-def test_of_workers_that_run_at_once_each_notice_is_made_by_one(committed, needs_postgresql, settings):
+def test_concurrent_workers_make_each_notice_once(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "reviewed"
     first = World()
     worlds = [first, *(World(first.offer) for _ in range(9))]
@@ -162,9 +162,9 @@ class TestOneMail:
         assert self.mailed() == ["notice"]
 
     def test_while_the_notice_has_to_wait_the_other_is_written_once(self, agreed):
+        agreed.reject(5)
         agreed.offer.provider.address = ""
         agreed.offer.provider.save()
-        agreed.reject(5)
         for day in (6, 7, 8):
             agreed.issue(day)
         assert self.mailed() == ["application"]

@@ -1,6 +1,7 @@
 """A real mail server that is killed, slow and rude: every mail arrives once or twice, and none is lost."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -135,3 +136,34 @@ def test_a_permanent_rejection_does_not_stop_other_mails(queued, by_smtp):
         rounds(4)
     assert Counter(OutgoingMail.objects.values_list("status", flat=True)) == {SENT: MAILS - 1, "failed": 1}
     assert len(mailbox.taken) == MAILS - 1
+
+
+# Mails that can't be encoded or have no recipient.
+POISONED = [
+    {"context": {"link": "https://api.example/\ud800"}},
+    {"context": {"link": "x", "provider_name": "\ud800"}},
+    {"context": ["no object"]},
+    {"recipient": "a@example.org\nBcc: b@example.org"},
+    {"recipient": ""},
+]
+
+
+@pytest.mark.parametrize("poison", POISONED, ids=range(len(POISONED)))
+def test_a_mail_that_cannot_be_encoded_stops_no_other_and_ends_after_ten_attempts(committed, by_smtp, poison):
+    now = timezone.now()
+    first, poisoned, last = (
+        queue_mail(f"{name}@example.org", "invitation", {"link": "https://api.example/x"}, now=now) for name in "abc"
+    )
+    for name, value in poison.items():
+        setattr(poisoned, name, json.dumps(value) if name == "context" else value)
+    poisoned.save()
+    mailbox = Mailbox()
+    with serving(mailbox) as port:
+        by_smtp(port)
+        rounds(1)
+        assert sorted(mailbox.taken) == ["a@example.org", "c@example.org"]
+        assert OutgoingMail.objects.get(pk=poisoned.pk).attempts == 1
+        rounds(9)
+    assert len(mailbox.taken) == 2
+    assert OutgoingMail.objects.get(pk=poisoned.pk).status == "failed"
+    assert {OutgoingMail.objects.get(pk=mail.pk).status for mail in (first, last)} == {SENT}

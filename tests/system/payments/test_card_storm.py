@@ -20,6 +20,7 @@ def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
     assert figures["charges"] > KEYS / 2
 
 
+@pytest.mark.nightly
 def test_the_storm_finds_a_mutant_out(tmp_path, template):
     storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
     assert violations(storm.run()).keys() & {"double charges", "charges without record"}

@@ -4,10 +4,14 @@ from django.utils import timezone
 
 from config.ops import pruning
 from config.ops.commands import JsonCommand
+from config.ops.failed_items import failures_at
 
 
 class Command(JsonCommand):
     help = "Delete stored answers, counters, tokens and items whose time is over, in short transactions."
 
+    fault = "{failed} rules, tasks or rows failed; they are tried again by the next run."
+
     def run(self, **_options: Any) -> dict[str, Any]:
-        return pruning.prune(now=timezone.now())
+        now = timezone.now()
+        return {**pruning.prune(now=now), "failed": failures_at(now)}

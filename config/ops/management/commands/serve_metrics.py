@@ -90,7 +90,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
     def _is_asked_by_its_name(self) -> bool:
-        """Say whether the request names this machine: a web page can have its own name lead here."""
+        """Return whether the request names this machine: a web page's own name can resolve to it.
+
+        A load balancer's HTTP/1.0 names none, and a browser always does.
+        """
+        if "Host" not in self.headers:
+            return self.request_version == "HTTP/1.0"
         host, _port = split_domain_port(self.headers.get("Host", ""))
         with suppress(ValueError):
             return bool(ip_address(host.strip("[]")))

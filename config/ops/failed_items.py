@@ -1,0 +1,244 @@
+"""Failures of single items, so that no item of a queue ends or blocks its worker.
+
+A worker makes a `FailedItems` for its queue and reviews it before each turn. An exception of one item becomes a
+`FailedItem`, which is retried later and later. For what kills the process (a crash, no memory), each batch is marked in
+the database while it is in hand. A mark that outlives its lease turns the batch's items into suspects, which are taken
+one by one. An item in whose hands three processes died is a dead letter: it waits until an operator retries it in the
+back office.
+
+A worker that takes one row after another needs nothing but `process`:
+
+    items = FailedItems("erasure", Erasure.objects.filter(status=DUE).order_by("id"), lease=timedelta(minutes=5))
+    failed = items.process(erase, now=now)
+
+Other workers use the parts: `review`, `takeable`, `suspects`, `mark`, `attempt`.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from itertools import chain, islice
+from typing import Any, Generic, TypeVar
+
+from django.core import checks
+from django.db import transaction
+from django.db.models import F, Model, QuerySet
+
+from config.core.leases import contain
+from config.ops.checks import DOCTOR, register
+from config.ops.models import FailedItem, WorkMark
+from config.ops.readings import COUNT_MAX, Reading
+
+Row = TypeVar("Row", bound=Model)
+
+KILLS_MAX = 3
+FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
+KILLED = "killed"  # stands for the exception's type where there was none
+ROWS_MAX = 10_000  # more failures of one kind point to a cause outside of the single items
+KEEP = timedelta(days=30)
+STOP = object()  # returned by an item's function if the others would fail as well
+
+
+def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
+    return rows.values_list("pk", flat=True)
+
+
+class Attempt:
+    """The result of one attempt: `error` is the exception's type, empty after a success."""
+
+    error = ""
+
+
+class FailedItems(Generic[Row]):
+    """The failed items of one kind. `queue` selects the rows that wait for the worker, in its order.
+
+    A batch must be finished before `lease` ends. `failures_max` makes an item a dead letter after so many exceptions;
+    leave it out where the item's own attempts have an end.
+    """
+
+    def __init__(self, kind: str, queue: "QuerySet[Row]", *, lease: timedelta, failures_max: int | None = None) -> None:
+        self.kind, self.queue = kind, queue
+        self._lease, self._failures_max = lease, failures_max
+        self._failed: dict[str, FailedItem] = {}
+
+    def review(self, *, now: datetime) -> None:
+        """Turn marks of dead processes into suspects, and read which items failed: two statements if none did.
+
+        Call it at the start and, from then on, before every batch or at least once between the end of a mark's lease
+        and the moment at which the rows can be taken again. An item that has left the queue is resolved.
+        """
+        self._reviewed_at, self._reviewed = now, time.monotonic()
+        marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)
+        for mark in marks:
+            self._note_death(mark, now)
+        rows = FailedItem.objects.filter(kind=self.kind).order_by("retry_at")
+        self._failed = {row.key: row for row in rows[:ROWS_MAX]}
+        if self._failed:
+            queued = self.queue.filter(pk__in=list(self._failed)).values_list("pk", flat=True)
+            self._forget(self._failed.keys() - {str(key) for key in queued})
+
+    def takeable(self, *, now: datetime) -> "QuerySet[Row]":
+        """Return the queue without dead letters, suspects, and items whose retry is not due."""
+        rows = self._failed.values()
+        blocked = [row.key for row in rows if row.dead_at is not None or row.kills or row.retry_at > now]
+        return self.queue.exclude(pk__in=blocked) if blocked else self.queue
+
+    def suspects(self, *, now: datetime) -> list[str]:
+        """Return the keys of the suspects whose retry is due. Take them one by one, each under a mark of its own.
+
+        Those that were in hand least often come first: innocent ones do not wait behind the item that killed.
+        """
+        rows = [row for row in self._failed.values() if row.kills and row.dead_at is None and row.retry_at <= now]
+        return [row.key for row in sorted(rows, key=lambda row: row.kills)]
+
+    def begin(self, keys: Iterable[object]) -> WorkMark:
+        """Mark a batch that is in hand from now on: one statement for any size."""
+        in_hand: Any = [str(key) for key in keys]
+        # Counted from this moment, and not from that of the review, after which other batches were in hand.
+        began_at = self._reviewed_at + timedelta(seconds=time.monotonic() - self._reviewed)
+        return WorkMark.objects.create(kind=self.kind, keys=in_hand, ends_at=began_at + self._lease)
+
+    def end(self, marks: Collection[WorkMark]) -> None:
+        """Delete the marks of batches that are finished: one statement."""
+        if marks:
+            WorkMark.objects.filter(pk__in=[mark.pk for mark in marks]).delete()
+
+    @contextmanager
+    def mark(self, keys: Iterable[object]) -> Iterator[None]:
+        """Mark a batch while the block processes it: two statements for any size."""
+        mark = self.begin(keys)
+        try:
+            yield
+        finally:
+            self.end([mark])
+
+    @contextmanager
+    def attempt(self, key: object, *, now: datetime) -> Iterator[Attempt]:
+        """Store an exception of the block as the item's failure, and forget earlier failures after a success.
+
+        Raises errors that the item did not cause: the database is away, or a statement does not fit its tables.
+        """
+        result = Attempt()
+        try:
+            yield result
+        except Exception as error:  # noqa: BLE001  whatever an item raises is its own failure
+            result.error = self.fail(key, error, now=now)
+        else:
+            self.succeed([key])
+
+    def fail(self, key: object, error: Exception, *, now: datetime) -> str:
+        """Store an exception as an item's failure; return its type's name."""
+        name = contain(error, self.kind, key)
+        times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now}
+        with transaction.atomic():
+            rows = FailedItem.objects.select_for_update()
+            row, _ = rows.get_or_create(kind=self.kind, key=str(key), defaults=times)
+            row.failures += 1
+            row.error, row.last_failed_at = name[:64], now
+            row.retry_at = now + min(FIRST_WAIT * 2 ** min(row.failures - 1, 16), LONGEST_WAIT)
+            if self._failures_max is not None and row.failures >= self._failures_max:
+                row.dead_at = row.dead_at or now
+            row.save()
+        self._failed[row.key] = row
+        return name
+
+    def succeed(self, keys: Iterable[object]) -> None:
+        """Forget the failures of items that succeeded: no statement where none had failed."""
+        self._forget(self._failed.keys() & {str(key) for key in keys})
+
+    def process(
+        self,
+        do: Callable[[Row], Any],
+        *,
+        now: datetime,
+        choose: "Callable[[QuerySet[Row]], Iterable[Any]]" = _keys,
+        batch: int = 1,
+    ) -> int:
+        """Review, then call `do` for each row that may be taken, and for each suspect; return how many failed.
+
+        `choose` returns the keys of the rows to take now, given those that may be taken: all of them, if left out.
+        `batch` keys share a mark. `do` opens its own transaction. A row that has left the queue meanwhile is passed
+        over. If `do` returns STOP, the other rows wait for the next call.
+        """
+        self.review(now=now)
+        keys, failed = iter(choose(self.takeable(now=now))), 0
+        batches = iter(lambda: list(islice(keys, batch)), [])
+        for chosen in chain(batches, ([key] for key in self.suspects(now=now))):
+            with self.mark(chosen):
+                for key in chosen:
+                    with self.attempt(key, now=now) as attempt:
+                        row = self.queue.filter(pk=key).first()
+                        result = None if row is None else do(row)
+                    failed += bool(attempt.error)
+                    if not attempt.error and result is STOP:
+                        return failed
+        return failed
+
+    def _note_death(self, mark: WorkMark, now: datetime) -> None:
+        with transaction.atomic():
+            if not WorkMark.objects.filter(pk=mark.pk).delete()[0]:
+                return  # another process noted it
+            times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now}
+            rows = [FailedItem(kind=self.kind, key=key, **times) for key in mark.keys]
+            FailedItem.objects.bulk_create(rows, ignore_conflicts=True)
+            items = FailedItem.objects.filter(kind=self.kind, key__in=mark.keys)
+            items.update(kills=F("kills") + 1, error=KILLED, last_failed_at=now, retry_at=now)
+            items.filter(kills__gte=KILLS_MAX, dead_at=None).update(dead_at=now)
+
+    def _forget(self, keys: Collection[str]) -> None:
+        if keys:
+            FailedItem.objects.filter(kind=self.kind, key__in=keys).delete()
+            for key in list(keys):
+                del self._failed[key]
+
+
+def failures_at(now: datetime) -> int:
+    """Return how many items failed in the run of a command that began at `now`."""
+    return FailedItem.objects.filter(last_failed_at=now).count()
+
+
+def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -> list[Row]:
+    """Return the rows. If one cannot be read, each is read alone, and `fail` is called with the key of that one."""
+    try:
+        return list(rows)
+    except Exception as error:  # noqa: BLE001  some row raised it
+        contain(error, rows.model._meta.model_name or "", "batch")
+    found: list[Row] = []
+    for key in list(rows.values_list("pk", flat=True)):
+        try:
+            found += rows.filter(pk=key)
+        except Exception as error:  # noqa: BLE001  this one
+            fail(key, error)
+    return found
+
+
+def dead_letters() -> "QuerySet[FailedItem]":
+    return FailedItem.objects.filter(dead_at__isnull=False)
+
+
+def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
+    """Count the dead letters of each kind."""
+    kinds = Counter(dead_letters().values_list("kind", flat=True)[: COUNT_MAX + 1])
+    if not kinds:
+        return [checks.Info("none")]
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    return [checks.Warning(f"Items failed for good: {counts}. Find the cause, then retry them in the back office.")]
+
+
+def retry(item: FailedItem, *, now: datetime) -> None:
+    """Give an item its next attempt now. One that killed processes is taken alone, and twice more at most."""
+    FailedItem.objects.filter(pk=item.pk).update(kills=min(item.kills, 1), failures=0, dead_at=None, retry_at=now)
+
+
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:  # noqa: ARG001  `measure` is called alike everywhere
+    yield Reading(
+        "platform_dead_letters",
+        f"Items that wait for an operator after they failed for good. Counted up to {COUNT_MAX}.",
+        dead_letters().using(using)[: COUNT_MAX + 1].count(),
+    )
+
+
+READING = (FailedItem, measure)
+register(check_dead_letters, DOCTOR)

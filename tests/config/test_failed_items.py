@@ -1,0 +1,212 @@
+"""Items that fail, or kill their worker's process, and what becomes of the others."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, ProgrammingError
+from django.utils import timezone
+
+from config.mail.models import PENDING, SENT, OutgoingMail
+from config.ops import failed_items
+from config.ops.failed_items import FailedItems, dead_letters, retry
+from config.ops.models import FailedItem, WorkMark
+from config.ops.pruning import prune
+
+pytestmark = pytest.mark.django_db
+LEASE = timedelta(minutes=4)
+NOW = timezone.now()
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing after it runs."""
+
+
+@pytest.fixture
+def queued():
+    """Queue items; return them."""
+
+    def queue(count):
+        return [
+            OutgoingMail.objects.create(recipient="a@b.example", template="x", context="", due_at=NOW, created_at=NOW)
+            for _ in range(count)
+        ]
+
+    return queue
+
+
+def items(**options):
+    queue = OutgoingMail.objects.filter(status=PENDING).order_by("id")
+    return FailedItems("test", queue, lease=LEASE, **options)
+
+
+def finish(item):
+    item.status, item.due_at = SENT, None
+    item.save()
+
+
+def killing(victim, monkeypatch):
+    """Return a function that finishes every item but dies of `victim`, leaving its mark behind."""
+
+    def work(item):
+        if item.pk == victim.pk:
+            monkeypatch.setattr(FailedItems, "end", lambda _self, _marks: None)
+            raise Killed
+        finish(item)
+
+    return work
+
+
+def die(victim, monkeypatch, *, now):
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        items().process(killing(victim, patched), now=now)
+
+
+def raising(error, *, for_item):
+    def work(item):
+        if item.pk == for_item.pk:
+            raise error
+        finish(item)
+
+    return work
+
+
+@pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
+def test_each_batch_costs_two_statements_more_than_its_rows(queued, django_assert_num_queries, batch, marks):
+    queued(20)
+    with django_assert_num_queries(2 + 1 + 20 + 2 * marks):  # review, the keys, the rows, marks
+        assert items().process(id, now=NOW, batch=batch) == 0
+    assert not WorkMark.objects.exists()
+
+
+def test_a_mark_begins_with_its_batch_and_not_with_the_review(queued, monkeypatch):
+    queued(2)
+    ends, seconds = [], iter([100.0, 100.0, 400.0])  # of the review, and of each mark
+    monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
+    items().process(lambda _mail: ends.append(WorkMark.objects.get().ends_at), now=NOW)
+    assert ends == [NOW + LEASE, NOW + LEASE + timedelta(minutes=5)]
+
+
+def test_items_after_one_that_would_fail_alike_wait_for_the_next_call(queued):
+    queued(3)
+    seen = []
+    assert items().process(lambda mail: seen.append(mail) or failed_items.STOP, now=NOW, batch=2) == 0
+    assert len(seen) == 1
+    assert not WorkMark.objects.exists()
+
+
+def test_a_row_that_left_the_queue_meanwhile_is_passed_over(queued):
+    first, second = queued(2)
+    assert items().process(lambda _mail: second.delete() if second.pk else None, now=NOW) == 0
+    assert not FailedItem.objects.exists()
+    assert OutgoingMail.objects.get() == first
+
+
+def test_an_exception_of_one_item_leaves_the_others_served(queued):
+    first, poisoned, last = queued(3)
+    assert items().process(raising(ZeroDivisionError("Ada"), for_item=poisoned), now=NOW) == 1
+    assert set(OutgoingMail.objects.filter(status=SENT)) == {first, last}
+    row = FailedItem.objects.get()
+    assert (row.kind, row.key, row.failures, row.kills, row.error) == (
+        "test",
+        str(poisoned.pk),
+        1,
+        0,
+        "ZeroDivisionError",
+    )
+
+
+def test_failed_items_wait_longer_each_time_and_end_after_the_maximum(queued):
+    (poisoned,) = queued(1)
+    now, waits = NOW, []
+    for _ in range(4):
+        work = raising(KeyError(), for_item=poisoned)
+        assert items(failures_max=4).process(work, now=now) == 1
+        assert items().process(work, now=now) == 0
+        waits.append((FailedItem.objects.get().retry_at - now) // timedelta(minutes=1))
+        now = FailedItem.objects.get().retry_at
+    assert waits == [1, 2, 4, 8]
+    assert dead_letters().get().dead_at is not None
+    assert items().process(finish, now=now + timedelta(days=9)) == 0
+    assert OutgoingMail.objects.get().status == PENDING
+
+
+def test_success_forgets_earlier_failures(queued):
+    (flaky,) = queued(1)
+    items().process(raising(KeyError(), for_item=flaky), now=NOW)
+    items().process(finish, now=NOW + timedelta(minutes=2))
+    assert not FailedItem.objects.exists()
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), ProgrammingError("no column")])
+def test_database_errors_are_not_counted_for_an_item(queued, error):
+    (item,) = queued(1)
+    with pytest.raises(type(error)):
+        items().process(raising(error, for_item=item), now=NOW)
+    assert not FailedItem.objects.exists()
+
+
+def test_an_item_that_kills_three_processes_is_a_dead_letter_and_the_others_are_served(queued, monkeypatch):
+    first, poisoned, *rest = queued(4)
+    now = NOW
+    for kills in (1, 2, 3):
+        die(poisoned, monkeypatch, now=now)
+        now += LEASE + timedelta(seconds=1)
+        items().review(now=now)
+        assert FailedItem.objects.get(key=str(poisoned.pk)).kills == kills
+    assert items().process(killing(poisoned, monkeypatch), now=now) == 0
+    assert set(OutgoingMail.objects.filter(status=SENT)) == {first, *rest}
+    (dead,) = FailedItem.objects.all()
+    assert (dead.key, dead.error, dead.failures) == (str(poisoned.pk), failed_items.KILLED, 0)
+    assert dead.dead_at == now
+
+
+def test_a_mark_within_its_lease_makes_no_suspects(queued, monkeypatch):
+    poisoned, _ = queued(2)
+    die(poisoned, monkeypatch, now=NOW)
+    items().review(now=NOW + LEASE - timedelta(seconds=1))
+    assert not FailedItem.objects.exists()
+
+
+def test_a_retried_dead_letter_is_taken_alone_and_may_kill_twice_more(queued, monkeypatch):
+    (poisoned,) = queued(1)
+    now = NOW
+    for _ in range(3):
+        die(poisoned, monkeypatch, now=now)
+        now += LEASE + timedelta(seconds=1)
+        items().review(now=now)
+    retry(dead_letters().get(), now=now)
+    for _ in range(2):
+        assert not dead_letters().exists()
+        die(poisoned, monkeypatch, now=now)
+        now += LEASE + timedelta(seconds=1)
+        items().review(now=now)
+    retry(dead_letters().get(), now=now)
+    assert items().process(finish, now=now) == 0
+    assert OutgoingMail.objects.get().status == SENT
+    assert not FailedItem.objects.exists()
+
+
+def test_an_unreadable_row_fails_alone(queued, monkeypatch):
+    good, poisoned = queued(2)
+    monkeypatch.setattr(OutgoingMail, "from_db", _refusing(OutgoingMail.from_db, poisoned.pk))
+    assert items().process(finish, now=NOW) == 1
+    assert FailedItem.objects.get().key == str(poisoned.pk)
+    assert OutgoingMail.objects.filter(status=SENT).values_list("pk", flat=True).get() == good.pk
+
+
+def _refusing(original, key):
+    def from_db(db, field_names, values):
+        row = original(db, field_names, values)
+        if row.pk == key:
+            raise ValueError("unreadable")
+        return row
+
+    return from_db
+
+
+def test_prune_deletes_failures_that_nothing_came_back_to_but_no_dead_letter(queued):
+    items().fail("gone", KeyError(), now=NOW - timedelta(days=31))
+    items(failures_max=1).fail("dead", KeyError(), now=NOW - timedelta(days=31))
+    items().fail("recent", KeyError(), now=NOW)
+    assert prune(now=NOW)["failed_items"] == 1
+    assert set(FailedItem.objects.values_list("key", flat=True)) == {"dead", "recent"}

@@ -1,0 +1,502 @@
+"""One item that raises an error ends no worker, stops no item behind it, waits longer each time, and is listed."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+from django.utils import timezone
+
+from config.api.models import RateCounter
+from config.core.leases import contain
+from config.core.lifecycle import Actor
+from config.mail.models import SENT
+from config.ops import checks, metrics, pruning
+from config.ops.failed_items import FailedItems
+from config.ops.models import FailedItem, WorkMark
+from config.sandbox import clock
+from config.webhooks.models import Event
+from credit.anchoring import record_keys
+from credit.anchoring import services as anchoring
+from credit.applications import services as applications
+from credit.models import Application, Clock, Counteroffer, DecisionAnchor, Notice
+from credit.notices import services as notices
+from credit.review import automatic
+from credit.terms import counteroffers
+from identity.access import keys
+from identity.bank import services as bank
+from identity.kyc import services as kyc
+from identity.models import ApiKey, BankItem
+from payments.cards import reconciliation
+from payments.cards.models import Payment, ProcessorEvent
+from payments.crypto import settlement
+from payments.crypto.models import CryptoPayment
+from staging import services as staging
+from staging.models import StagedItem
+from tests.credit.notices.world import World
+from tests.credit.scoring.submitting import SAYS_GOOD, scored_offer
+from tests.credit.scoring.test_decide_applications import scored
+from tests.factories import ApplicationFactory, StagedItemFactory
+from tests.identity.banking import age, row_of, start
+from tests.identity.test_bankdata_exchange import exchange
+from tests.payments.card_support import process
+from tests.payments.crypto_support import confirm, initiate, stored
+from tests.payments.wallet_support import connected
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def poison(monkeypatch):
+    """Let a module's function raise for the row with a key, or for a batch that contains the row."""
+
+    def is_row(value, key):
+        if isinstance(value, list | tuple):
+            return any(is_row(each, key) for each in value)
+        return key in {str(value), str(getattr(value, "pk", ""))}
+
+    def poison_function(module, name, key):
+        function = getattr(module, name)
+
+        def poisoned(*args, **options):
+            if any(is_row(value, str(key)) for value in (*args, *options.values())):
+                raise ZeroDivisionError("Ada Lovelace")
+            return function(*args, **options)
+
+        poisoned.__name__ = name
+        monkeypatch.setattr(module, name, poisoned)
+
+    return poison_function
+
+
+def listed(kind):
+    """Return the keys, errors and failures of the failed items of a kind."""
+    rows = FailedItem.objects.filter(kind=kind)
+    assert all(row.retry_at > row.last_failed_at for row in rows)
+    return [(row.key, row.error, row.failures) for row in rows]
+
+
+def failing(command, words):
+    """Run a command, which ends with status 1 and a sentence."""
+    once = {} if command in {"prune", "expire_applications", "stage_bank_accounts"} else {"once": True}
+    with pytest.raises(CommandError, match=words):
+        call_command(command, as_json=True, stdout=StringIO(), **once)
+    assert not WorkMark.objects.exists()
+
+
+def passing(command):
+    """Run a command again: the poisoned item is not due, so nothing fails."""
+    once = {} if command in {"prune", "expire_applications", "stage_bank_accounts"} else {"once": True}
+    call_command(command, as_json=True, stdout=StringIO(), **once)
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL: nothing after it runs."""
+
+
+def killed(monkeypatch, module, name, key, run):
+    """Let `run(now)` end three times while `module.name` works on the row with `key`; return when the leases are over.
+
+    Each later run begins when the lease of the one before it is over.
+    """
+    function, now = getattr(module, name), timezone.now()
+
+    for _ in range(3):
+        with monkeypatch.context() as patched:
+
+            def kill(row, *arguments, patched=patched, **options):
+                rows = row if isinstance(row, list) else [row]
+                if key in {getattr(each, "pk", each) for each in rows}:
+                    patched.setattr(FailedItems, "end", lambda _items, _marks: None)
+                    raise Killed
+                return function(row, *arguments, **options)
+
+            patched.setattr(module, name, kill)
+            with pytest.raises(Killed):
+                run(now=now)
+        now += timedelta(minutes=11)
+    return now
+
+
+def two_rejected(settings):
+    settings.REVIEW_POLICY = "reviewed"
+    settings.NOTICE_CHANNELS = ["portal", "email"]
+    first = World()
+    second = World(first.offer)
+    for world in (first, second):
+        world.submit(0)
+        world.reject(5)
+    Notice.objects.update(look_at=timezone.now() - timedelta(minutes=1))
+    Clock.objects.update(overdue_told_at=timezone.now())
+    return first, second
+
+
+def test_a_poisoned_notice_leaves_the_others_made(settings, poison):
+    poisoned, good = two_rejected(settings)
+    poison(notices, "gather", poisoned.notice.pk)
+    failing("issue_notices", "1 notices or clocks failed")
+    assert (good.notice.status, poisoned.notice.status, poisoned.notice.waits_for) == ("ready", "due", "fault")
+    assert listed("notice") == [(str(poisoned.notice.pk), "ZeroDivisionError", 1)]
+    passing("issue_notices")
+
+
+def test_a_notice_that_kills_three_processes_is_a_dead_letter(settings, monkeypatch):
+    poisoned, good = two_rejected(settings)
+    Notice.objects.filter(pk=poisoned.notice.pk).update(look_at=timezone.now() - timedelta(hours=1))  # the first
+    now = killed(monkeypatch, notices, "gather", poisoned.notice.pk, notices.issue_due)
+    assert notices.issue_due(now=now)["errors"] == 0
+    assert (good.notice.status, poisoned.notice.status) == ("ready", "due")
+    row = FailedItem.objects.get(kind="notice")
+    assert (row.key, row.kills, row.dead_at is not None) == (str(poisoned.notice.pk), 3, True)
+
+
+def test_a_poisoned_notice_mail_leaves_the_others_delivered(settings, poison):
+    poisoned, good = two_rejected(settings)
+    notices.issue_due(now=timezone.now())
+    mail = notices.queue_mail("a@b.example", "notice", {"link": "x"}, language="en", now=timezone.now())
+    other = notices.queue_mail("a@b.example", "notice", {"link": "x"}, language="en", now=timezone.now())
+    Notice.objects.filter(pk=poisoned.notice.pk).update(mail=mail)
+    Notice.objects.filter(pk=good.notice.pk).update(mail=other)
+    type(mail).objects.update(status=SENT, due_at=None)
+    poison(notices, "_after_mail", poisoned.notice.pk)
+    failing("issue_notices", "1 notices or clocks failed")
+    assert (good.notice.status, poisoned.notice.status) == ("delivered", "ready")
+    assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
+
+
+def test_a_poisoned_clock_leaves_the_others_named(settings, poison):
+    poisoned, good = two_rejected(settings)
+    past = timezone.now() - timedelta(days=1)
+    Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
+    row = Clock.objects.filter(application=poisoned.pk).first()
+    Clock.objects.exclude(pk=row.pk).filter(application=poisoned.pk).update(stopped_at=past)
+    poison(notices, "_name_overdue", row.pk)
+    failing("issue_notices", "1 notices or clocks failed")
+    assert Event.objects.filter(type="notice.overdue").count() == Clock.objects.filter(application=good.pk).count() > 0
+    assert [key for key, *_ in listed("notice_clock")] == [str(row.pk)]
+
+
+def test_a_poisoned_decision_waits_and_is_listed(settings, poison):
+    settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+    offer = scored_offer()[0]
+    poisoned, good = scored(offer, SAYS_GOOD), scored(offer, SAYS_GOOD)
+    poison(automatic, "_decide", poisoned.pk)
+    failing("decide_applications", "1 applications could not be decided")
+    assert Application.objects.get(pk=good.pk).status == "approved"
+    assert listed("automatic_decision") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+    passing("decide_applications")
+
+
+def test_a_poisoned_application_leaves_the_others_expired(poison):
+    long_ago = timezone.now() - timedelta(days=400)
+    poisoned, good = (ApplicationFactory(status="draft", updated_at=long_ago) for _ in range(2))
+    poison(applications, "_expire", poisoned.pk)
+    failing("expire_applications", "1 applications or counteroffers failed")
+    assert Application.objects.get(pk=good.pk).status == "expired"
+    assert listed("idle_application") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+    passing("expire_applications")
+
+
+def test_a_poisoned_counteroffer_leaves_the_others_expired(settings, poison):
+    settings.REVIEW_POLICY = "open"
+    first = World()
+    worlds = first, World(first.offer)
+    now = timezone.now()
+    for world in worlds:
+        Application.objects.filter(pk=world.pk).update(status="under_review", created_at=now, updated_at=now)
+        terms = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
+        metadata = {
+            "terms": terms,
+            "reasons": ["income_insufficient"],
+            "expires_at": f"{now.date() + timedelta(days=9)}T00:00:00Z",
+        }
+        with counteroffers.transaction.atomic():
+            counteroffers.make(world.application, metadata, actor=world.lender, changed_by="x", now=now)
+    poisoned, good = Counteroffer.objects.order_by("id")
+    Counteroffer.objects.update(expires_at=now - timedelta(hours=1))
+    poison(counteroffers, "_expire", poisoned.pk)
+    failing("expire_applications", "1 applications or counteroffers failed")
+    assert Counteroffer.objects.get(pk=good.pk).outcome == "expired"
+    assert listed("counteroffer") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+
+
+def test_a_poisoned_verification_leaves_the_others_expired(api, stranger_api, poison):
+    poisoned, good = start(api), start(stranger_api)
+    for shown in (poisoned, good):
+        age(shown["verification_id"], expires_at=timedelta(hours=25))
+    poison(kyc, "_expire", poisoned["verification_id"])
+    failing("prune", "1 rules, tasks or rows failed")
+    assert row_of(good).status == "expired"
+    assert listed("verification") == [(poisoned["verification_id"], "ZeroDivisionError", 1)]
+
+
+def test_a_poisoned_row_leaves_the_others_pruned(poison):
+    poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
+    poison(pruning, "_delete", poisoned.pk)
+    failing("prune", "1 rules, tasks or rows failed")
+    assert list(RateCounter.objects.all()) == [poisoned]
+    assert not RateCounter.objects.filter(pk=good.pk).exists()
+    assert listed("prune") == [(f"rate_counters {poisoned.pk}", "ZeroDivisionError", 1)]
+
+
+@pytest.mark.parametrize("what", ["prune_rules", "prune_tasks"])
+def test_a_poisoned_rule_or_task_leaves_the_others_run(monkeypatch, what):
+    RateCounter.objects.create(bucket="a", window=1, used=1)
+
+    def broken(*_args, **_options):
+        raise ZeroDivisionError
+
+    first = pruning.Rule(RateCounter, "broken", broken) if what == "prune_rules" else broken
+    declared = pruning.declared
+    monkeypatch.setattr(pruning, "declared", lambda name: [first, *declared(name)] if name == what else declared(name))
+    failing("prune", "1 rules, tasks or rows failed")
+    assert not RateCounter.objects.exists()
+    assert listed("prune") == [("broken", "ZeroDivisionError", 1)]
+    monkeypatch.undo()
+    passing("prune")
+    assert listed("prune") == []
+
+
+def test_a_poisoned_staged_item_leaves_the_others_expired(poison):
+    long_ago = timezone.now() - timedelta(days=400)
+    poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
+    poison(staging, "_decide", poisoned.pk)
+    failing("prune", "1 rules, tasks or rows failed")
+    assert StagedItem.objects.get(pk=good.pk).status == "expired"
+    assert listed("staged_item") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+
+
+def test_a_staged_item_that_kills_three_processes_is_a_dead_letter(monkeypatch):
+    long_ago = timezone.now() - timedelta(days=400)
+    poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
+    now = killed(monkeypatch, staging, "_decide", poisoned.pk, staging.expire_staged)
+    staging.expire_staged(now=now)
+    assert [StagedItem.objects.get(pk=item.pk).status for item in (poisoned, good)] == ["staged", "expired"]
+    row = FailedItem.objects.get()
+    assert (row.kind, row.key, row.kills, row.dead_at) == ("staged_item", str(poisoned.pk), 3, now)
+
+
+def test_a_decision_that_kills_three_processes_is_a_dead_letter(settings, monkeypatch):
+    settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+    offer = scored_offer()[0]
+    poisoned, good = scored(offer, SAYS_GOOD), scored(offer, SAYS_GOOD)
+    now = killed(monkeypatch, automatic, "_decide", poisoned.pk, automatic.decide_scored)
+    automatic.decide_scored(now=now)
+    assert [Application.objects.get(pk=row.pk).status for row in (poisoned, good)] == ["submitted", "approved"]
+    row = FailedItem.objects.get()
+    assert (row.kind, row.key, row.kills, row.dead_at) == ("automatic_decision", str(poisoned.pk), 3, now)
+
+
+def test_a_poisoned_key_leaves_the_others_announced(user, poison):
+    now = timezone.now()
+    poisoned, good = (keys.create_api_key(owner=user, name="x", scopes=None, now=now).record for _ in range(2))
+    ApiKey.objects.update(expires_at=now + timedelta(days=1))
+    poison(keys, "_record", poisoned.pk)
+    failing("prune", "1 rules, tasks or rows failed")
+    assert ApiKey.objects.get(expiry_announced_at__isnull=False).pk == good.pk
+    assert listed("api_key") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+
+
+def test_a_poisoned_bank_item_leaves_the_others_staged(api, user, stranger_api, stranger, poison):
+    exchange(api, user, "public-sandbox-1")
+    exchange(stranger_api, stranger, "public-sandbox-2")
+    poisoned, good = BankItem.objects.order_by("pk")
+    BankItem.objects.update(accounts_staged_at=None)
+    poison(bank, "_stage_accounts", poisoned.pk)
+    failing("stage_bank_accounts", "1 bank items failed")
+    assert BankItem.objects.get(accounts_staged_at__isnull=False).pk == good.pk
+    assert listed("bank_item") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+    passing("stage_bank_accounts")
+
+
+def test_a_poisoned_unlinked_item_leaves_the_others_removed(api, user, stranger_api, stranger, poison):
+    exchange(api, user, "public-sandbox-1")
+    exchange(stranger_api, stranger, "public-sandbox-2")
+    poisoned, _good = BankItem.objects.order_by("pk")
+    BankItem.objects.update(unlinked_at=timezone.now())
+    poison(bank, "_remove", poisoned.pk)
+    failing("stage_bank_accounts", "1 bank items failed")
+    assert list(BankItem.objects.all()) == [poisoned]
+    assert listed("unlinked_bank_item") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+
+
+def test_a_poisoned_payment_leaves_the_others_finished(api, user, poison):
+    for _ in range(2):
+        process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
+    poisoned, good = Payment.objects.order_by("pk")
+    Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    poison(reconciliation.card, "ask", poisoned.pk)
+    failing("reconcile_payments", "1 payments or events failed")
+    assert Payment.objects.get(pk=good.pk).status == "Completed"
+    assert listed("payment") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+    Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))
+    passing("reconcile_payments")
+
+
+def test_a_poisoned_event_leaves_the_others_applied(api, user, poison):
+    for _ in range(2):
+        process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
+    poisoned, good = Payment.objects.order_by("pk")
+    Payment.objects.update(due_at=timezone.now() + timedelta(days=9))
+    for payment in (poisoned, good):
+        detail = {
+            "intent": f"pi_{payment.pk}",
+            "amount": payment.amount_cents,
+            "currency": "usd",
+            "payment_id": str(payment.pk),
+        }
+        ProcessorEvent.objects.create(
+            id=f"evt_{payment.pk}", type="payment_intent.succeeded", received_at=timezone.now(), detail=detail
+        )
+    poison(reconciliation, "apply", f"evt_{poisoned.pk}")
+    failing("reconcile_payments", "1 payments or events failed")
+    assert Payment.objects.get(pk=good.pk).status == "Completed"
+    assert listed("processor_event") == [(f"evt_{poisoned.pk}", "ZeroDivisionError", 1)]
+
+
+def two_submitted(api, user):
+    wallet = connected(user)
+    found = [stored(initiate(api, user, wallet).json()["payment_id"]) for _ in range(2)]
+    for number, payment in enumerate(found):
+        confirm(api, payment.pk, f"0x1{number}")
+    return found
+
+
+def test_a_poisoned_crypto_payment_leaves_the_others_followed(api, user, poison):
+    poisoned, good = two_submitted(api, user)
+    poison(settlement, "_attend", poisoned.pk)
+    failing("reconcile_payments", "1 payments or events failed")
+    assert stored(good.pk).status == "confirmed"
+    assert listed("crypto_payment") == [(str(poisoned.pk), "ZeroDivisionError", 1)]
+    passing("reconcile_payments")
+
+
+@pytest.mark.parametrize("word", ["unreadable", "timeout"])
+def test_a_payment_that_the_node_cannot_tell_of_lets_others_go_first(api, user, monkeypatch, word):
+    poisoned, good = two_submitted(api, user)
+    attend = settlement._attend
+
+    def fails(payment, **options):
+        if payment.pk == poisoned.pk:
+            raise settlement.ProviderError(word, outcome_unknown=True)
+        return attend(payment, **options)
+
+    monkeypatch.setattr(settlement, "_attend", fails)
+    for _ in range(2):
+        settlement.settle_crypto(now=timezone.now())
+        CryptoPayment.objects.filter(look_at__isnull=False).update(look_at=timezone.now() - timedelta(seconds=1))
+    assert stored(good.pk).status == "confirmed"
+
+
+class TestRecords:
+    """What goes to the ledger; the ledger is a function here."""
+
+    @pytest.fixture
+    def records(self, settings, monkeypatch):
+        """Three decisions of one request, and the ledger's refusals by the hash of a record."""
+        settings.ANCHOR_DECISIONS, settings.REVIEW_POLICY = True, "open"
+        now = timezone.now() - timedelta(minutes=1)
+        for _ in range(3):
+            application = ApplicationFactory(status="under_review", created_at=now, updated_at=now)
+            with applications.transaction.atomic():
+                actor = Actor(user=application.consumer, credential="jwt")
+                application.transition_to("rejected", actor=actor, changed_by="x", now=now)
+        record_keys.announce(now=now)
+        self.refused = {}
+        monkeypatch.setattr(anchoring, "_ask", self.ask)
+        return list(DecisionAnchor.objects.filter(history__isnull=False).order_by("id"))
+
+    def ask(self, _method, path, _request_id, **sent):
+        import json
+        from hashlib import sha256
+
+        from config.clients.provider import ProviderAnswer, ProviderError
+
+        if path == "/anchor/batch":
+            hashes = [sha256(item["report_data"].encode()).hexdigest() for item in sent["json"]["items"]]
+            if words := [self.refused[one] for one in hashes if one in self.refused]:
+                raise ProviderError(words[0], outcome_unknown=True)
+            body = {"results": [{"hash": one, "nonce": "0" * 32, "index": 1, "block_number": 1} for one in hashes]}
+        else:
+            body = {"timestamp": "2026-01-31T00:00:00Z"}
+        return ProviderAnswer(200, {}, json.dumps(body).encode())
+
+    def anchored(self, records):
+        return [DecisionAnchor.objects.get(pk=one.pk).anchored_at is not None for one in records]
+
+    @pytest.mark.parametrize("record", ["[]", "no JSON", "{}"])
+    def test_a_record_that_cannot_be_read_leaves_the_others_anchored(self, records, record):
+        DecisionAnchor.objects.filter(pk=records[0].pk).update(record=record)
+        failing("anchor_decisions", "1 records could not be anchored")
+        assert self.anchored(records) == [False, True, True]
+        assert [key for key, *_ in listed("record")] == [str(records[0].pk)]
+
+    @pytest.mark.parametrize("word", ["status 400", "contradiction"])
+    def test_a_record_that_the_ledger_refuses_leaves_its_request_anchored(self, records, word):
+        self.refused[records[1].record_sha256] = word
+        failing("anchor_decisions", "1 records could not be anchored")
+        assert self.anchored(records) == [True, False, True]
+        assert listed("record") == [(str(records[1].pk), "ProviderError", 1)]
+        assert DecisionAnchor.objects.get(pk=records[1].pk).last_error == word
+
+    def test_a_ledger_out_of_reach_is_no_records_fault(self, records):
+        self.refused = dict.fromkeys([one.record_sha256 for one in records], "connect")
+        failing("anchor_decisions", "4 records could not be anchored")  # and the key's
+        assert listed("record") == []
+        assert {one.attempts for one in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
+
+    def test_a_poisoned_record_key_leaves_the_records_anchored(self, records, poison):
+        record_keys.rotate(now=timezone.now())
+        DecisionAnchor.objects.filter(record_key=2).delete()
+        poison(record_keys, "announce_key", 2)
+        failing("anchor_decisions", "1 records could not be anchored")
+        assert self.anchored(records) == [True, True, True]
+        assert listed("record_key") == [("2", "ZeroDivisionError", 1)]
+
+
+@pytest.mark.parametrize(("sqlstate", "is_own"), [("55P03", True), ("57014", True), ("57P01", False), ("40P01", False)])
+def test_a_lock_or_statement_that_takes_too_long_is_the_items_own_fault(sqlstate, is_own):
+    error = OperationalError("x")
+    error.__cause__ = type("DriverError", (Exception,), {"sqlstate": sqlstate})()
+    if is_own:
+        assert contain(error, "payment", 1) == "OperationalError"
+    else:
+        with pytest.raises(OperationalError):
+            contain(error, "payment", 1)
+
+
+def test_a_poisoned_worker_of_the_sandbox_leaves_the_others_run(monkeypatch):
+    done = []
+
+    def broken(*, now):
+        raise ZeroDivisionError(now)
+
+    def works(*, now):
+        done.append(now)
+        return {"worked": 1}
+
+    records = [type("Records", (), {"workers": (broken, works)})]
+    monkeypatch.setattr(clock, "declared", lambda _name: records)
+    assert clock.run_workers(now=timezone.now())["worked"] == 1
+    assert len(done) == 1
+
+
+def test_doctor_reports_a_failing_check_with_the_others(monkeypatch):
+    def check_broken(**_options):
+        raise KeyError("Ada Lovelace")
+
+    tagged = checks._tagged
+    monkeypatch.setattr(checks, "_tagged", lambda tag: [check_broken, *tagged(tag)])
+    first, *others = checks.examine()
+    assert (first["ok"], first["why"]) == (False, "the check failed: KeyError")
+    assert any(one["ok"] for one in others)
+
+
+def test_a_measure_that_fails_leaves_the_others_read(monkeypatch):
+    def broken(*, using, now):
+        raise KeyError(using, now)
+
+    measures = metrics.measures()
+    monkeypatch.setattr(metrics, "measures", lambda: [("default", broken), *measures])
+    assert metrics._read("default")

@@ -1,0 +1,181 @@
+"""One poisoned item of the webhooks' queues: the neighbors are served, and it waits."""
+
+import re
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.ops.failed_items import KILLED, FailedItems, dead_letters
+from config.ops.models import FailedItem, WorkMark
+from config.webhooks import publishing, queue, worker
+from config.webhooks.models import Delivery, Endpoint, Event
+from config.webhooks.worker import Worker
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def neighbors(receiver, make_endpoint, happen, user, stranger):
+    """Queue an event of `stranger`, then one of `user`, to the same receiver; return the endpoint of `stranger`."""
+    poisoned = make_endpoint(receiver.url, owner=stranger)
+    make_endpoint(receiver.url)
+    happen(owner=stranger)
+    happen()
+    return poisoned
+
+
+def assert_the_neighbor_was_served(user, stranger):
+    assert Delivery.objects.get(account=user).status == "delivered"
+    assert not Delivery.objects.filter(account=stranger, status="delivered").exists()
+    assert not WorkMark.objects.exists()
+
+
+def refusing(original, is_poisoned, error=ValueError):
+    """Return `original` in such a way that it raises for poisoned arguments."""
+
+    def call(*arguments, **options):
+        if is_poisoned(*arguments):
+            raise error("personal data")
+        return original(*arguments, **options)
+
+    return call
+
+
+def test_an_event_that_cannot_be_published_waits_alone(neighbors, user, stranger, work, monkeypatch):
+    is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
+    monkeypatch.setattr(publishing, "_is_told", is_told)
+    assert work()["published"] == 1
+    assert_the_neighbor_was_served(user, stranger)
+    failed = FailedItem.objects.get()
+    assert (failed.kind, failed.key, failed.error) == ("event", str(Event.objects.get(account=stranger).pk), "KeyError")
+    assert work()["published"] == 0
+
+
+def test_an_unreadable_event_waits_alone(neighbors, user, stranger, work):
+    Event.objects.filter(account=stranger).update(type="x")  # so that publishing does not look into the object
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE webhooks_event SET object = '{' WHERE account_id = %s", [stranger.pk])
+    work()
+    assert_the_neighbor_was_served(user, stranger)
+    assert FailedItem.objects.get(kind="event").error == "JSONDecodeError"
+
+
+def test_a_delivery_whose_endpoint_is_unreadable_waits_alone(neighbors, user, stranger, work):
+    publishing.publish_account(stranger.pk, now=timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE webhooks_endpoint SET event_types = '[' WHERE account_id = %s", [stranger.pk])
+    Event.objects.filter(account=user).update(sequence=None)
+    Delivery.objects.filter(account=stranger).update(due_at=timezone.now())
+    publishing.publish_account(user.pk, now=timezone.now())
+    work()
+    assert_the_neighbor_was_served(user, stranger)
+    assert FailedItem.objects.get(kind="delivery").key == str(Delivery.objects.get(account=stranger).pk)
+
+
+def test_a_body_that_cannot_be_rendered_is_the_outcome_of_its_delivery(neighbors, user, stranger, work, monkeypatch):
+    render = refusing(queue.event_body, lambda event: event.account_id == stranger.pk)
+    monkeypatch.setattr(queue, "event_body", render)
+    work()
+    assert_the_neighbor_was_served(user, stranger)
+    assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
+
+
+def test_the_fault_of_a_delivery_leaves_the_others_of_its_endpoint(receiver, make_endpoint, happen, work, monkeypatch):
+    make_endpoint(receiver.url)
+    poisoned, other = happen(2)
+    monkeypatch.setattr(queue, "event_body", refusing(queue.event_body, lambda event: str(event.pk) == poisoned))
+    assert work()["delivered"] == 1
+    assert Delivery.objects.get(status="delivered").event_id == UUID(other)
+
+
+def test_the_fault_of_a_lane_is_the_outcome_of_its_deliveries(neighbors, user, stranger, work, monkeypatch):
+    Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")
+    channel = refusing(worker.Channel, lambda url: "poisoned" in url)
+    monkeypatch.setattr(worker, "Channel", channel)
+    assert work()["delivered"] == 1
+    assert_the_neighbor_was_served(user, stranger)
+    assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
+
+
+def test_an_outcome_that_cannot_be_stored_loses_no_other(neighbors, user, stranger, work, monkeypatch):
+    entry = refusing(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
+    monkeypatch.setattr(queue.Outcome, "entry", entry)
+    assert work()["delivered"] == 1
+    assert_the_neighbor_was_served(user, stranger)
+    failed = FailedItem.objects.get()
+    assert (failed.kind, failed.key) == ("delivery", str(Delivery.objects.get(account=stranger).pk))
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL."""
+
+
+def kill(monkeypatch, *, key=None):
+    """Let a worker die while it has a delivery in hand, any one by default."""
+    dispatch = refusing(Worker._dispatch, lambda _worker, taken, _lanes: taken and key in {None, *keys(taken)}, Killed)
+    with monkeypatch.context() as patched:
+        patched.setattr(Worker, "_dispatch", dispatch)
+        with pytest.raises(Killed):
+            Worker().run(once=True)
+
+
+def keys(tasks):
+    return {task.delivery.pk for task in tasks}
+
+
+def let_leases_end():
+    past = timezone.now() - timedelta(seconds=1)
+    WorkMark.objects.update(ends_at=past)
+    Delivery.objects.filter(status="pending").update(due_at=past)
+
+
+def test_a_delivery_that_kills_three_workers_is_a_dead_letter(neighbors, user, stranger, work, monkeypatch):
+    publishing.publish_account(stranger.pk, now=timezone.now())
+    publishing.publish_account(user.pk, now=timezone.now())
+    poisoned = Delivery.objects.get(account=stranger)
+    kill(monkeypatch)
+    for _ in range(2):
+        let_leases_end()
+        kill(monkeypatch, key=poisoned.pk)
+    let_leases_end()
+    work()
+    assert_the_neighbor_was_served(user, stranger)
+    dead = dead_letters().get()
+    assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
+
+
+def test_a_killed_workers_deliveries_are_sent_one_by_one(receiver, make_endpoint, happen, user, work, monkeypatch):
+    make_endpoint(receiver.url)
+    happen(3)
+    kill(monkeypatch)
+    let_leases_end()
+    batches, begin = [], FailedItems.begin
+    monkeypatch.setattr(FailedItems, "begin", lambda self, keys: batches.append(len(keys)) or begin(self, keys))
+    assert work()["delivered"] == 3
+    assert batches == [1, 1, 1]
+    assert not FailedItem.objects.exists()
+
+
+def statements_of(action):
+    """Run `action`; return how often each statement ran, by its verb and table."""
+    with CaptureQueriesContext(connection) as captured:
+        action()
+    pattern = re.compile(r'^(INSERT INTO|DELETE FROM|SELECT) .*?"?((?:ops|webhooks)_\w+)', re.DOTALL)
+    found = [match.groups() for query in captured.captured_queries if (match := pattern.search(query["sql"]))]
+    return [(verb.split()[0], table) for verb, table in found]
+
+
+@pytest.mark.parametrize("count", [1, 60])
+def test_a_batch_of_any_size_is_marked_with_two_statements(receiver, make_endpoint, happen, user, work, count):
+    make_endpoint(receiver.url)
+    happen(count)
+    publishing.publish_account(user.pk, now=timezone.now())
+    statements = statements_of(work)
+    marks = [verb for verb, table in statements if table == "ops_workmark"]
+    assert marks.count("INSERT") == 1
+    assert marks.count("DELETE") == 1
+    assert [verb for verb, table in statements if table == "ops_faileditem"] == ["SELECT"] * 2  # a review, of each kind
