@@ -28,7 +28,7 @@ class AppendOnly(Operation):
             return  # the table is in the other database
         table, is_postgresql = self.table, schema_editor.connection.vendor == "postgresql"
         differs = "IS DISTINCT FROM" if is_postgresql else "IS NOT"
-        changes = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
+        changes = self.changes(differs)
         condition = f"WHEN ({changes})" if changes else ""
         if is_postgresql:
             schema_editor.execute(
@@ -55,6 +55,10 @@ class AppendOnly(Operation):
                 params=None,
             )
 
+    def changes(self, differs: str) -> str:
+        """Return the condition under which an UPDATE is refused, empty for always."""
+        return " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
+
     def database_backwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         if not router.allow_migrate(schema_editor.connection.alias, app_label):
             return
@@ -73,3 +77,16 @@ class NeverChanges(AppendOnly):
     def __init__(self, table: str, columns: Sequence[str]) -> None:
         super().__init__(table)
         self.columns = columns
+
+
+class KeepsLast(NeverChanges):
+    """Refuse every UPDATE of `column` once it has the value `last`, and every DELETE, on `table`."""
+
+    rule = "keeps its last value"
+
+    def __init__(self, table: str, column: str, last: str) -> None:
+        super().__init__(table, [column])
+        self.last = last
+
+    def changes(self, differs: str) -> str:
+        return f"OLD.{self.columns[0]} = '{self.last}' AND {super().changes(differs)}"

@@ -18,33 +18,40 @@ names the value, so a caller that continues without it need not.
 """
 
 import logging
+import secrets
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
+from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import FieldError
-from django.db import models
+from django.db import models, router
 from django.db.models.query_utils import DeferredAttribute
 
 from config.core.errors import Unavailable
 
 logger = logging.getLogger("platform.encryption")
 
+MODES = UNBOUND, BINDING, BOUND = "unbound", "binding", "bound"
+REREAD_SECONDS = 5.0
 
-@lru_cache(maxsize=8)
-def _fernet_of(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in keys])
-
-
-def key_ring() -> MultiFernet:
-    return _fernet_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+FERNET = b"gAAAA"  # the first characters of every Fernet token, and of no JSON
+SEALED = b"b1."
+_WRAPPED = b"w1."  # an unbound value that no key opened when it was bound to its place
+_NONCE_BYTES = 12
 
 
 class UnreadableSecret(Unavailable):
-    """A stored value that none of FIELD_ENCRYPTION_KEYS opens; an answer for whoever has no better one."""
+    """A stored value that does not open at its place with any of FIELD_ENCRYPTION_KEYS."""
 
     message = "A secret that this request needs cannot be read. Tell the operator."
 
@@ -53,16 +60,140 @@ class UnreadableSecret(Unavailable):
         self.kind, self.record_id = kind, record_id
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """What a row holds in place of a value that no key opens. It is no text: nothing can be signed with it."""
+class _DoesNotOpenError(Exception):
+    pass
+
+
+class _Mode:
+    """The mode of this installation, as last read from the database."""
+
+    def __init__(self) -> None:
+        self.word, self.until = UNBOUND, 0.0
+
+    def read(self) -> str:
+        if self.word != BOUND and time.monotonic() >= self.until:
+            model = apps.get_model("ops", "Installation")
+            begun = time.monotonic()
+            rows = model._default_manager.using(router.db_for_write(model))
+            self.word = rows.values_list("encryption", flat=True).first() or UNBOUND
+            self.until = begun + REREAD_SECONDS
+        return self.word
+
+    def forget(self) -> None:
+        self.word, self.until = UNBOUND, 0.0
+
+
+mode = _Mode()
+
+
+@lru_cache(maxsize=8)
+def _fernet_of(keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])
+
+
+@lru_cache(maxsize=8)
+def _ciphers_of(keys: tuple[str, ...]) -> tuple[AESGCM, ...]:
+    derived = (HKDF(SHA256(), 32, salt=None, info=b"bound value").derive(urlsafe_b64decode(key)) for key in keys)
+    return tuple(AESGCM(key) for key in derived)
+
+
+def key_ring() -> MultiFernet:
+    return _fernet_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+
+def _ciphers() -> tuple[AESGCM, ...]:
+    return _ciphers_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+
+
+def _bind(content: bytes, place: str, form: bytes = SEALED) -> bytes:
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return form + urlsafe_b64encode(nonce + _ciphers()[0].encrypt(nonce, content, form + place.encode()))
+
+
+def _unbind(content: bytes, place: str, ciphers: tuple[AESGCM, ...]) -> bytes:
+    form, encoded = content[: len(SEALED)], content[len(SEALED) :]
+    try:
+        raw = urlsafe_b64decode(encoded)
+    except NotBase64:
+        raise _DoesNotOpenError from None
+    nonce, encrypted = raw[:_NONCE_BYTES], raw[_NONCE_BYTES:]
+    for cipher in ciphers:
+        try:
+            return cipher.decrypt(nonce, encrypted, form + place.encode())
+        except (InvalidTag, ValueError):  # ValueError: too short for a nonce
+            continue
+    raise _DoesNotOpenError
+
+
+def _open(content: bytes, place: str) -> bytes:
+    if content.startswith(SEALED):
+        return _unbind(content, place, _ciphers())
+    if content.startswith(_WRAPPED):
+        content = _unbind(content, place, _ciphers())
+    elif mode.read() == BOUND:
+        raise _DoesNotOpenError
+    try:
+        return key_ring().decrypt(content)
+    except InvalidToken:
+        raise _DoesNotOpenError from None
+
+
+def seal(content: bytes, place: str) -> bytes:
+    """Encrypt a value for one place: `table|column|primary key`, or what else identifies it."""
+    return key_ring().encrypt(content) if mode.read() == UNBOUND else _bind(content, place)
+
+
+def is_sealed(content: bytes) -> bool:
+    return content.startswith((SEALED, _WRAPPED, FERNET))
+
+
+def opened(content: bytes, place: str) -> bytes:
+    """Return what was sealed for this place; raises UnreadableSecret."""
+    try:
+        return _open(content, place)
+    except _DoesNotOpenError:
+        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a sealed value")  # noqa: TRY400  whose key is gone is not for a trace
+        raise UnreadableSecret("a sealed value", "") from None
+
+
+def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
+    """Encrypt a stored value with the first key, bound to its place.
+
+    Return the new value, None if it stays as it is, and whether a key opens it. An unbound value that no key opens is
+    bound as it is, so that it opens once its key is back.
+    """
+    if content.startswith(SEALED):
+        try:
+            _unbind(content, place, _ciphers()[:1])
+        except _DoesNotOpenError:
+            pass
+        else:
+            return None, True
+    try:
+        return _bind(_open(content, place), place), True
+    except _DoesNotOpenError:
+        return _wrapped(content, place), False
+
+
+def _wrapped(content: bytes, place: str) -> bytes | None:
+    """Bind an unbound value that no key opens, None if this is not one."""
+    if content.startswith(_WRAPPED):
+        try:
+            return _bind(_unbind(content, place, _ciphers()), place, _WRAPPED)
+        except _DoesNotOpenError:
+            return None
+    return _bind(content, place, _WRAPPED) if content.startswith(FERNET) and mode.read() == BINDING else None
+
+
+@dataclass(slots=True)
+class Sealed:
+    """An encrypted value as the database holds it. It is not a string: nothing can be signed with it."""
 
     ciphertext: str
 
-    def __iter__(self) -> NoReturn:
-        """Raise UnreadableSecret for whoever reads columns without their record, where the value would have members."""
-        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a value of a list")
-        raise UnreadableSecret("a value of a list", "")
+
+# For an INSERT that assigns the primary key. The same transaction then writes the value.
+PLACELESS = Sealed("")
 
 
 class _Opened(DeferredAttribute):
@@ -70,10 +201,9 @@ class _Opened(DeferredAttribute):
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
-        if isinstance(value, Unreadable):
-            kind = kind_of(type(instance), self.field)
-            logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s of %s", kind, instance.pk)
-            raise UnreadableSecret(kind, str(instance.pk))
+        if isinstance(value, Sealed):
+            field: Any = self.field
+            value = instance.__dict__[field.attname] = field.open(value, instance.pk)
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
@@ -81,42 +211,71 @@ class _Opened(DeferredAttribute):
         instance.__dict__[self.field.attname] = value
 
 
-_SEALED = b"gAAAA"  # how every token begins, and no JSON does
-
-
-def seal(content: bytes) -> bytes:
-    return key_ring().encrypt(content)
-
-
-def opened(content: bytes) -> bytes:
-    """Return what was sealed, anything else as it is; raises UnreadableSecret where no key opens it."""
-    if not content.startswith(_SEALED):
-        return content
-    try:
-        return key_ring().decrypt(content)
-    except InvalidToken:
-        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a sealed value")  # noqa: TRY400  whose key is gone is not for a trace
-        raise UnreadableSecret("a sealed value", "") from None
-
-
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
+    """Text that is encrypted in the database and bound to its row.
+
+    `save`, `create`, and `bulk_create` encrypt. `QuerySet.update` takes what `sealed_values` returns. `values` and
+    `values_list` return Sealed, which `open` opens.
+    """
+
     descriptor_class = _Opened
+    is_bound = True  # for `config.core.prepared`, which the service without encryption uses too
 
-    def get_db_prep_save(self, value: Any, connection: Any) -> Any:  # noqa: ARG002
-        return None if value is None else key_ring().encrypt(str(value).encode()).decode()
+    def place(self, pk: Any) -> str:
+        meta = self.model._meta
+        return f"{meta.db_table}|{self.column}|{meta.pk.to_python(pk)}"
 
-    def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> str | Unreadable | None:
+    def seal(self, value: Any, pk: Any) -> Sealed | None:
         if value is None:
             return None
+        if pk is None:
+            raise FieldError(f"{self.name} is encrypted for its row, whose primary key is not known yet.")
+        return Sealed(seal(self.to_text(value).encode(), self.place(pk)).decode())
+
+    def open(self, value: Sealed | None, pk: Any) -> Any:
+        """Return the value; raises UnreadableSecret, which the log names."""
+        if value is None:
+            return None
+        content = value.ciphertext.encode()
+        place = "" if content.startswith(FERNET) else self.place(pk)  # unbound: it would cost, and not be read
         try:
-            return key_ring().decrypt(value.encode()).decode()
-        except InvalidToken:
-            return Unreadable(value)
+            return self.from_text(_open(content, place).decode())
+        except _DoesNotOpenError:
+            kind = kind_of(self.model, self)
+            logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s of %s", kind, pk)  # noqa: TRY400  as above
+            raise UnreadableSecret(kind, str(pk)) from None
+
+    def to_text(self, value: Any) -> str:
+        return str(value)
+
+    def from_text(self, text: str) -> Any:
+        return text
+
+    def pre_save(self, model_instance: Any, add: bool) -> Any:  # noqa: ARG002  Django's signature
+        if model_instance.__dict__.get(self.attname) is PLACELESS:
+            return PLACELESS
+        return self.seal(getattr(model_instance, self.attname), model_instance.pk)
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:  # noqa: ARG002
+        if value is None or hasattr(value, "as_sql"):
+            return value
+        if not isinstance(value, Sealed):
+            raise FieldError(f"{self.name} is encrypted for its row: update it with `sealed_values`, or save the row.")
+        return value.ciphertext
+
+    def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> Sealed | None:
+        return None if value is None else Sealed(value)
 
     def get_lookup(self, lookup_name: str) -> Any:
         if lookup_name == "isnull":
             return super().get_lookup(lookup_name)
         raise FieldError(f"{self.name} is encrypted and cannot be searched for.")
+
+
+def sealed_values(record: models.Model, **values: Any) -> dict[str, Sealed | None]:
+    """Encrypt values for this record's row, for `QuerySet.update`."""
+    fields: dict[str, Any] = {name: record._meta.get_field(name) for name in values}
+    return {name: fields[name].seal(value, record.pk) for name, value in values.items()}
 
 
 def kind_of(model: type[models.Model], field: Any) -> str:

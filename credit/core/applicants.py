@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import orjson
 
-from config.core.encryption import EncryptedTextField, Unreadable
+from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
@@ -57,12 +57,11 @@ class Applicants:
 
 
 class ApplicantsField(EncryptedTextField):
-    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        return super().get_db_prep_save(None if value is None else value.to_text(), connection)
+    def to_text(self, value: Applicants) -> str:
+        return value.to_text()
 
-    def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> Any:
-        text = super().from_db_value(value, _expression, _connection)
-        return text if text is None or isinstance(text, Unreadable) else Applicants.from_text(text)
+    def from_text(self, text: str) -> Applicants:
+        return Applicants.from_text(text)
 
 
 def language_of(applicants: Any, otherwise: str = LANGUAGES[0]) -> str:

@@ -4,19 +4,26 @@ The migration does it, and `prune` for what a server of version 1.0 makes after 
 """
 
 import hmac
+from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps import apps
 from django.db import transaction
 
 from config.core.encryption import UnreadableSecret, opened
+from config.ops.failed_items import FailedItems
 from identity.access.hashers import RecoveryCodeHasher
 
 
-def hash_late_codes(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  of every task
-    return {"recovery_codes_hashed": hash_codes(apps)}
+def hash_late_codes(*, now: datetime) -> dict[str, int]:
+    if not apps.is_installed("allauth.mfa"):  # service B has no accounts
+        return {"recovery_codes_hashed": 0}
+    items = FailedItems("recovery_codes", _seeds(apps), lease=timedelta(minutes=1))
+    hashed = Counter[bool]()
+    items.process(lambda seed: hashed.update([_hash(apps, seed.pk)]), now=now)
+    return {"recovery_codes_hashed": hashed[True]}
 
 
 def hash_codes(models: Any) -> int:
@@ -26,19 +33,22 @@ def hash_codes(models: Any) -> int:
     """
     if not apps.is_installed("allauth.mfa"):
         return 0
-    count = 0
-    seeds = models.get_model("mfa", "Authenticator").objects.filter(type="recovery_codes")
-    for pk in list(seeds.values_list("pk", flat=True)):
-        with transaction.atomic():
-            seed = seeds.select_for_update().filter(pk=pk).first()
-            if seed is not None:
-                count += _replace(seed, models.get_model("identity", "RecoveryCode"))
-    return count
+    return sum(_hash(models, pk) for pk in list(_seeds(models).values_list("pk", flat=True)))
+
+
+def _seeds(models: Any) -> Any:
+    return models.get_model("mfa", "Authenticator").objects.filter(type="recovery_codes")
+
+
+def _hash(models: Any, pk: Any) -> bool:
+    with transaction.atomic():
+        seed = _seeds(models).select_for_update().filter(pk=pk).first()
+        return seed is not None and _replace(seed, models.get_model("identity", "RecoveryCode"))
 
 
 def _replace(seed: Any, recovery_code: Any) -> bool:
     try:
-        unused = set(_unused(seed.data))
+        unused = set(_unused(seed.data, seed.user_id))
     except UnreadableSecret:
         return False  # its key may come back; until then these codes do not work
     kept = recovery_code.objects.filter(user_id=seed.user_id)
@@ -55,9 +65,14 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
     return True
 
 
-def _unused(data: dict[str, Any]) -> Iterator[str]:
+def place_of(user_id: int) -> str:
+    """Return what an account's seed is bound to by `rotate_encryption_key`, if it cannot be hashed before."""
+    return f"mfa_authenticator|data.seed|{user_id}|recovery_codes"
+
+
+def _unused(data: dict[str, Any], user_id: int) -> Iterator[str]:
     """Yield the codes that are left, as django-allauth 65 works them out."""
-    mac = hmac.new(opened(data["seed"].encode()), digestmod="sha1")
+    mac = hmac.new(opened(data["seed"].encode(), place_of(user_id)), digestmod="sha1")
     for number in range(10):
         mac.update(f"{number:3},".encode())
         if not data["used_mask"] >> number & 1:

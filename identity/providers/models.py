@@ -9,7 +9,9 @@ class SandboxVerification(models.Model):
     page_token = models.CharField(max_length=64, unique=True)
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(
-        max_length=16, choices=[(one.value, one.value) for one in Progress], default=Progress.WAITING.value
+        max_length=16,
+        choices=[(one.value, one.value) for one in Progress if one is not Progress.UNKNOWN],
+        default=Progress.WAITING.value,
     )
     created_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True)

@@ -6,7 +6,7 @@ from django.core.exceptions import FieldError
 from django.db import connection
 
 from config.core.encryption import UnreadableSecret, encrypted_fields
-from identity.management.commands.rotate_encryption_key import encrypt_again
+from config.ops.rotation import Rotated, rotate
 from identity.models import ApiKey, SigningKey
 from tests.api import bearer_of
 from tests.identity.support import issue
@@ -67,11 +67,11 @@ def test_a_key_that_is_gone_is_named_as_the_cause(user, settings):
 
 
 def test_rotation_goes_through_more_rows_than_a_batch(user, settings, monkeypatch):
-    monkeypatch.setattr("identity.management.commands.rotate_encryption_key._BATCH_ROWS", 2)
+    monkeypatch.setattr("config.ops.rotation.BATCH_ROWS", 2)
     secrets = {issue(user).secret for _ in range(5)}
     old = settings.FIELD_ENCRYPTION_KEYS
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *old]
     SigningKey.objects.all().delete()
-    assert encrypt_again() == (5, [])
+    assert rotate() == Rotated(rows=5, written=5)
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
-    assert set(ApiKey.objects.values_list("secret", flat=True)) == secrets
+    assert {key.secret for key in ApiKey.objects.all()} == secrets

@@ -1,37 +1,12 @@
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import CommandError
-from django.db import transaction
 
-from config.core.encryption import Unreadable, UnreadableSecret, encrypted_fields, kind_of
+from config.core.encryption import mode
 from config.ops.commands import JsonCommand
-from identity.accounts import codes
-
-_BATCH_ROWS = 500
-
-
-def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
-    """Encrypt every encrypted value with the first key; return how many there were, and those that no key opens.
-
-    Rows are locked in batches, so that it can run while traffic does, and can be run again after an interruption.
-    """
-    written, unreadable = 0, []
-    for model, field in encrypted_fields():
-        kind = kind_of(model, field)
-        rows = batch = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("pk")
-        while True:
-            with transaction.atomic():
-                found = list(batch.select_for_update().values_list("pk", field.name)[:_BATCH_ROWS])
-                for pk, value in found:
-                    if isinstance(value, Unreadable):
-                        unreadable.append(UnreadableSecret(kind, str(pk)))
-                        continue
-                    model._default_manager.filter(pk=pk).update(**{field.name: value})
-                    written += 1
-            if not found:
-                break
-            batch = rows.filter(pk__gt=found[-1][0])
-    return written, unreadable
+from config.ops.rotation import rotate
+from identity.accounts.seeds import hash_codes
 
 
 class Command(JsonCommand):
@@ -53,9 +28,14 @@ class Command(JsonCommand):
             )
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        written, unreadable = encrypt_again()
-        codes_written, codes_unreadable = codes.encrypt_again()
-        written, unreadable = written + codes_written, unreadable + codes_unreadable
-        self._left = len(unreadable)
-        names = [{"kind": found.kind, "record_id": found.record_id} for found in unreadable]
-        return {"rows": written, "unreadable": len(names), "values": names}
+        hash_codes(apps)  # seeds of version 1.0 are unbound
+        rotated = rotate()
+        self._left = len(rotated.unreadable)
+        names = [{"kind": value.kind, "record_id": value.record_id} for value in rotated.unreadable]
+        return {
+            "rows": rotated.rows,
+            "written": rotated.written,
+            "unreadable": len(names),
+            "values": names,
+            "mode": mode.read(),
+        }

@@ -1,0 +1,192 @@
+"""Encrypt everything that is stored again: with the first key, bound to its place. Safe next to running servers.
+
+The first rotation moves the mode from `unbound` to `binding` and on to `bound`, see `config.core.encryption`:
+
+1. The mode becomes `binding`. After REREAD_SECONDS at the latest every process binds what it writes.
+2. `_settle` waits for the statements that were written before. After it, no unbound value is written any more.
+3. Every stored value is bound.
+4. The mode becomes `bound`: every process refuses unbound values.
+
+It can be killed at any moment and run again. It skips values that are bound with the first key.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.db import connections, models, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Left, Substr
+
+from config.api.idempotency import place_of
+from config.api.models import IdempotencyRecord
+from config.core.encryption import (
+    BINDING,
+    BOUND,
+    FERNET,
+    MODES,
+    REREAD_SECONDS,
+    Sealed,
+    UnreadableSecret,
+    encrypted_fields,
+    is_sealed,
+    kind_of,
+    mode,
+    sealed_again,
+)
+from config.core.registration import declared
+from config.ops.models import Installation
+
+BATCH_ROWS = 500
+SETTLE_SECONDS = 2 * REREAD_SECONDS
+_LOOK_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Column:
+    """Encrypted values of one column. Apps declare those without an EncryptedTextField as `encrypted`."""
+
+    kind: str
+    rows: models.QuerySet[Any]  # with at least the columns that the functions read
+    unbound: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]  # the rows whose value is unbound
+    place: Callable[[Any], str]
+    read: Callable[[Any], bytes]
+    write: Callable[[Any, bytes], None]
+
+
+@dataclass
+class Rotated:
+    rows: int = 0  # values that the first key opens now
+    written: int = 0  # those among them that were not bound with it before
+    unreadable: list[UnreadableSecret] = field(default_factory=list)
+
+
+def rotate() -> Rotated:
+    """Encrypt every stored value with the first key, bound to its place."""
+    if mode.read() != BOUND:
+        _set_mode(BINDING)
+        _settle()
+    rotated = Rotated()
+    for column in columns():
+        _rotate_column(column, rotated)
+    _rotate_sessions()
+    if mode.read() != BOUND:
+        _set_mode(BOUND)
+    return rotated
+
+
+def columns() -> list[Column]:
+    return [*(_column_of(model, name) for model, name in encrypted_fields()), *declared("encrypted")]
+
+
+def count_unbound() -> int:
+    """Return how many stored values are unbound."""
+    return sum(column.unbound(column.rows.all()).count() for column in columns())
+
+
+def _column_of(model: type[models.Model], encrypted: Any) -> Column:
+    name = encrypted.attname
+
+    def write(row: Any, content: bytes) -> None:
+        model._default_manager.filter(pk=row.pk).update(**{name: Sealed(content.decode())})
+
+    return Column(
+        kind=kind_of(model, encrypted),
+        rows=model._default_manager.filter(**{f"{name}__isnull": False}).only("pk", name),
+        unbound=lambda rows: rows.annotate(form=Left(name, len(FERNET))).filter(form=FERNET.decode()),
+        place=lambda row: encrypted.place(row.pk),
+        read=lambda row: row.__dict__[name].ciphertext.encode(),
+        write=write,
+    )
+
+
+def _write_answer(record: IdempotencyRecord, content: bytes) -> None:
+    record.body = content
+    record.save(update_fields=["body"])
+
+
+# Responses under an Idempotency-Key, of which only those with secrets or personal data are encrypted.
+ANSWERS = Column(
+    kind="a response under an Idempotency-Key",
+    rows=IdempotencyRecord.objects.only("owner_id", "key", "body"),
+    unbound=lambda rows: rows.annotate(
+        form=Substr("body", 1, len(FERNET), output_field=models.BinaryField())
+    ).filter(form=FERNET),
+    place=lambda record: place_of(record.owner_id, record.key),
+    read=lambda record: bytes(record.body),
+    write=_write_answer,
+)  # fmt: skip
+
+
+def _rotate_column(column: Column, rotated: Rotated) -> None:
+    """Rotate in batches whose rows are locked, so that a write by a server is not overwritten."""
+    rows = batch = column.rows.order_by("pk")
+    while True:
+        with transaction.atomic():
+            locked = list(batch.select_for_update(of=("self",))[:BATCH_ROWS])
+            for row in locked:
+                _rotate_value(column, row, rotated)
+        if not locked:
+            return
+        batch = rows.filter(pk__gt=locked[-1].pk)
+
+
+def _rotate_value(column: Column, row: Any, rotated: Rotated) -> None:
+    content = column.read(row)
+    if column is ANSWERS and not is_sealed(content):
+        return
+    fresh, is_readable = sealed_again(content, column.place(row))
+    if fresh is not None:
+        column.write(row, fresh)
+    if not is_readable:
+        rotated.unreadable.append(UnreadableSecret(column.kind, str(row.pk)))
+        return
+    rotated.rows += 1
+    rotated.written += fresh is not None
+
+
+def _rotate_sessions() -> None:
+    """Encrypt the sessions of people who are logged in again: an unbound one would log its owner out."""
+    store = SessionStore()
+    for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
+        with transaction.atomic():
+            session = Session.objects.select_for_update().filter(pk=key).first()
+            if session is not None and (content := store.decode(session.session_data)):
+                session.session_data = store.encode(content)
+                session.save(update_fields=["session_data"])
+
+
+def _set_mode(word: str) -> None:
+    Installation.objects.exclude(encryption__in=MODES[MODES.index(word) :]).update(encryption=word)
+    mode.forget()
+
+
+def _settle() -> None:
+    """Wait until every process has read the mode, and every statement that it wrote before has ended."""
+    connection = connections[router.db_for_write(Installation)]
+    time.sleep(SETTLE_SECONDS)
+    if connection.vendor == "postgresql":
+        _wait_for_writers(connection, {column.rows.model._meta.db_table for column in columns()})
+    else:
+        # An INSERT may wait this long for SQLite's only writer.
+        time.sleep(SETTLE_SECONDS and connection.settings_dict["OPTIONS"].get("timeout", 0))
+
+
+def _wait_for_writers(connection: BaseDatabaseWrapper, tables: Sequence[str] | set[str]) -> None:
+    """Wait for the transactions that are writing to these tables now. No request waits for this process."""
+    waiting: set[str] | None = None
+    while waiting is None or waiting:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT virtualtransaction FROM pg_locks JOIN pg_class ON pg_class.oid = relation "
+                "WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+                "AND relname = ANY(%s) AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()",
+                [list(tables)],
+            )
+            writing = {name for (name,) in cursor.fetchall()}
+        waiting = writing if waiting is None else waiting & writing
+        if waiting:
+            time.sleep(_LOOK_SECONDS)
