@@ -1,7 +1,9 @@
 import re
-from typing import Any, TypedDict
+from typing import Any
 
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
+from identity.access.passwords import PASSWORD_MAX
 from identity.accounts.recovery import is_recovery_code, normalise
 
 
@@ -21,7 +23,7 @@ class LoginRequestSerializer(serializers.RequestSerializer):
     """A user name, its password, and the code of an account with an authenticator."""
 
     username = serializers.IdField(help_text="The name of the account.")
-    password = serializers.TextField(min_length=1, max_length=4096, help_text="The account's password.")
+    password = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The account's password.")
     otp = OtpField(
         max_length=16,
         allow_null=True,
@@ -30,20 +32,10 @@ class LoginRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class LoginBody(TypedDict):
-    username: str
-    password: str
-    otp: str | None
-
-
 class RefreshRequestSerializer(serializers.RequestSerializer):
     """A refresh token."""
 
     refresh_token = serializers.TextField(min_length=1, max_length=512, help_text="The newest one; it works once.")
-
-
-class RefreshBody(TypedDict):
-    refresh_token: str
 
 
 class TokenSerializer(serializers.ResponseSerializer):
@@ -71,7 +63,7 @@ class CallerSerializer(serializers.ResponseSerializer):
     scopes = serializers.ListField(child=serializers.TextField(), help_text="The scopes of this credential.")
 
 
-class IssuedKeySerializer(serializers.ResponseSerializer):
+class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
     """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
 
     id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
@@ -112,7 +104,7 @@ class GrantRequestSerializer(serializers.RequestSerializer):
 class RevocationRequestSerializer(serializers.RequestSerializer):
     """A client's request to end a token (RFC 7009)."""
 
-    token = serializers.TextField(min_length=1, max_length=4096, help_text="The token to end.")
+    token = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The token to end.")
     token_type_hint = serializers.TextField(
         max_length=64, required=False, help_text="`access_token` or `refresh_token`; a hint only."
     )

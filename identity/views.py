@@ -1,22 +1,25 @@
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.contrib.auth.backends import ModelBackend
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.middleware import client_address
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.core.json_text import render_json
+from config.core.lifecycle import actor_of
 from identity import serializers
 from identity.access import signing_keys, tokens
 from identity.access.keys import IssuedKey, collect_api_key
-from identity.access.log_ins import login_attempt
 from identity.access.scopes import SCOPES
-from identity.accounts.codes import is_right, use_code
+from identity.accounts.log_in import log_in
 from identity.errors import NothingToCollect
 from identity.models import User
+
+WRONG_LOG_IN = (
+    "The user name, the password or the code is wrong. An account with an authenticator needs its current code, or a "
+    "recovery code, as `otp`."
+)
 
 
 class Caller(NamedTuple):
@@ -40,7 +43,7 @@ class AuthViewSet(ApiViewSet):
         answer=serializers.TokenSerializer,
         errors=(AuthenticationRequired,),
     )
-    def token(self, request: ApiRequest, body: serializers.LoginBody) -> tokens.TokenPair:
+    def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
         An account with an authenticator needs `otp`: the code that the authenticator shows now, or a recovery code. A
@@ -50,18 +53,10 @@ class AuthViewSet(ApiViewSet):
         After 10 failures for one user name from one address within 15 minutes, or 100 from anywhere within an hour, the
         API returns 429. The right code passes the second of these limits.
         """
-        code = body["otp"]
-        with login_attempt(
-            body["username"],
-            client_address(request),
-            shows_code=lambda: (
-                code is not None and is_right(code, user__username=body["username"], user__is_active=True)
-            ),
-        ):
-            user = ModelBackend().authenticate(request, username=body["username"], password=body["password"])
-            if not isinstance(user, User) or (code is not None and use_code(user, code) is None):
-                which = "The user name or the password" if code is None else "The user name, the password or the code"
-                raise AuthenticationRequired(f"{which} is wrong.")
+        name, code = body["username"], body["otp"]
+        user = log_in(request, name=name, username=name, password=body["password"], code=code)
+        if user is None:
+            raise AuthenticationRequired(WRONG_LOG_IN)
         return tokens.start_family(user=user, now=timezone.now(), second_factor=code is not None)
 
     @endpoint(
@@ -71,7 +66,7 @@ class AuthViewSet(ApiViewSet):
         answer=serializers.TokenSerializer,
         errors=(InvalidToken,),
     )
-    def refresh(self, request: ApiRequest, body: serializers.RefreshBody) -> tokens.TokenPair:  # noqa: ARG002
+    def refresh(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:  # noqa: ARG002
         """Exchange a refresh token for a new pair.
 
         A refresh token is good for one use; using it again ends the log-in that it belongs to.
@@ -79,7 +74,7 @@ class AuthViewSet(ApiViewSet):
         return tokens.rotate_refresh_token(body["refresh_token"], now=timezone.now())
 
     @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
-    def revoke(self, request: ApiRequest, body: serializers.RefreshBody) -> Response:  # noqa: ARG002
+    def revoke(self, request: ApiRequest, body: dict[str, Any]) -> Response:  # noqa: ARG002
         """End the log-in that a refresh token belongs to; an unknown token is accepted."""
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
         return Response({})
@@ -94,14 +89,14 @@ class AuthViewSet(ApiViewSet):
         groups = sorted(user.groups.values_list("name", flat=True))
         return Caller(user.pk, scopes, user.username, user.email, user.is_staff, groups)
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.IssuedKeySerializer, errors=(NothingToCollect,))
+    @endpoint(access=FIRST_PARTY, answer=serializers.IssuedKeySerializer, idempotent=True, errors=(NothingToCollect,))
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
 
         The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
         that was set after it. A second call returns 404, unless it has the Idempotency-Key of the first one.
         """
-        return collect_api_key(owner=request.user, identifier=key_id, now=timezone.now())
+        return collect_api_key(actor_of(request), identifier=key_id, now=timezone.now())
 
 
 class KeySetViewSet(ApiViewSet):

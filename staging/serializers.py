@@ -1,4 +1,4 @@
-from typing import Any, TypedDict
+from typing import Any
 
 from config.api import serializers
 from staging.machine import MACHINE
@@ -34,12 +34,6 @@ class ItemRequestSerializer(serializers.RequestSerializer):
         return attrs
 
 
-class ItemBody(TypedDict):
-    kind: str
-    payload: dict[str, Any]
-    source: str | None
-
-
 class NotePayload(serializers.RequestSerializer):
     """A note."""
 
@@ -50,11 +44,7 @@ class NotePayload(serializers.RequestSerializer):
 class DecisionRequestSerializer(serializers.RequestSerializer):
     """StagingApproval: whose items are decided about."""
 
-    user_id = serializers.IdField(help_text="Whose items: your own user_id, as text.")
-
-
-class DecisionBody(TypedDict):
-    user_id: str
+    user_id = serializers.IdField(help_text="The owner of the items: your own user_id, as a string.")
 
 
 class ItemFilter(serializers.FilterSet):
@@ -78,14 +68,6 @@ class ItemSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = StagedItem
         fields = ["id", "user_id", "kind", "status", "source", "payload", "payload_sha256", "staged_at", "decided_at"]
-        extra_kwargs = {
-            "id": {"help_text": "The item's id."},
-            "user_id": {"help_text": "Whose item it is."},
-            "kind": {"help_text": "What the payload is, for example `note` or `claim`."},
-            "source": {"help_text": "Where the payload comes from; null where nobody said."},
-            "payload": {"help_text": "What becomes permanent when the item is approved; its kind says what it holds."},
-            "payload_sha256": {"help_text": "SHA-256 of the payload as compact JSON with sorted keys, in hex."},
-        }
 
 
 class ItemPageSerializer(serializers.PageSerializer):

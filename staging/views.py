@@ -1,4 +1,5 @@
 from functools import partial
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -8,7 +9,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from config.core.ids import get_by_uuid
-from config.core.lifecycle import actor_of
+from config.core.lifecycle import RecordNotEditable, actor_of
 from staging import serializers, services
 from staging.errors import StagedItemNotFound
 from staging.machine import STAGED
@@ -24,7 +25,7 @@ _decides_all = partial(
 class StagingViewSet(ApiViewSet):
     """Items that wait until their owner approves or rejects them."""
 
-    @endpoint(access=FIRST_PARTY, query=serializers.ItemQuery, answer=serializers.ItemPageSerializer)
+    @endpoint(access=FIRST_PARTY, page=serializers.ItemQuery, answer=serializers.ItemPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:
         """List the caller's own items, newest first.
 
@@ -34,7 +35,7 @@ class StagingViewSet(ApiViewSet):
         return own if "status" in self.filter_values else own.filter(status=STAGED)
 
     @_changes(body=serializers.ItemRequestSerializer, answer=serializers.ItemSerializer, status=201)
-    def stage(self, request: ApiRequest, body: serializers.ItemBody) -> StagedItem:
+    def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
         """Put an item into staging, for the caller to approve or reject."""
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
@@ -44,29 +45,31 @@ class StagingViewSet(ApiViewSet):
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
     @_changes(
-        body=serializers.DecisionRequestSerializer, answer=serializers.ApprovedItemSerializer, errors=_DECISION_ERRORS
+        body=serializers.DecisionRequestSerializer,
+        answer=serializers.ApprovedItemSerializer,
+        errors=(*_DECISION_ERRORS, RecordNotEditable),
     )
-    def approve(self, request: ApiRequest, item_id: str, body: serializers.DecisionBody) -> StagedItem:
+    def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Approve an item: it moves to permanent storage."""
         require_self(request, body["user_id"])
         return services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
 
     @_changes(body=serializers.DecisionRequestSerializer, answer=serializers.ItemSerializer, errors=_DECISION_ERRORS)
-    def reject(self, request: ApiRequest, item_id: str, body: serializers.DecisionBody) -> StagedItem:
+    def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Reject an item: it never moves to permanent storage."""
         require_self(request, body["user_id"])
         return services.reject_item(item_id, actor=actor_of(request), now=timezone.now())
 
     @heavy.operation()
     @_decides_all(answer=serializers.ApprovedAllSerializer)
-    def approve_all(self, request: ApiRequest, body: serializers.DecisionBody) -> services.Decided:
+    def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> services.Decided:
         """Approve everything that the caller has in staging now, all of it or nothing."""
         require_self(request, body["user_id"])
         return services.approve_all(actor=actor_of(request), now=timezone.now())
 
     @heavy.operation()
     @_decides_all(answer=serializers.RejectedAllSerializer)
-    def reject_all(self, request: ApiRequest, body: serializers.DecisionBody) -> services.Decided:
+    def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> services.Decided:
         """Reject everything that the caller has in staging now, all of it or nothing."""
         require_self(request, body["user_id"])
         return services.reject_all(actor=actor_of(request), now=timezone.now())

@@ -35,11 +35,19 @@ class Endpoint:
     access: str
     body: type[RequestSerializer] | None = None
     query: type[QuerySerializer] | None = None
+    page: type[QuerySerializer] | None = None
     answer: type[ResponseSerializer] | ListSerializer[Any] | None = None
     status: int = 200
     errors: tuple[type[ApiError], ...] = ()
     idempotent: bool = False
+    leased: bool = False
+    reserves_key: bool = False
     limit: str | None = None
+
+    @property
+    def parameters(self) -> type[QuerySerializer] | None:
+        """The parameters of the query string."""
+        return self.query or self.page
 
 
 def also_answers(status: int, answer: type[ResponseSerializer] | None, description: str) -> Callable[[Method], Method]:

@@ -39,10 +39,13 @@ from config.core.errors import ApiError
 from config.core.prepared import PreparedSelect, execute, insert
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
+LEASE = timedelta(seconds=90)  # longer than any request may take
 TRANSACTION_TRIES = 3
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
 
 Result = TypeVar("Result")
+
+Seal = Callable[[bytes, str], bytes]
 
 RESERVED = 0  # the status of a key whose request has no answer yet
 
@@ -81,7 +84,7 @@ class Outcome:
     status: int
     body: bytes
     replayed: bool = False
-    kept_as: bytes | None = None  # what the database keeps in place of the body
+    seal: Seal | None = None  # encrypts the body for its place in the database
 
     def response(self) -> HttpResponse:
         content_type = "application/json" if self.body else None
@@ -110,6 +113,10 @@ class ReservableKey:
     owner_id: int
     key: UUID
     fingerprint: str  # SHA-256, in hex, of the method, the path and the canonical JSON of the parsed body
+
+    @property
+    def place(self) -> str:
+        return place_of(self.owner_id, self.key)
 
     @classmethod
     def of(cls, request: Any, document: object) -> "ReservableKey | None":
@@ -155,14 +162,14 @@ class ReservableKey:
             raise IdempotencyMismatch
         return str(subject) if status == RESERVED else Outcome(status, bytes(body), replayed=True)
 
-    def store(self, outcome: Outcome, **columns: Any) -> None:
+    def store(self, outcome: Outcome, **columns: Any) -> IdempotencyRecord:
         """Keep an answer; raises an IntegrityError when another execution has."""
         record = IdempotencyRecord(
             owner_id=self.owner_id,
             key=self.key,
             fingerprint=self.fingerprint,
             status=outcome.status,
-            body=outcome.body if outcome.kept_as is None else outcome.kept_as,
+            body=_stored_body(outcome, self.place),
             created_at=timezone.now(),
             **columns,
         )
@@ -170,10 +177,20 @@ class ReservableKey:
             insert(record)
         except IntegrityError as error:
             raise _CameSecond from error
+        return record
 
     def reserve(self, subject: str) -> None:
         """Reserve the key for good, in the transaction that makes the subject; raises IntegrityError as `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
+
+
+def place_of(owner_id: int, key: UUID) -> str:
+    """Return what the body of an encrypted answer is bound to. The primary key would not bind it to its owner."""
+    return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
+
+
+def _stored_body(outcome: Outcome, place: str) -> bytes:
+    return outcome.body if outcome.seal is None else outcome.seal(outcome.body, place)
 
 
 def _fingerprint_of(value: Any) -> list[str]:
@@ -199,6 +216,50 @@ def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
         response = error.response()
     # The work was rolled back with its transaction; its refusal is kept in one of its own.
     return _run(key, lambda: Outcome(response.status_code, response.content))
+
+
+def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
+    """Run `work`, which makes its own transactions, for one request with a key at a time; replay its stored answer.
+
+    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
+    """
+    if key is None:
+        return work()
+    try:
+        lease = _take_lease(key)
+    except _CameSecond:
+        raise RequestInProgress from None
+    if isinstance(lease, Outcome):
+        return lease
+    own = IdempotencyRecord.objects.filter(pk=lease.pk, status=RESERVED)
+    try:
+        outcome = work()
+    except ApiError as error:
+        if not error.stored:
+            own.delete()
+            raise
+        response = error.response()
+        outcome = Outcome(response.status_code, response.content)
+    except BaseException:
+        own.delete()
+        raise
+    answer = {"status": outcome.status, "body": _stored_body(outcome, key.place), "created_at": timezone.now()}
+    if not own.update(**answer):  # the work itself has deleted the account's records, or another holder has the lease
+        return _run(key, lambda: outcome)
+    return outcome
+
+
+@transaction.atomic
+def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
+    """Return a new lease of the key, or the stored answer; raises as `stored`, _CameSecond."""
+    try:
+        stored = key.claim()
+    except RequestInProgress:
+        abandoned = {"status": RESERVED, "permanent": False, "created_at__lt": timezone.now() - LEASE}
+        if not IdempotencyRecord.objects.filter(owner_id=key.owner_id, key=key.key, **abandoned).delete()[0]:
+            raise
+        stored = None
+    return key.store(Outcome(RESERVED, b"")) if stored is None else stored
 
 
 def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
@@ -241,7 +302,7 @@ def retry_deadlocks(work: Callable[[], Result]) -> Result:
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
     """Store the answer of a reserved key, in the transaction of the outcome; an answer that is there already stays."""
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
-        status=outcome.status, body=outcome.body
+        status=outcome.status, body=_stored_body(outcome, place_of(owner_id, key))
     )
 
 

@@ -9,6 +9,9 @@ from config.core.encryption import opened, seal
 
 # In a session: the id of the authenticator or passkey that was given in it, see `identity.accounts.codes`.
 SECOND_FACTOR = "second_factor"
+# The session's key cannot be part of it: Django's serializers do not know it. A reader of the table has the keys
+# anyway.
+PLACE = "django_session|session_data"
 
 
 def gave_second_factor(request: HttpRequest) -> bool:
@@ -22,8 +25,8 @@ class SealedSessions:
     """Encrypt a session's data: allauth stores the secret of an authenticator that is being added in it."""
 
     def dumps(self, held: dict[str, Any]) -> bytes:
-        return seal(json.dumps(held, separators=(",", ":")).encode())
+        return seal(json.dumps(held, separators=(",", ":")).encode(), PLACE)
 
     def loads(self, content: bytes) -> dict[str, Any]:
-        held: dict[str, Any] = json.loads(opened(content))
+        held: dict[str, Any] = json.loads(opened(content, PLACE))
         return held

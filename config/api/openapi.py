@@ -47,16 +47,16 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
         found += CALLER_ERRORS
         if declared.access != ANY_CALLER:
             found.append(InsufficientScope)
-    if declared.query is not None:
+    if declared.parameters is not None:
         found.append(errors.ValidationFailed)
-        fields = declared.query.shared().fields.values()
+        fields = declared.parameters.shared().fields.values()
         if any(isinstance(field, PageField) for field in fields):
             found.append(errors.InvalidPagination)
         if any(field.required for field in fields):
             found.append(errors.MissingParameter)
     if declared.body is not None:
         found += [errors.ValidationFailed, errors.MalformedJSON, errors.PayloadTooLarge, errors.UnsupportedMediaType]
-    for part in (declared.body, declared.query):
+    for part in (declared.body, declared.parameters):
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
     if declared.idempotent:
@@ -126,8 +126,8 @@ class EndpointSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = []
-        if self.declared.query is not None:
-            parameters.append(self.declared.query)
+        if self.declared.parameters is not None:
+            parameters.append(self.declared.parameters)
         if self.declared.idempotent:
             meaning = "A UUID. A retry with the same key and request gets the first answer again."
             # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.

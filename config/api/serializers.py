@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -23,7 +23,8 @@ from rest_framework.settings import api_settings
 
 from config.core.errors import ApiError, InvalidPagination, InvalidStatus, MissingParameter, ValidationFailed
 from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, parse_uuid
-from config.core.json_text import JsonTextField, day_of, rfc3339
+from config.core.json_text import JsonTextField, day_of, parse_rfc3339, rfc3339
+from config.core.names import clean_name, clean_words
 
 # Re-exported: an app's `serializers.py` imports this module alone.
 DateField = serializers.DateField
@@ -39,9 +40,6 @@ NOTE_MAX_LENGTH = 10_000
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL_MAX_LENGTH = 20
-_MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
-)
 
 
 class Int64Field(serializers.IntegerField):
@@ -126,6 +124,24 @@ class PrintableIdField(IdField):
         return text
 
 
+class NameField(IdField):
+    """A name that others read, in NFC with single spaces: no control or invisible characters, and never blank."""
+
+    clean = staticmethod(clean_name)
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return self.clean(super().to_internal_value(data))
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
+
+
+class WordsField(NameField):
+    """A name of a person, a line of an address, or a title; see `clean_words`."""
+
+    clean = staticmethod(clean_words)
+
+
 class DayField(TextField):
     """A calendar day, `2026-01-31`."""
 
@@ -185,12 +201,10 @@ class QueryTimeField(serializers.DateTimeField):
     default_error_messages = {"invalid": "Must be an RFC 3339 date and time, such as 2026-01-31T12:00:00Z."}
 
     def to_internal_value(self, data: Any) -> datetime:
-        if not _MOMENT.fullmatch(data):
+        moment = parse_rfc3339(data)
+        if moment is None:
             self.fail("invalid")
-        try:
-            return datetime.fromisoformat(data).astimezone(UTC)
-        except (ValueError, OverflowError):  # a 31st of February, or a year before the first
-            self.fail("invalid")
+        return moment
 
 
 class UuidTextField(UUIDField):
@@ -332,12 +346,12 @@ class ResponseSerializer(serializers.Serializer[Any]):
         )
 
     @classmethod
-    def kept_as(cls, thing: Any, body: bytes) -> bytes | None:  # noqa: ARG003
+    def seal_of(cls, thing: Any) -> Callable[[bytes, str], bytes] | None:  # noqa: ARG003
         """Return what encrypts the body that is kept under an Idempotency-Key, None if nothing does."""
         return None
 
     @classmethod
-    def opened(cls, kept: bytes) -> bytes:
+    def opened(cls, kept: bytes, place: str) -> bytes:  # noqa: ARG003
         """Return the body of a value that was stored under an Idempotency-Key."""
         return kept
 
@@ -402,6 +416,16 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         models.DateField: serializers.DateField,
         JsonTextField: FreeField,
     }
+
+    def get_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = super().get_fields()
+        model: Any = self.Meta.model
+        columns = {column.attname: column for column in model._meta.concrete_fields}
+        for name, field in fields.items():
+            column = columns.get(field.source or name)
+            if column is not None and field.help_text is None:
+                field.help_text = column.help_text or None
+        return fields
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
         """Return the field of a column: its type and whether it can be null, not what only a body is held against."""

@@ -13,7 +13,6 @@ something.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, wraps
-from inspect import signature
 from typing import Any
 
 from django.db.models import QuerySet
@@ -45,31 +44,29 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     declared = Endpoint(**declaration)
 
     def decorate(method: Method) -> Method:
-        parameters = signature(method).parameters
-        takes_key, takes_query = "key" in parameters, "query" in parameters
-
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
             document = _read_document(request, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
             key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
-            if takes_key:
+            if declared.reserves_key:
                 outcome: idempotency.Outcome = method(view, request, key=key, **arguments)
                 return outcome.response()
             view.query, view.filter_values = {}, {}
-            if declared.query is not None:
-                view.query = declared.query.read(request.query_params)
-                names = [name for name in declared.query.filters() if name in view.query]
+            if declared.parameters is not None:
+                view.query = declared.parameters.read(request.query_params)
+                names = [name for name in declared.parameters.filters() if name in view.query]
                 view.filter_values = {name: view.query.pop(name) for name in names}
-                if takes_query:
-                    arguments["query"] = view.query
+            if declared.query is not None:
+                arguments["query"] = view.query
             work = partial(_call, declared, method, view, request, arguments)
             if not declared.idempotent:
                 return work()  # type: ignore[no-any-return]
-            outcome = idempotency.run_once(key, work)
-            if outcome.replayed and isinstance(declared.answer, type):
-                outcome = replace(outcome, body=declared.answer.opened(outcome.body))
+            run = idempotency.run_leased if declared.leased else idempotency.run_once
+            outcome = run(key, work)
+            if outcome.replayed and key is not None and isinstance(declared.answer, type):
+                outcome = replace(outcome, body=declared.answer.opened(outcome.body, key.place))
             return outcome.response()
 
         handle.endpoint = declared  # type: ignore[attr-defined]
@@ -102,8 +99,8 @@ def _call(
 def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempotency.Outcome:
     """Return what is answered, and kept under the request's key: `thing`, represented as `shown`."""
     body = b"" if shown is None else render_json(shown)
-    kept_as = declared.answer.kept_as(thing, body) if isinstance(declared.answer, type) else None
-    return idempotency.Outcome(status, body, kept_as=kept_as)
+    seal = declared.answer.seal_of(thing) if isinstance(declared.answer, type) else None
+    return idempotency.Outcome(status, body, seal=seal)
 
 
 def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
@@ -164,8 +161,8 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             raise
 
     def filter_queryset(self, queryset: Any) -> Any:
-        query = self.declared.query
-        filters = None if query is None else query.filterset_class
+        parameters = self.declared.parameters
+        filters = None if parameters is None else parameters.filterset_class
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:

@@ -65,7 +65,7 @@ class SandboxViewSet(ApiViewSet):
 
 class SandboxAccountViewSet(SandboxViewSet):
     @heavy.operation(when=is_shared)
-    @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer)
+    @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer, idempotent=True, leased=True)
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Let time go by for your account: what would happen while you wait happens now.
 

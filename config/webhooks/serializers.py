@@ -1,10 +1,11 @@
-from typing import Any, TypedDict
+from typing import Any
 
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from config.clients.addresses import URL_MAX_LENGTH
 from config.webhooks.catalogue import event_types
 from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
-from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
+from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING, Delivery, Endpoint
 
 DESCRIPTION_MAX_LENGTH = 1_000
 ENDPOINT_STATUSES = (ENABLED, DISABLED)
@@ -30,12 +31,6 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class EndpointBody(TypedDict):
-    url: str
-    event_types: list[str]
-    description: str
-
-
 class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an endpoint: the members that are present."""
 
@@ -56,33 +51,32 @@ class RotationRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class RotationBody(TypedDict):
-    grace_seconds: int
-
-
-class EndpointSerializer(serializers.ResponseSerializer):
+class EndpointSerializer(serializers.ModelResponseSerializer):
     """An endpoint, without its secret."""
 
-    id = serializers.UUIDField(help_text="The endpoint's id.")
-    url = serializers.TextField()
     event_types = serializers.ListField(child=serializers.TextField())
-    description = serializers.TextField(help_text="What it is for, in your words.")
-    status = serializers.StatusField(ENDPOINT_STATUSES, help_text="Events are sent to it while it is `enabled`.")
-    disabled_reason = serializers.TextField(allow_null=True)
     disabled_at = serializers.DateTimeField(
         source="disabled_since",
         allow_null=True,
         help_text="When the endpoint was disabled (UTC): the feed has the events since then.",
     )
-    created_at = serializers.DateTimeField()
+
+    class Meta:
+        model = Endpoint
+        fields = [
+            "id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at",
+        ]  # fmt: skip
 
 
-class EndpointSecretSerializer(EndpointSerializer):
+class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
     """An endpoint and its secret, which is shown this once."""
 
     secret = serializers.TextField(
         help_text="Signs its deliveries (Standard Webhooks): `whsec_` and base64. Shown only this once."
     )
+
+    class Meta(EndpointSerializer.Meta):
+        fields = [*EndpointSerializer.Meta.fields, "secret"]
 
 
 class EndpointsPageSerializer(serializers.CollectionSerializer):
@@ -116,20 +110,15 @@ class AttemptSerializer(serializers.JsonPartSerializer):
     duration_ms = serializers.Int64Field(help_text="How long it took, in milliseconds.")
 
 
-class DeliverySerializer(serializers.ResponseSerializer):
+class DeliverySerializer(serializers.ModelResponseSerializer):
     """An event on its way to an endpoint."""
 
-    id = serializers.UUIDField(help_text="The delivery's id.")
-    endpoint_id = serializers.UUIDField(help_text="The endpoint that it goes to.")
-    event_id = serializers.UUIDField(help_text="Also the `webhook-id` of every attempt.")
-    event_type = serializers.TextField(help_text="The type of the event.")
-    status = serializers.StatusField(
-        (PENDING, DELIVERED, FAILED), help_text="`pending` while it is tried, then `delivered` or `failed`."
-    )
     attempts = AttemptSerializer(many=True, help_text="The earliest first.")
-    next_attempt_at = serializers.DateTimeField(
-        allow_null=True, source="due_at", help_text="When it is sent again (UTC); null when it is not."
-    )
+
+    class Meta:
+        model = Delivery
+        fields = ["id", "endpoint_id", "event_id", "event_type", "status", "attempts", "next_attempt_at"]
+        extra_kwargs = {"next_attempt_at": {"source": "due_at"}}
 
 
 class DeliveriesPageSerializer(serializers.PageSerializer):
@@ -138,10 +127,13 @@ class DeliveriesPageSerializer(serializers.PageSerializer):
     deliveries = DeliverySerializer(many=True, help_text="The newest first.")
 
 
-class RedeliverySerializer(serializers.ResponseSerializer):
+class RedeliverySerializer(serializers.ModelResponseSerializer):
     """The delivery that was made."""
 
-    delivery_id = serializers.UUIDField(source="pk", help_text="The id of the new delivery.")
+    class Meta:
+        model = Delivery
+        fields = ["delivery_id"]
+        extra_kwargs = {"delivery_id": {"source": "id", "help_text": "The id of the new delivery."}}
 
 
 class FeedQuery(serializers.QuerySerializer):

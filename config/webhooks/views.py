@@ -32,8 +32,9 @@ class WebhookEndpointViewSet(ApiViewSet):
         body=serializers.EndpointRequestSerializer,
         answer=serializers.EndpointSecretSerializer,
         status=201,
+        idempotent=True,
     )
-    def create(self, request: ApiRequest, body: serializers.EndpointBody) -> Endpoint:
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Endpoint:
         """Create a webhook endpoint.
 
         Only this response, and a retry with its Idempotency-Key, contain the secret. The endpoint receives the events
@@ -51,6 +52,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         access=SCOPE,
         body=serializers.EndpointChangeRequestSerializer,
         answer=serializers.EndpointSerializer,
+        idempotent=True,
         errors=_NOT_FOUND,
     )
     def partial_update(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
@@ -61,7 +63,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.change_endpoint(found, changes=body, now=timezone.now())
 
-    @endpoint(access=SCOPE, errors=_NOT_FOUND)
+    @endpoint(access=SCOPE, idempotent=True, errors=_NOT_FOUND)
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Remove an endpoint; its deliveries stay in the log."""
         found = endpoints.find_endpoint(endpoint_id, request.auth)
@@ -71,9 +73,10 @@ class WebhookEndpointViewSet(ApiViewSet):
         access=SCOPE,
         body=serializers.RotationRequestSerializer,
         answer=serializers.EndpointSecretSerializer,
+        idempotent=True,
         errors=_NOT_FOUND,
     )
-    def rotate(self, request: ApiRequest, endpoint_id: str, body: serializers.RotationBody) -> Endpoint:
+    def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Give the endpoint a new secret; the answer shows it, this once.
 
         During the grace `webhook-signature` carries a signature by each. `X-Service-Signature` is by the new secret
@@ -83,7 +86,12 @@ class WebhookEndpointViewSet(ApiViewSet):
         grace = timedelta(seconds=body["grace_seconds"])
         return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
 
-    @endpoint(access=SCOPE, answer=serializers.RedeliverySerializer, errors=(*_NOT_FOUND, ValidationFailed))
+    @endpoint(
+        access=SCOPE,
+        answer=serializers.RedeliverySerializer,
+        idempotent=True,
+        errors=(*_NOT_FOUND, ValidationFailed),
+    )
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
         """Send a `webhook.test` event to this endpoint alone, regardless of its event types."""
         found = endpoints.find_endpoint(endpoint_id, request.auth)
@@ -93,12 +101,17 @@ class WebhookEndpointViewSet(ApiViewSet):
 class WebhookDeliveryViewSet(ApiViewSet):
     tag = "webhooks"
 
-    @endpoint(access=SCOPE, query=serializers.DeliveryQuery, answer=serializers.DeliveriesPageSerializer)
+    @endpoint(access=SCOPE, page=serializers.DeliveryQuery, answer=serializers.DeliveriesPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Delivery]:
         """List deliveries with their attempts, newest first."""
         return endpoints.deliveries_of(request.auth).order_by("-id")
 
-    @endpoint(access=SCOPE, answer=serializers.RedeliverySerializer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
+    @endpoint(
+        access=SCOPE,
+        answer=serializers.RedeliverySerializer,
+        idempotent=True,
+        errors=(NotFound, *_NOT_FOUND, ValidationFailed),
+    )
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
         """Send the event to the same endpoint again, under the same `webhook-id`, regardless of earlier outcomes."""
         found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))

@@ -3,18 +3,19 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.idempotency import RequestInProgress
+from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch, ValidationFailed
+from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from payments import errors
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads
 from payments.crypto import serializers
 from payments.crypto.models import CryptoPayment
-from payments.screening import PaymentsViewSet
+from payments.views import PaymentsViewSet
 
 _READING_ERRORS = (ValidationFailed, errors.CardDataRefused, ProviderUnavailable)
 
@@ -24,21 +25,34 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         access=FIRST_PARTY,
         body=serializers.InitiateRequestSerializer,
         answer=serializers.InitiatedSerializer,
+        idempotent=True,
+        reserves_key=True,
         errors=(UserMismatch, errors.CardDataRefused, errors.WalletNotFound, ProviderUnavailable),
     )
-    def initiate(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
+    def initiate(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Write down a payment and return the transaction for the wallet to sign.
 
         Without a settlement chain the transaction is a placeholder, marked by `simulated`.
         """
+        stored = None if key is None else key.stored()
+        if stored is not None:
+            return stored
         require_self(request, body.pop("user_id"))
         body["network"] = body["network"] or settings.SETTLEMENT_NETWORK
-        return crypto.initiate_payment(owner=request.user, now=timezone.now(), **body)
+        payment = crypto.prepare_payment(owner=request.user, now=timezone.now(), **body)
+
+        def work() -> Outcome:
+            crypto.store_payment(payment)
+            return Outcome(200, render_json(serializers.InitiatedSerializer.represent(payment)))
+
+        return run_once(key, work)
 
     @endpoint(
         access=FIRST_PARTY,
         body=serializers.ConfirmRequestSerializer,
         answer=serializers.ConfirmedSerializer,
+        idempotent=True,
+        leased=True,
         errors=(
             errors.CardDataRefused,
             errors.PaymentNotFound,
@@ -46,7 +60,6 @@ class CryptoPaymentViewSet(PaymentsViewSet):
             errors.PaymentExpired,
             errors.BroadcastRefused,
             ProviderUnavailable,
-            RequestInProgress,
         ),
     )
     def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from config.api import idempotency
 from config.api.models import IdempotencyRecord
 from config.api.rate_limits import forget_lots
+from config.core.errors import NotFound, Unavailable
 from credit.applications import services as applications
 from credit.models import Application, Offer
 from identity.access.keys import rotate_api_key
@@ -254,6 +255,48 @@ class TestTransactions:
         with pytest.raises(OperationalError):
             idempotency.run_once(None, work)
         assert len(tries) == (3 if sqlstate == "40001" else 1)
+
+    @pytest.mark.parametrize(("age_seconds", "runs"), [(89, False), (91, True)])
+    def test_a_lease_of_a_dead_holder_ends_after_ninety_seconds(self, user, age_seconds, runs):
+        key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
+        idempotency._take_lease(key)
+        IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(seconds=age_seconds))
+        calls = []
+
+        def work():
+            calls.append(1)
+            return idempotency.Outcome(201, b"done", seal=lambda body, place: body + place[:3].encode())
+
+        if runs:
+            assert [idempotency.run_leased(key, work).body for _ in range(2)] == [b"done", b"doneapi"]
+        else:
+            with pytest.raises(idempotency.RequestInProgress):
+                idempotency.run_leased(key, work)
+        assert len(calls) == runs
+
+    @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
+    def test_leased_work_stores_refusals_of_the_domain_only(self, user, refusal, records):
+        key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
+
+        def fail():
+            raise refusal
+
+        if records:
+            assert idempotency.run_leased(key, fail).status == idempotency.run_leased(key, fail).status == 404
+        else:
+            with pytest.raises(refusal):
+                idempotency.run_leased(key, fail)
+        assert IdempotencyRecord.objects.count() == records
+
+    def test_a_holder_that_lost_its_lease_returns_the_answer_of_the_next(self, user):
+        key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
+
+        def pause():
+            IdempotencyRecord.objects.all().delete()
+            idempotency.run_leased(key, lambda: idempotency.Outcome(200, b"next"))
+            return idempotency.Outcome(200, b"late")
+
+        assert idempotency.run_leased(key, pause).body == b"next"
 
     def test_who_comes_second_answers_what_came_first(self, user, monkeypatch):
         """As when two executions pass the look-up together: the constraint decides."""

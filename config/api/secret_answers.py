@@ -1,0 +1,23 @@
+"""Responses that are stored encrypted under an Idempotency-Key. Service B, which encrypts nothing, has none."""
+
+from typing import Any
+
+from config.api.idempotency import Seal
+from config.core.encryption import is_sealed, opened, seal
+
+
+class SecretAnswer:
+    """The first base of a response that contains a secret or personal data."""
+
+    @classmethod
+    def seal_of(cls, thing: Any) -> Seal | None:
+        return seal if cls.is_secret(thing) else None
+
+    @classmethod
+    def is_secret(cls, thing: Any) -> bool:  # noqa: ARG003
+        """Return whether the response for `thing` has to be encrypted."""
+        return True
+
+    @classmethod
+    def opened(cls, kept: bytes, place: str) -> bytes:
+        return opened(kept, place) if is_sealed(kept) else kept
