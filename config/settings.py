@@ -192,22 +192,22 @@ if SERVICE == "platform":
 MIDDLEWARE = [
     "config.ops.access_log.RequestIdMiddleware",
     "config.core.deadline.DeadlineMiddleware",
-    *(["credit.api.commerce.refusals.AgentRefusals"] if SERVICE == "platform" else []),
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.middleware.common.CommonMiddleware",
+    *(["allauth.account.middleware.AccountMiddleware"] if SERVICE == "platform" else []),  # allauth requires it here
+    "config.ops.page_middleware.PageMiddleware",
 ]
+PAGE_MIDDLEWARE = ["whitenoise.middleware.WhiteNoiseMiddleware", "django.middleware.common.CommonMiddleware"]
 if SERVICE == "platform":
-    # Service B has neither accounts nor forms. Besides, what these put on a request refers back to it, and with it
-    # large reports would stay until the collector comes by.
-    MIDDLEWARE += [
-        "config.ops.page_middleware.SessionMiddleware",
+    CSRF_FAILURE_VIEW = "identity.accounts.pages.form_expired"
+    # Service B has neither accounts nor forms. They also put objects on a request that refer back to it, and with them
+    # large reports would stay in memory until the garbage collector runs.
+    PAGE_MIDDLEWARE += [
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "identity.accounts.middleware.AccountPages",
         "django.middleware.csrf.CsrfViewMiddleware",
         "config.ops.page_middleware.VisitorMiddleware",
-        "config.ops.page_middleware.MessageMiddleware",
-        "identity.accounts.middleware.AccountPages",
-        "allauth.account.middleware.AccountMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
         "django.middleware.clickjacking.XFrameOptionsMiddleware",
     ]
 
@@ -341,9 +341,8 @@ OAUTH2_PROVIDER = {
 # --- Transport ---------------------------------------------------------------------------------------------------
 
 # Service B serves no back office, and so none of what its pages need.
-SILENCED_SYSTEM_CHECKS = (
-    ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"] if SERVICE == "ledger" else []
-)
+# These ask for middleware that PAGE_MIDDLEWARE has, where the service has pages for people.
+SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"]
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True

@@ -12,11 +12,11 @@ minutes at most.
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from config.api.middleware import client_address
 from config.api.parsers import BODY_MAX_BYTES
@@ -24,11 +24,15 @@ from config.api.rate_limits import WINDOW_SECONDS, RateLimited, network_of, take
 from config.core.errors import Unavailable
 
 AT_ONCE = 2  # in one process
+WAITERS = 4  # in one process: half of its threads
+WAIT_SECONDS, _LOOK_SECONDS = 1.0, 0.1
 RETRY_SECONDS = 1
 
 Method = Callable[..., Any]
 
-_turns = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(AT_ONCE)
+_waiting: set[str] = set()
+_waiting_lock = threading.Lock()
 
 
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
@@ -36,43 +40,80 @@ def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[
 
     def decorate(handle: Method) -> Method:
         @wraps(handle)
-        def handle_in_turn(view: Any, request: Any, **arguments: Any) -> Any:
-            with turn(request) if when(request) else nullcontext():
+        def handle_in_slot(view: Any, request: Any, **arguments: Any) -> Any:
+            with slot(request) if when(request) else nullcontext():
                 return handle(view, request, **arguments)
 
-        handle_in_turn.is_heavy = True  # type: ignore[attr-defined]
-        return handle_in_turn
+        return handle_in_slot
 
     return decorate
 
 
 @contextmanager
-def turn(request: Any) -> Iterator[None]:
-    """Hold a turn while the block works; raises Unavailable or RateLimited at once."""
-    if not _turns.acquire(blocking=False):
-        raise Unavailable("Other large requests are being worked on. Try again.")
-    try:
-        with _turn_of(_account_of(request)):
+def slot(request: Any) -> Iterator[None]:
+    """Hold a slot while the block works; raises RateLimited or Unavailable where none gets free in time."""
+    whom = _account_of(request)
+    with _slot_of_account(whom):
+        if not _wait_for(lambda: _slots.acquire(blocking=False), whom):
+            raise Unavailable("Other large requests are being worked on. Try again.")
+        try:
             yield
+        finally:
+            _slots.release()
+
+
+def _wait_for(take_slot: Callable[[], bool], whom: str) -> bool:
+    """Return whether a slot was taken: at once, or after a wait."""
+    if take_slot():
+        return True
+    with _waiting_lock:
+        if whom in _waiting or len(_waiting) >= WAITERS:
+            return False
+        _waiting.add(whom)
+    try:
+        ends = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < ends:
+            time.sleep(_LOOK_SECONDS)
+            if take_slot():
+                return True
+        return False
     finally:
-        _turns.release()
+        _waiting.discard(whom)
 
 
 @contextmanager
-def _turn_of(whom: str) -> Iterator[None]:
+def _slot_of_account(whom: str) -> Iterator[None]:
     bucket, window = f"heavy:{whom}", int(time.time()) // WINDOW_SECONDS
+
+    def take_slot() -> bool:
+        if take(bucket, window, 1) + take(bucket, window - 1, 0) == 1:
+            return True
+        take(bucket, window, -1)
+        return False
+
     try:
-        running = take(bucket, window, 1)
+        is_taken = _wait_for(take_slot, whom)
     except DatabaseError:  # a log that cannot write goes on checking proofs
         yield
         return
+    if not is_taken:
+        message = "Your account has another large request running. Send this one when that is answered."
+        raise RateLimited(message, headers={"Retry-After": str(RETRY_SECONDS)})
     try:
-        if running + take(bucket, window - 1, 0) > 1:
-            message = "Your account has another large request running. Send this one when that is answered."
-            raise RateLimited(message, headers={"Retry-After": str(RETRY_SECONDS)})
         yield
     finally:
+        _give_back(bucket, window)
+
+
+def _give_back(bucket: str, window: int) -> None:
+    try:
         take(bucket, window, -1)
+    except DatabaseError:
+        # The deadline of a request cuts its connection (`config.core.deadline`): a new one gives the slot back.
+        if not connection.in_atomic_block:
+            connection.close()
+            with suppress(DatabaseError):
+                take(bucket, window, -1)
 
 
 def _account_of(request: Any) -> str:

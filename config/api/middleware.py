@@ -1,5 +1,6 @@
 """Steps before and after the view of every request: HTTPS, the host, the form of errors, refused bodies."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -9,11 +10,15 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
 
-from config.core.errors import PROBLEM, ApiError, HttpsRequired, InvalidHost, as_problem
+from config.core.errors import PROBLEM, ApiError, HttpsRequired, InvalidHost, MalformedJSON, as_problem
+from config.core.registration import declared
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 _CHUNK_BYTES = 65_536
+_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
+_HEALTH_PATHS = {"/health", "/v1/health"}
 
 
 class TransportMiddleware:
@@ -29,8 +34,16 @@ class TransportMiddleware:
             response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
             response = refusal.response()
-        if response.status_code >= 400 and _asks_for_problems(request):
-            _write_as_problem(response)
+        if response.status_code >= 400 and isinstance(response, HttpResponse):
+            if _asks_for_problems(request):
+                _write_as_problem(response)
+            for write in declared("error_forms"):
+                write(request, response)
+        if isinstance(response, HttpResponse):
+            if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
+                etag = response.headers["ETag"]
+                response = get_conditional_response(request, etag=etag, response=response) or response
+            response.headers.setdefault("Content-Length", str(len(response.content)))
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             _drain(request)
         return response
@@ -42,9 +55,9 @@ def _asks_for_problems(request: HttpRequest) -> bool:
     return PROBLEM in named and any(str(one).partition(";")[0].lower() == PROBLEM for one in request.accepted_types)
 
 
-def _write_as_problem(response: HttpResponseBase) -> None:
+def _write_as_problem(response: HttpResponse) -> None:
     """Write an error in the form that the caller asked for (RFC 9457); here, where stored answers pass, too."""
-    if isinstance(response, HttpResponse) and response.headers.get("Content-Type") == "application/json":
+    if response.headers.get("Content-Type") == "application/json":
         body = orjson.loads(response.content)
         if isinstance(body, dict) and "code" in body and "message" in body:
             response.content = orjson.dumps(as_problem(response.status_code, body))
@@ -68,9 +81,18 @@ def check_transport(request: HttpRequest) -> None:
         raise HttpsRequired
     host = meta.get("HTTP_HOST")
     target = meta.get("RAW_URI", "/")
-    if not target.startswith("/") and urlsplit(target).netloc not in {"", host}:
+    try:
+        own_host = "" if target.startswith("/") else urlsplit(target).netloc
+    except ValueError as error:
+        raise InvalidHost from error
+    if own_host not in {"", host}:
         # A target in absolute form names its own host, which counts more than the header (RFC 9112, 3.2.2).
         raise InvalidHost
+    if not _LENGTH.fullmatch(meta.get("CONTENT_LENGTH") or "0"):
+        raise MalformedJSON("`Content-Length` must be a number of bytes.")
+    if host is None and request.path_info in _HEALTH_PATHS and meta.get("SERVER_PROTOCOL") == "HTTP/1.0":
+        meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # load balancers send none
+        return
     # HTTP/1.1 demands the header; gunicorn lets its absence pass.
     if host is None and "gunicorn.socket" in meta and meta.get("SERVER_PROTOCOL") == "HTTP/1.1":
         raise InvalidHost
@@ -96,7 +118,14 @@ def client_address(request: HttpRequest) -> str:
     meta = request.META
     peer = str(meta.get("REMOTE_ADDR", ""))
     if peer in settings.TRUSTED_PROXIES:
-        for hop in reversed([hop.strip() for hop in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]):
+        for hop in reversed([_without_port(hop.strip()) for hop in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]):
             if hop and hop not in settings.TRUSTED_PROXIES:
-                return str(hop)
+                return hop
     return peer
+
+
+def _without_port(hop: str) -> str:
+    """Return the address of `192.0.2.1:51234`, `[2001:db8::1]:443` or `[2001:db8::1]`; any other text unchanged."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop

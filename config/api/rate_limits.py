@@ -18,13 +18,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db import connection
+from django.db import OperationalError, connection
 from rest_framework.throttling import BaseThrottle
 
 from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.core.credentials import SAFE_METHODS
-from config.core.databases import UNAWAITED
+from config.core.databases import UNAWAITED, is_disk_full
 from config.core.errors import ApiError
 
 logger = logging.getLogger("platform.rate_limits")
@@ -32,7 +32,8 @@ logger = logging.getLogger("platform.rate_limits")
 WINDOW_SECONDS = 60
 # The first is so long that one address alone never reaches the second, which would shut a person out.
 _LONG_WINDOWS_SECONDS = {
-    "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "new_account": 3600,
+    "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
+    "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
@@ -148,6 +149,15 @@ class RateLimit(BaseThrottle):
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
+        try:
+            self._consume(request, view)
+        except OperationalError as error:
+            # A full disk takes no count, and goes on answering reads.
+            if request.method not in SAFE_METHODS or not is_disk_full(error):
+                raise
+        return True
+
+    def _consume(self, request: Any, view: Any) -> None:
         declared = view.declared
         if request.auth is None:
             consume_by_address(declared.limit or "anonymous", request)
@@ -156,7 +166,6 @@ class RateLimit(BaseThrottle):
             consume(limit, str(request.auth.user_id))
             if request.auth.actor_id is not None:
                 consume(limit, str(request.auth.actor_id))
-        return True
 
 
 def _bucket(limit_name: str, whom: str) -> str:

@@ -1,7 +1,9 @@
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
@@ -23,6 +25,26 @@ def renderer_for(media_type: str) -> type[BaseRenderer]:
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 
+_QUALITY = re.compile(r";\s*q\s*=\s*([0-9]*\.?[0-9]*)\s*(?:;|$)", re.ASCII)
+
+
+def quality_of(media_type: str, accept: str) -> float:
+    """Return how much an `Accept` header wants a media type, 0 to 1 (RFC 9110, section 12.5.1).
+
+    The most specific range decides. A parameter other than `q` is ignored, and so is a `q` that is not a number.
+    """
+    ranges = {"*": 0, "*/*": 0, f"{media_type.partition('/')[0]}/*": 1, media_type: 2}
+    best = (-1, 0.0)
+    for part in accept.lower().split(","):
+        name, separator, parameters = part.partition(";")
+        specificity = ranges.get(name.strip())
+        if specificity is not None:
+            match = _QUALITY.search(separator + parameters)
+            quality = min(float(match[1]), 1.0) if match and match[1].strip(".") else 1.0
+            best = max(best, (specificity, quality))
+    return best[1]
+
+
 class AnyAnswer(DefaultContentNegotiation):
     """Negotiation by RFC 9110. For types with equal weight, the first one is chosen."""
 
@@ -35,5 +57,8 @@ class AnyAnswer(DefaultContentNegotiation):
         if request.META.get("HTTP_ACCEPT", "*/*") == "*/*":
             first = next(iter(renderers))
             return first, first.media_type
-        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, renderers, format_suffix)
-        return chosen
+        accept = request.META["HTTP_ACCEPT"] or "*/*"
+        chosen = max(renderers, key=lambda renderer: quality_of(renderer.media_type, accept))
+        if not quality_of(chosen.media_type, accept):
+            raise NotAcceptable
+        return chosen, chosen.media_type

@@ -1,5 +1,6 @@
 """JSON as text: how answers are written, how deep it is nested, its spelling for hashes, how the database keeps it."""
 
+import re
 from datetime import UTC, date, datetime
 from itertools import accumulate
 from typing import Any
@@ -48,6 +49,31 @@ def rfc3339(moment: datetime) -> str:
         moment = moment.astimezone(UTC)
     # Without the offset that it ends with, and several times quicker than a format string.
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])",
+    re.ASCII,
+)
+_LEAP_SECOND = "60"
+
+
+def parse_rfc3339(text: str) -> datetime | None:
+    """Return the moment that RFC 3339 `text` spells, in UTC, or None. Digits beyond microseconds are cut off.
+
+    A leap second is read as the second before it, because Python has none.
+    """
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        return None
+    day, time, second, fraction, offset = match.groups(default="")
+    is_leap = second == _LEAP_SECOND
+    text = f"{day}T{time}:{'59' if is_leap else second}{fraction[:7]}{offset.upper()}"
+    try:
+        moment = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):  # February 30, or a year before the first
+        return None
+    return None if is_leap and (moment.hour, moment.minute) != (23, 59) else moment
 
 
 def day_of(text: Any) -> date | None:

@@ -88,6 +88,7 @@ class _Statement:
     sql: str
     parameters: tuple[tuple[str | None, Any], ...]
     converters: tuple[tuple[int, tuple[Callable[..., Any], ...], Any], ...]
+    encrypted: tuple[tuple[int, Any, int], ...]  # a column's position, its field, and the position of the primary key
     binary: bool
 
 
@@ -112,10 +113,12 @@ class PreparedSelect:
         *,
         arguments: Sequence[str] = (),
         parsed: bool = False,
+        opened: bool = True,
     ) -> None:
         self._build = build
         self._columns = columns
         self._parsed = parsed
+        self._opened = opened
         self._arguments = tuple(arguments) or tuple(inspect.signature(build).parameters)
         self._statements: dict[str, _Statement] = {}
 
@@ -139,6 +142,8 @@ class PreparedSelect:
             for position, functions, expression in statement.converters:
                 for function in functions:
                     values[position] = function(values[position], expression, connection)
+            for position, field, at in statement.encrypted:
+                values[position] = field.open(values[position], values[at])
             converted.append(tuple(values))
         return converted
 
@@ -156,13 +161,17 @@ class PreparedSelect:
             if found:
                 parameters.insert(before.count("%s"), (name, None))
                 sql = f"{before}%s{after}"
-        converters = []
+        converters, encrypted = [], []
         columns = [selected for selected, *_ in compiler.select]
         for position, (functions, expression) in compiler.get_converters(columns).items():
             spliced = isinstance(expression.output_field, JsonTextField) and not self._parsed
             converters.append((position, (_fragment,) if spliced else tuple(functions), expression))
+            field = expression.output_field
+            if self._opened and getattr(field, "is_bound", False):
+                keys = [at for at, column in enumerate(columns) if column.output_field is field.model._meta.pk]
+                encrypted.append((position, field, keys[0]))
         binary = not any(isinstance(column.output_field, _READ_AS_TEXT) for column in columns)
-        return _Statement(sql, tuple(parameters), tuple(converters), binary)
+        return _Statement(sql, tuple(parameters), tuple(converters), tuple(encrypted), binary)
 
 
 class PreparedGet(Generic[Record]):
@@ -182,7 +191,7 @@ class PreparedGet(Generic[Record]):
         self._model = model
         self._names = [field.attname for field in model._meta.concrete_fields if field.attname not in defer]
         self._annotations = annotations
-        self._select = PreparedSelect(build, [*self._names, *annotations], parsed=True)
+        self._select = PreparedSelect(build, [*self._names, *annotations], parsed=True, opened=False)
 
     def __call__(self, **arguments: Any) -> Record | None:
         found = self.all(**arguments)
@@ -204,7 +213,7 @@ def insert(record: models.Model) -> None:
     alias = router.db_for_write(type(record))
     connection = connections[alias]
     sql, fields = _insertion(type(record), alias)
-    parameters = [field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields]
+    parameters = [field.get_db_prep_save(field.pre_save(record, add=True), connection) for field in fields]
     execute(connection, sql, parameters)
     record._state.adding = False
     record._state.db = alias
@@ -231,7 +240,8 @@ def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mappi
     for is_value, name, constant in parts:
         if is_value:
             field: Any = model._meta.get_field(name)
-            parameters.append(field.get_db_prep_save(values[name], connection))
+            value = values[name].pk if isinstance(values[name], models.Model) else values[name]
+            parameters.append(field.get_db_prep_save(value, connection))
         else:
             parameters.append(where[name] if name else constant)
     return execute(connection, sql, parameters)[1]

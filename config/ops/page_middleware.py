@@ -1,30 +1,61 @@
 """Sessions, visitors, messages and the like are for pages: API operations need none of them."""
 
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import user_logged_in
 from django.contrib.auth.middleware import AuthenticationMiddleware
-from django.contrib.messages import middleware as messages
-from django.contrib.sessions import middleware as sessions
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
+from django.utils.module_loading import import_string
+
+PAGES_OF_THE_API = ("/v1/docs", "/v1/kyc/sandbox/")
 
 
-class _ForPages:
-    get_response: Any
+class PageMiddleware:
+    """Runs the middleware of `PAGE_MIDDLEWARE` for pages, in that order; a request to an operation passes it by."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+        self._chain: list[Any] = []
+        handler: Any = get_response
+        for path in reversed(settings.PAGE_MIDDLEWARE):
+            handler = import_string(path)(handler)
+            self._chain.insert(0, handler)
+        self._get_page = handler
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        path = request.path_info
-        is_operation = path.startswith("/v1/") and not path.startswith("/v1/docs")
-        answer: HttpResponseBase = self.get_response(request) if is_operation else super().__call__(request)  # type: ignore[misc]
-        return answer
+        response: HttpResponseBase = self._get_page(request) if _is_page(request) else self._get_response(request)
+        return response
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponseBase | None:
+        return self._first_response("process_view", self._chain, request, *view)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        return self._first_response("process_exception", self._chain[::-1], request, error)
+
+    def _first_response(
+        self, hook: str, chain: Sequence[Any], request: HttpRequest, *arguments: Any
+    ) -> HttpResponseBase | None:
+        if _is_page(request):
+            for middleware in chain:
+                response: HttpResponseBase | None = getattr(middleware, hook, _no_response)(request, *arguments)
+                if response is not None:
+                    return response
+        return None
 
 
-class SessionMiddleware(_ForPages, sessions.SessionMiddleware):
-    pass
+def _no_response(*_arguments: Any) -> None:
+    return None
+
+
+def _is_page(request: HttpRequest) -> bool:
+    path = request.path_info
+    return not path.startswith("/v1/") or path.startswith(PAGES_OF_THE_API)
 
 
 SESSION_SECONDS_MAX = 12 * 3600  # a working day; SESSION_COOKIE_AGE ends one that is left alone
@@ -36,7 +67,7 @@ def _note_begin(*, request: HttpRequest, **_signal: Any) -> None:
     request.session[_BEGAN] = int(time.time())
 
 
-class VisitorMiddleware(_ForPages, AuthenticationMiddleware):
+class VisitorMiddleware(AuthenticationMiddleware):
     """Ends an expired session even if it is in use, and passes a page's visitor to the access log once the page has
     identified them.
     """
@@ -52,7 +83,3 @@ class VisitorMiddleware(_ForPages, AuthenticationMiddleware):
             return visitor
 
         request.user = SimpleLazyObject(look)  # type: ignore[assignment]
-
-
-class MessageMiddleware(_ForPages, messages.MessageMiddleware):
-    pass

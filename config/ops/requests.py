@@ -15,7 +15,7 @@ class RequestViewSet(ApiViewSet):
 
     tag = "requests"
 
-    @endpoint(access=FIRST_PARTY, query=RequestQuery, answer=RequestsPageSerializer)
+    @endpoint(access=FIRST_PARTY, page=RequestQuery, answer=RequestsPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[RequestLine]:
         """List the account's calls of the last seven days, the newest 100,000, newest first.
 

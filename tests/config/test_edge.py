@@ -92,6 +92,15 @@ class TestHosts:
         for host in ("localhost", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000", "LOCALHOST"):
             assert ApiClient().generic("GET", "/v1/openapi.json", HTTP_HOST=host).status_code == 200, host
 
+    @pytest.mark.parametrize(
+        ("protocol", "path", "status"),
+        [("HTTP/1.0", "/v1/health", 200), ("HTTP/1.0", "/v1/openapi.json", 400), ("HTTP/1.1", "/v1/health", 400)],
+    )
+    def test_health_answers_http_1_0_without_a_host(self, settings, protocol, path, status):
+        settings.ALLOWED_HOSTS, settings.HOST_ROOT = ["api.example"], "https://api.example"
+        client = ApiClient(SERVER_NAME="10.9.9.9", SERVER_PROTOCOL=protocol)
+        assert client.generic("GET", path).status_code == status
+
     def test_another_is_refused_on_every_path_each_time(self):
         client = ApiClient()
         for host in (

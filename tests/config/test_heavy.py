@@ -3,16 +3,20 @@
 import re
 import threading
 from contextlib import ExitStack
+from inspect import getsource
 from pathlib import Path
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.urls import get_resolver
 
 from config.api import heavy
 from config.api.models import RateCounter
 from config.api.rate_limits import RateLimited
 from config.checks import routes
+from config.core.errors import Unavailable
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import ProviderFactory, UserFactory
@@ -23,9 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 NOON = 1_800_000_000
 
 
-def turn_of(account):
-    """Hold a turn as an account's request would."""
-    return heavy.turn(SimpleNamespace(auth=SimpleNamespace(user_id=account.pk, label="")))
+def slot_of(account):
+    """Hold a slot as an account's request would."""
+    return heavy.slot(SimpleNamespace(auth=SimpleNamespace(user_id=account.pk, label="")))
+
+
+@pytest.fixture(autouse=True)
+def _impatient(impatient):
+    """Refuse after a moment."""
 
 
 @pytest.fixture
@@ -40,7 +49,7 @@ def evaluate(user):
 
 
 def test_a_second_one_of_the_same_account_is_refused(user, api, evaluate):
-    with turn_of(user):
+    with slot_of(user):
         refused = evaluate(api)
         assert_error(refused, 429, "E6001")
         assert refused.headers["Retry-After"] == "1"
@@ -49,13 +58,13 @@ def test_a_second_one_of_the_same_account_is_refused(user, api, evaluate):
 
 
 def test_the_account_has_one_turn_in_all_processes_together(user, api, evaluate, monkeypatch):
-    with turn_of(user), monkeypatch.context() as other_process:
-        other_process.setattr(heavy, "_turns", threading.BoundedSemaphore(heavy.AT_ONCE))
+    with slot_of(user), monkeypatch.context() as other_process:
+        other_process.setattr(heavy, "_slots", threading.BoundedSemaphore(heavy.AT_ONCE))
         assert_error(evaluate(api), 429, "E6001")
 
 
 def test_a_process_works_on_two_and_the_third_account_is_refused(stranger, evaluate, api):
-    with turn_of(stranger), turn_of(UserFactory()):
+    with slot_of(stranger), slot_of(UserFactory()):
         refused = evaluate(api)
         assert_error(refused, 503, "E5030")
         assert refused.headers["Retry-After"] == "1"
@@ -63,16 +72,64 @@ def test_a_process_works_on_two_and_the_third_account_is_refused(stranger, evalu
 
 
 def test_everything_else_goes_on(user, stranger, api, stranger_api):
-    with turn_of(user), turn_of(stranger):
+    with slot_of(user), slot_of(stranger):
         for client in (api, stranger_api):
             assert client.read("/applications").status_code == 200
 
 
-def test_a_turn_ends_with_the_request_however_that_ends(user, api, evaluate):
+@pytest.mark.parametrize(
+    ("status", "path", "body"),
+    [
+        (404, f"/applications/{UUID(int=1)}/score", None),
+        (404, "/scoring/models/999/versions/1/evaluate", {"facts": {}}),
+        (404, "/scoring/models/999/versions/1/compare", {"with": 2}),
+        (404, "/scoring/models/999/monitoring?version=1", None),
+        (404, "/providers/999/decisions", None),
+        (404, f"/applications/{UUID(int=1)}/notices/{UUID(int=2)}", None),
+        (400, "/offers/match", {"facts": 5}),
+    ],
+)
+def test_a_request_without_work_needs_no_slot(stranger, api, status, path, body):
+    with slot_of(stranger), slot_of(UserFactory()):
+        response = api.read(path) if body is None else api.send(path, body)
+    assert response.status_code == status
+
+
+def test_an_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypatch):
+    monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
+    held = [heavy._slots.acquire(blocking=False) for _ in range(heavy.AT_ONCE)]
+    assert all(held)
+    threading.Timer(0.3, heavy._slots.release).start()
+    try:
+        assert evaluate(api).status_code == 200
+    finally:
+        heavy._slots.release()
+
+
+def test_few_requests_wait_and_one_of_an_account(user, stranger, monkeypatch):
+    monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
+    monkeypatch.setattr(heavy, "_waiting", {str(user.pk), "b", "c"})
+    with slot_of(UserFactory()), slot_of(UserFactory()):
+        with pytest.raises(Unavailable), slot_of(user):
+            pass
+        heavy._waiting.add("d")
+        with pytest.raises(Unavailable), slot_of(stranger):
+            pass
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_cut_off_gives_its_slot_back(user):
+    with slot_of(user):
+        connection.connection.close()
+    with slot_of(user):
+        pass
+
+
+def test_a_slot_ends_with_the_request_however_that_ends(user, api, evaluate):
     for _ in range(3):
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {"facts": {}}), 404, "E4011")
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {}), 400, "E1001")
-    with pytest.raises(ZeroDivisionError), turn_of(user):
+    with pytest.raises(ZeroDivisionError), slot_of(user):
         raise ZeroDivisionError
     assert evaluate(api).status_code == 200
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
@@ -80,25 +137,26 @@ def test_a_turn_ends_with_the_request_however_that_ends(user, api, evaluate):
 
 def test_a_slot_lasts_into_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
-    with turn_of(user):
+    with slot_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
-        with pytest.raises(RateLimited), turn_of(user):
+        monkeypatch.setattr(heavy, "_waiting", {str(user.pk)})
+        with pytest.raises(RateLimited), slot_of(user):
             pass
 
 
 def test_a_killed_process_frees_its_slot_after_two_minutes(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON)
     running = ExitStack()
-    running.enter_context(turn_of(user))
+    running.enter_context(slot_of(user))
     stop_clock(monkeypatch, "config.api.heavy", NOON + 120)
-    with turn_of(user):
+    with slot_of(user):
         pass
     running.close()
 
 
 def test_a_version_is_heavy_as_pmml_alone(user, api):
     path = f"/scoring/models/{version_of(model_of(ProviderFactory(owner=user))).model_id}/versions/1"
-    with turn_of(user):
+    with slot_of(user):
         assert api.read(path).status_code == 200
         assert_error(api.read(path, Accept="application/xml"), 429, "E6001")
 
@@ -107,7 +165,7 @@ def test_the_documentation_names_each_of_them():
     declared = set()
     for route, pattern in routes(get_resolver("config.urls").url_patterns):
         for method, action in getattr(pattern.callback, "actions", {}).items():
-            if method != "head" and hasattr(getattr(pattern.callback.cls, action), "is_heavy"):
+            if method != "head" and "heavy." in getsource(getattr(pattern.callback.cls, action)):
                 path = re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", route)
                 declared.add(f"{method.upper()} /{path}")
     text = (ROOT / "docs/guides/errors-and-retries.md").read_text()
@@ -116,5 +174,5 @@ def test_the_documentation_names_each_of_them():
 
 
 def test_clients_of_another_account_are_not_held_up(stranger, user, evaluate):
-    with turn_of(stranger):
+    with slot_of(stranger):
         assert evaluate(client_of(user)).status_code == 200

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
+from config.api.renderers import quality_of
 from config.core.errors import MalformedJSON
 from config.core.ids import INT64_MAX, INT64_MIN
 from credit.models import Application, Offer
@@ -70,6 +71,26 @@ class TestRefused:
         for accept in ("application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain"):
             assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
         assert Application.objects.count() == 0
+
+    @pytest.mark.parametrize(
+        ("accept", "quality"),
+        [
+            ("application/json;q=0, */*", 0), ("*/*, application/json;q=0", 0), ("application/*;q=0, */*", 0),
+            ("application/json;q=0.0, application/*, */*", 0), ("text/html", 0), ("", 0), ("*/*;q=0", 0),
+            ("application/jsonx, application/jso", 0), ("application/json;q=0.000", 0), ("text/json", 0),
+            ("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", 0.2),  # Java's HttpURLConnection
+            ("application/json, text/plain, */*", 1),  # axios
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", 0.8),  # Chrome
+            ("application/json; charset=utf-8", 1), ("APPLICATION/JSON;Q=0.3", 0.3),
+            ("application/json ; q = 0.4", 0.4),
+            ("application/*;q=0.5, application/json;q=0.25", 0.25), ("application/json;odata=verbose;q=0.7", 0.7),
+            ("application/json;q=0.7;ext=1", 0.7), ("*/*;q=0.1, application/*;q=0.2", 0.2),
+            ("application/json;q=2", 1), ("application/json;q=x", 1), (",, application/json ,", 1),
+            ("application/json;qs=0.5", 1), ("application/vnd.api+json, application/json;q=0.9", 0.9),
+        ],
+    )  # fmt: skip
+    def test_the_most_specific_range_of_an_accept_header_decides(self, accept, quality):
+        assert quality_of("application/json", accept) == quality
 
 
 @pytest.mark.django_db

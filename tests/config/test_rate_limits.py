@@ -2,18 +2,23 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connection, connections
 
 from config.api import rate_limits
+from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.api.rate_limits import RateLimited
+from config.env import ip_networks
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import issue, stop_clock
 from tests.processes import free_port
 
+SQLITE_PAGES_MAX = 1_073_741_823
 NOON = 1_800_000_000.0
 
 
@@ -203,6 +208,21 @@ class TestAnswers:
         assert [status(proxy, "1.1.1.1, 192.0.2.3"), status(proxy, "2.2.2.2, 192.0.2.3, 10.0.0.1")] == [200, 429]
         assert [status(stranger, "3.3.3.3"), status(stranger, "4.4.4.4")] == [200, 429]
 
+    @pytest.mark.parametrize(
+        ("hops", "caller"),
+        [
+            ("203.0.113.7:51234", "203.0.113.7"), ("203.0.113.7", "203.0.113.7"),
+            ("[2001:db8::1]:443", "2001:db8::1"), ("[2001:db8::1]", "2001:db8::1"), ("2001:db8::1", "2001:db8::1"),
+            ("198.51.100.1, 203.0.113.7:1, 10.2.3.4, 10.9.9.9:8080", "203.0.113.7"),
+            ("198.51.100.1,203.0.113.7:1,[fd00::5]:1", "203.0.113.7"), ("10.2.3.4", "10.0.0.1"), ("", "10.0.0.1"),
+        ],
+    )  # fmt: skip
+    def test_the_caller_behind_proxies_is_the_last_address_of_no_proxy(self, settings, monkeypatch, hops, caller):
+        monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8")
+        settings.TRUSTED_PROXIES = ip_networks("TRUSTED_PROXIES")
+        meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": hops}
+        assert client_address(SimpleNamespace(META=meta)) == caller
+
     def test_a_limit_counts_tries_that_failed_too(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
@@ -234,3 +254,24 @@ class TestRedisThatIsAway:
     def test_nobody_gets_an_error(self, at, api):
         at(f"redis://127.0.0.1:{free_port()}/0")
         assert api.read("/applications").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL cannot be given a disk of its own here")
+def test_a_full_disk_answers_reads_and_refuses_writes(api, user):
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA max_page_count = 1")  # SQLite keeps the pages that there are
+        try:
+            for length in (100, 20, 1):  # until no row fits into any page
+                with suppress(OperationalError):
+                    for number in range(100_000):
+                        RateCounter.objects.create(bucket=f"r{number}".ljust(length, "x"), window=1, used=1)
+            for name in ("anonymous:", "read:", "z"):
+                with suppress(OperationalError):
+                    for number in range(100_000):
+                        RateCounter.objects.create(bucket=f"{name}{number}x", window=1, used=1)
+            assert api.read("/applications").status_code == 200
+            body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
+            assert_error(api.send("/applications", body), 503, "E5030")
+        finally:
+            cursor.execute(f"PRAGMA max_page_count = {SQLITE_PAGES_MAX}")

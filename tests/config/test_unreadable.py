@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from config.core.encryption import Unreadable, UnreadableSecret
+from config.core.encryption import Sealed, UnreadableSecret
+from config.ops.rotation import Rotated, rotate
 from config.webhooks.models import Delivery, Endpoint
 from identity.access import signing_keys
 from identity.bank.models import BankItem
@@ -39,14 +40,15 @@ def _pk(record):
 
 
 def lose_the_key(record, column="secret"):
-    """Store a value that was encrypted with a key that nobody has."""
-    closed = Fernet(Fernet.generate_key()).encrypt(b"lost").decode()
+    """Store a value that was encrypted with a key that nobody has; return the key."""
+    key = Fernet.generate_key()
+    closed = Fernet(key).encrypt(b"lost").decode()
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {record._meta.db_table} SET {column} = %s WHERE {record._meta.pk.column} = %s",
             [closed, _pk(record)],
         )
-    return closed
+    return key.decode()
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def test_a_row_is_read_without_its_secret(user):
         _ = key.secret
     assert (caught.value.kind, caught.value.record_id) == ("identity.ApiKey.secret", key.pk)
     assert "FIELD" not in str(caught.value)
-    assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Unreadable)
+    assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Sealed)
 
 
 def test_the_webhooks_of_others_are_delivered(receiver, make_endpoint, happen, work, stranger, named):  # noqa: F811
@@ -161,7 +163,7 @@ def test_prune_goes_on(user):
 
 def test_rotation_finishes_and_reports(user, stranger, settings):
     lost, kept = issue(user), issue(stranger)
-    closed = lose_the_key(lost.record)
+    key = lose_the_key(lost.record)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     out = StringIO()
     with pytest.raises(CommandError, match="1 values were left") as failure:
@@ -172,7 +174,15 @@ def test_rotation_finishes_and_reports(user, stranger, settings):
     assert (result["unreadable"], result["values"]) == (1, [name])
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
     assert ApiKey.objects.get(pk=kept.record.pk).secret == kept.secret
-    assert stored(lost.record, "secret") == closed, "what could not be opened is not lost: its key may be found"
+    assert stored(lost.record, "secret").startswith("w1."), "it is bound to its row, and opens once its key is found"
+    newest = Fernet.generate_key().decode()
+    settings.FIELD_ENCRYPTION_KEYS = [newest, *settings.FIELD_ENCRYPTION_KEYS]
+    assert len(rotate().unreadable) == 1
+    settings.FIELD_ENCRYPTION_KEYS = [newest, key]
+    assert ApiKey.objects.get(pk=lost.record.pk).secret == "lost"
+    assert rotate() == Rotated(rows=2, written=1)
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert ApiKey.objects.get(pk=lost.record.pk).secret == "lost"
 
 
 def test_the_back_office_shows_it(make_endpoint):  # noqa: F811

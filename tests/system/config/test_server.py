@@ -87,6 +87,26 @@ class TestFraming:
         head = request("POST", "/v1/auth/token", b"", JSON, "Content-Length: 1048577")
         error_of(exchange(port, head), 413, "E1007")
 
+    @pytest.mark.parametrize(
+        ("head", "body"),
+        [
+            ("POST /v1/claims HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n", b" " * 2_000),
+            (POST + JSON + "\r\nContent-Length: {}\r\n", b" " * 1_100_000),
+        ],
+        ids=["not authenticated", "too large"],
+    )
+    def test_a_response_before_the_body_was_read_closes_the_connection(self, port, head, body):
+        body += request("GET", HEALTH)
+        received = exchange(port, f"{head.format(len(body))}\r\n".encode() + body)
+        assert (status_of(received) in {401, 413}, received.count(b"HTTP/1.1 ")) == (True, 1)
+        assert b"\r\nConnection: close\r\n" in received
+
+    def test_a_response_after_the_body_was_read_keeps_the_connection(self, port):
+        first = f"{POST}{JSON}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
+        received = exchange(port, first + request("GET", HEALTH))
+        assert received.count(b"HTTP/1.1 ") == 2
+        assert b"\r\nConnection: keep-alive\r\n" in received
+
 
 class TestTargets:
     @pytest.mark.parametrize(
