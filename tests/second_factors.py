@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.utils import timezone
 from fido2 import cbor
 
-from config.core.encryption import seal
+from identity.accounts.codes import seal_secret
 from identity.accounts.recovery import make_codes
 
 SECRET = "A" * 32  # 20 bytes
@@ -21,7 +21,7 @@ SECRET = "A" * 32  # 20 bytes
 
 def authenticator_of(user, secret=SECRET):
     """Give somebody an app that shows codes."""
-    data = {"secret": seal(secret.encode()).decode()}
+    data = {"secret": seal_secret(secret, user.pk)}
     return Authenticator.objects.create(user=user, type="totp", data=data)
 
 

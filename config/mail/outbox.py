@@ -7,11 +7,18 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 
 from config.api.rate_limits import RateLimited, consume_singly
+from config.mail.addresses import comparable, mailable
 from config.mail.models import OutgoingMail
 
 
 def queue_mail(
-    to: str, template: str, context: dict[str, Any], *, language: str = "en", now: datetime
+    to: str,
+    template: str,
+    context: dict[str, Any],
+    *,
+    language: str = "en",
+    named_by: int | None = None,
+    now: datetime,
 ) -> OutgoingMail | None:
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 
@@ -21,15 +28,22 @@ def queue_mail(
     `named_by` is the id of the account whose call names the address. Raises RateLimited, which that caller gets, if
     the account has named too many addresses in this hour. `context` is JSON: links and names of ours.
     """
+    if named_by is not None:
+        consume_singly("mail_account", str(named_by))
     try:
         consume_singly("mail_recipient", _name_of(to))
     except RateLimited:
         return None
     return OutgoingMail.objects.create(
-        recipient=to, template=template, context=json.dumps(context), language=language, due_at=now, created_at=now
+        recipient=mailable(to),
+        template=template,
+        context=json.dumps(context),
+        language=language,
+        due_at=now,
+        created_at=now,
     )
 
 
 def _name_of(recipient: str) -> str:
     """Return a name for the counter that does not reveal the address."""
-    return salted_hmac("config.mail.recipient", recipient.strip().casefold(), algorithm="sha256").hexdigest()
+    return salted_hmac("config.mail.recipient", comparable(recipient), algorithm="sha256").hexdigest()

@@ -13,7 +13,7 @@ from identity.models import ApiKey, User
 
 
 def find_user(username: str) -> User:
-    return first_or(User.objects.filter(username=username), CommandError(f"There is no account named {username}."))
+    return first_or(User.objects.named(username), CommandError(f"Account {username} not found."))
 
 
 def find_api_key(identifier: str) -> ApiKey:

@@ -115,6 +115,7 @@ def _check_key(text: str) -> _Remembered:
         user_id=key.owner_id,
         scopes=None if key.scopes is None else frozenset(key.scopes),
         expires_at=key.expires_at,
+        second_factor=bool(key.second_factor),
     )
     lifetime = min(REMEMBERED_SECONDS, (key.expires_at - now).total_seconds())
     return _Remembered((key.owner, credential), time.monotonic() + lifetime, secret=_secret_of(key))

@@ -22,6 +22,8 @@ from config.core.credentials import KEY_EXPIRY_NOTICE, InvalidToken
 from config.core.digest import digest_of
 from config.core.ids import askable
 from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor
+from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
 from identity.errors import NothingToCollect
@@ -97,7 +99,13 @@ def _issue(*, now: datetime, **columns: Any) -> IssuedKey:
 
 
 def create_api_key(
-    *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
+    *,
+    owner: User,
+    name: str,
+    scopes: list[str] | None,
+    now: datetime,
+    expires_at: datetime | None = None,
+    second_factor: bool = False,
 ) -> IssuedKey:
     """Create a key for `owner`; with `scopes` None it is unrestricted. Raises Django's ValidationError.
 
@@ -112,15 +120,16 @@ def create_api_key(
     if expires_at <= now:
         raise ValidationError("A key must expire in the future.")
     with transaction.atomic():
-        issued = _issue(owner=owner, name=name, scopes=scopes, expires_at=expires_at, now=now)
+        columns = {"owner": owner, "name": name, "scopes": scopes, "second_factor": second_factor}
+        issued = _issue(**columns, expires_at=expires_at, now=now)
         _record("api_key.created", issued.record, now)
     return issued
 
 
-def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
+def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta, second_factor: bool = False) -> IssuedKey:
     """Create a successor; the old key works for `grace`. Raises ValidationError if revoked or not collected."""
     with transaction.atomic():
-        issued = _succeed(record, now=now)
+        issued = _succeed(record, now=now, second_factor=second_factor)
         _end_after(issued.record.replaces, now=now, grace=grace)
     return issued
 
@@ -134,30 +143,31 @@ def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey
         return _succeed(record, now=now, collect_grace_days=grace_days).record
 
 
-def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey:
+def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKey:
     """Return the texts of a key that waits for the actor, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
-        record = waiting.filter(pk=askable(identifier), owner=owner, collect_grace_days__isnull=False).first()
+        record = waiting.filter(pk=askable(identifier), owner=actor.user, collect_grace_days__isnull=False).first()
         if record is None or record.state_at(now) != "to_collect":
             raise NothingToCollect
         key, secret = _texts(record.pk)
         grace = timedelta(days=record.collect_grace_days or 0)
         record.digest, record.secret, record.collect_grace_days = digest_of(key), secret, None
         record.expires_at = now + timedelta(days=DEFAULT_DAYS)
-        record.save(update_fields=["digest", "secret", "collect_grace_days", "expires_at"])
+        record.second_factor = actor.second_factor
+        record.save(update_fields=["digest", "secret", "collect_grace_days", "expires_at", "second_factor"])
         _end_after(record.replaces, now=now, grace=grace)
     return IssuedKey(record, key, secret)
 
 
-def _succeed(record: ApiKey, *, now: datetime, collect_grace_days: int | None = None) -> IssuedKey:
+def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
     """Make the successor of a key, which is locked, and its event."""
     old = ApiKey.objects.select_for_update().get(pk=record.pk)
     if old.revoked_at is not None:
         raise ValidationError("A revoked key cannot be rotated; create a new one.")
     if old.collect_grace_days is not None:
         raise ValidationError("The key was not collected yet; revoke it to offer another.")
-    if collect_grace_days is not None and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
+    if "collect_grace_days" in columns and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
         raise ValidationError("A successor waits to be collected already.")
     issued = _issue(
         owner=old.owner,
@@ -166,7 +176,7 @@ def _succeed(record: ApiKey, *, now: datetime, collect_grace_days: int | None = 
         expires_at=now + timedelta(days=DEFAULT_DAYS),
         now=now,
         replaces=old,
-        collect_grace_days=collect_grace_days,
+        **columns,
     )
     _record("api_key.rotated", issued.record, now, replaces=old.pk)
     return issued
@@ -192,13 +202,19 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
 def announce_expiring(*, now: datetime) -> dict[str, int]:
     """Tell owners, once for each key, that it ends within KEY_EXPIRY_NOTICE; return how many were announced."""
     soon = ApiKey.objects.usable_at(now).filter(expires_at__lte=now + KEY_EXPIRY_NOTICE, expiry_announced_at=None)
+    items = FailedItems("api_key", soon, lease=timedelta(minutes=1))
     announced = 0
-    for key in soon:
+
+    def announce(key: ApiKey) -> None:
+        nonlocal announced
         with transaction.atomic():
             # Another run may be announcing it at this moment: the update decides whose event it is.
-            if ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now):
+            is_first = ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now)
+            if is_first:
                 _record("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
-                announced += 1
+        announced += is_first
+
+    items.process(announce, now=now)
     return {"api_keys_announced": announced}
 
 

@@ -9,9 +9,11 @@ from django.db import transaction
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import askable, first_or
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.webhooks.endpoints import disable_of_account
+from identity.access.authentication import forget_credentials
 from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
 from identity.access.second_factor import require_second_factor
-from identity.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
+from identity.models import AccountHistory, ApiKey, ApiKeyQuerySet, TokenFamily, User
 
 KEYS_MAX = 20  # per account: active keys, and those that wait for collection
 GRACE_MAX_DAYS = 90
@@ -28,7 +30,8 @@ def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires
     with transaction.atomic():
         _lock(actor.user)
         expires_at = now + timedelta(days=expires_days)
-        issued = create_api_key(owner=actor.user, name=name, scopes=scopes, now=now, expires_at=expires_at)
+        made_as = {"owner": actor.user, "second_factor": actor.second_factor}
+        issued = create_api_key(name=name, scopes=scopes, now=now, expires_at=expires_at, **made_as)
         _check_number(actor.user, now=now)
         details = {"scopes": scopes}
         AccountHistory.note("api_key.created", actor, now=now, object_id=issued.record.pk, details=details)
@@ -48,7 +51,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
         if old.state_at(now) != "active":
             raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
         try:
-            issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days))
+            issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days), second_factor=actor.second_factor)
         except ValidationError as refusal:  # a member of staff at the back office was quicker
             raise RecordNotEditable("; ".join(refusal.messages)) from refusal
         _check_number(actor.user, now=now)
@@ -65,6 +68,27 @@ def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
         if key.revoked_at is None:
             AccountHistory.note("api_key.revoked", actor, now=now, object_id=key.pk)
         revoke_api_key(key, now=now)
+
+
+def confirm_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
+    """Confirm a key that a password reset suspended. Idempotent. Raises SecondFactorRequired, NotFound."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        key = _find(actor.user, key_id)
+        if key.suspended_at is not None:
+            key.suspended_at = None
+            key.save(update_fields=["suspended_at"])
+            AccountHistory.note("api_key.confirmed", actor, now=now, object_id=key.pk)
+
+
+def suspend_credentials(user: User, *, now: datetime) -> None:
+    """Suspend keys and webhook endpoints, and end what apps may do, after a password reset by mail."""
+    usable = ApiKey.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now, suspended_at__isnull=True)
+    if usable.update(suspended_at=now):
+        AccountHistory.note("api_key.suspended", Actor(user, "password_reset"), now=now)
+    TokenFamily.objects.filter(user=user).revoke(now=now)
+    disable_of_account(user.pk, now=now)
+    forget_credentials()
 
 
 def _lock(owner: User) -> None:

@@ -1,7 +1,22 @@
+import unicodedata
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.password_validation import MinimumLengthValidator
 from django.core.exceptions import ValidationError
+
+PASSWORD_MAX = 4_096
+
+
+class LengthValidator(MinimumLengthValidator):
+    """Requires as many characters as every door accepts: the pages, the API, and the commands."""
+
+    def validate(self, password: str, user: Any = None) -> None:
+        super().validate(unicodedata.normalize("NFKC", password), user)
+        if len(password) > PASSWORD_MAX:
+            raise ValidationError(f"This password is too long. Use at most {PASSWORD_MAX} characters.")
+        if "\0" in password or any("\ud800" <= character <= "\udfff" for character in password):
+            raise ValidationError("A password must not contain a NUL or half of a surrogate pair.")
 
 
 class OwnNameValidator:

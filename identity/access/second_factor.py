@@ -11,6 +11,19 @@ def has_one(user: Any) -> bool:
     return bool(user.authenticator_set.exists())
 
 
+def any_has_one(**account: Any) -> bool:
+    """Return whether the account that these conditions name has one: one statement, also for an unknown account."""
+    from allauth.mfa.models import Authenticator
+
+    return bool(Authenticator.objects.filter(**account).exists())
+
+
+def require_lender_factor(actor: Actor) -> None:
+    """Raise SecondFactorRequired for a log-in, or a key, with which a lender's member may not act for the lender."""
+    if actor.lacks_second_factor:
+        raise SecondFactorRequired
+
+
 def require_second_factor(actor: Actor) -> None:
     """Raise SecondFactorRequired for a log-in without the second factor that the account has, or that staff need.
 

@@ -2,15 +2,16 @@ from config.api import serializers
 from identity.access.keys import DEFAULT_DAYS, NAME_MAX_LENGTH
 from identity.access.own_keys import GRACE_MAX_DAYS
 from identity.access.scopes import SCOPES
+from identity.models import ApiKey
 
 EXPIRES_MAX_DAYS = 365
-KEY_STATES = ("active", "expired", "revoked", "to_collect")
+KEY_STATES = ("active", "expired", "revoked", "suspended", "to_collect")
 
 
 class ApiKeyRequestSerializer(serializers.RequestSerializer):
     """An API key to be."""
 
-    name = serializers.PrintableIdField(max_length=NAME_MAX_LENGTH, help_text="What it is for, in your words.")
+    name = serializers.NameField(max_length=NAME_MAX_LENGTH, help_text="Your description of its purpose.")
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
@@ -31,22 +32,20 @@ class KeyRotationRequestSerializer(serializers.RequestSerializer):
     grace_days = serializers.Int32Field(min_value=0, max_value=GRACE_MAX_DAYS, default=7, help_text="In days.")
 
 
-class ApiKeySerializer(serializers.ResponseSerializer):
+class ApiKeySerializer(serializers.ModelResponseSerializer):
     """An API key, without its secrets."""
 
-    id = serializers.TextField(help_text="The key's id, which is no secret.")
-    name = serializers.TextField(help_text="What it is for, in your words.")
-    scopes = serializers.ListField(
-        child=serializers.TextField(), allow_null=True, help_text="Null: whatever the account may do."
+    scopes = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    state = serializers.OneOfField(
+        KEY_STATES, help_text="`to_collect`: collect the new key. `suspended`: confirm it at `/developers/keys`."
     )
-    state = serializers.OneOfField(KEY_STATES, help_text="`to_collect`: operations rotated it, and it waits for you.")
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(help_text="When it ends (UTC).")
-    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was revoked (UTC); null: it was not.")
-    last_used_at = serializers.DateTimeField(allow_null=True, help_text="To the minute (UTC); null: it was never used.")
-    replaces = serializers.TextField(
-        source="replaces_id", allow_null=True, help_text="The id of the key before it; null where there is none."
-    )
+
+    class Meta:
+        model = ApiKey
+        fields = [
+            "id", "name", "scopes", "state", "created_at", "expires_at", "revoked_at", "last_used_at", "replaces",
+        ]  # fmt: skip
+        extra_kwargs = {"replaces": {"source": "replaces_id"}}
 
 
 class ApiKeysPageSerializer(serializers.PageSerializer):

@@ -20,6 +20,7 @@ from config.api.tokens import ALGORITHM, verify_access_token
 from config.core.credentials import InvalidToken
 from config.core.digest import digest_of
 from identity.access.scopes import SCOPES
+from identity.access.second_factor import has_one
 from identity.access.signing_keys import key_ring
 from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
@@ -111,6 +112,8 @@ def rotate_refresh_token(
         token = find_refresh_token(text, client=client, now=now)
         if token is None:
             raise InvalidToken
+        if client is None and not token.family.second_factor and has_one(token.family.user):
+            raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
         unused = RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now)
         if unused:
             refresh = issue_refresh_token(family=token.family, now=now)
@@ -129,8 +132,10 @@ def family_is_live(family: TokenFamily) -> bool:
 
 
 def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
-    """End what was made with an authenticator that is taken away: whoever found it must not decide with it."""
-    TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True).revoke(now=timezone.now())
+    """End log-ins that were made with an authenticator that is taken away; apps stay, without a second factor."""
+    made_with_it = TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True)
+    made_with_it.filter(client__isnull=True).revoke(now=timezone.now())
+    made_with_it.filter(client__isnull=False).update(second_factor=False)
 
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:

@@ -19,7 +19,7 @@ class ApiKeyViewSet(ApiViewSet):
 
     tag = "api-keys"
 
-    @endpoint(access=LOG_IN, query=PageQuery, answer=serializers.ApiKeysPageSerializer)
+    @endpoint(access=LOG_IN, page=PageQuery, answer=serializers.ApiKeysPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
         """List the account's API keys, the newest first; their texts are shown nowhere."""
         return own_keys.keys_of(request.user)
@@ -29,6 +29,7 @@ class ApiKeyViewSet(ApiViewSet):
         body=serializers.ApiKeyRequestSerializer,
         answer=IssuedKeySerializer,
         status=201,
+        idempotent=True,
         errors=(SecondFactorRequired, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
@@ -43,6 +44,7 @@ class ApiKeyViewSet(ApiViewSet):
         access=LOG_IN,
         body=serializers.KeyRotationRequestSerializer,
         answer=IssuedKeySerializer,
+        idempotent=True,
         errors=(SecondFactorRequired, NotFound, RecordNotEditable, ValidationFailed),
     )
     def rotate(self, request: ApiRequest, key_id: str, body: dict[str, Any]) -> IssuedKey:
@@ -52,7 +54,7 @@ class ApiKeyViewSet(ApiViewSet):
         """
         return own_keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 
-    @endpoint(access=LOG_IN, errors=(SecondFactorRequired, NotFound))
+    @endpoint(access=LOG_IN, idempotent=True, errors=(SecondFactorRequired, NotFound))
     def revoke(self, request: ApiRequest, key_id: str) -> None:
         """Revoke a key: requests with it are refused within five seconds. Idempotent."""
         own_keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

@@ -11,17 +11,20 @@ from allauth.account.models import EmailAddress
 from allauth.account.stages import EmailVerificationStage
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from config.api.middleware import client_address
-from config.core.encryption import opened, seal
+from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.log_ins import login_attempt
-from identity.accounts import invited
+from identity.accounts import codes, invited
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
+from identity.accounts.log_in import WrongCredentials, log_in
 from identity.models import User
 
 # The cookie that marks a browser with an earlier log-in.
@@ -31,14 +34,9 @@ KNOWN_SECONDS = 180 * 86_400
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
     "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
-    "account/email/password_reset_key": ("new_password", "password_reset_url"),
     "account/email/account_already_exists": ("has_account", "password_reset_url"),
-    "account/email/unknown_account": ("has_no_account", "signup_url"),
+    "account/email/password_reset": ("password_reset", ""),
 }
-
-
-class _Wrong(Exception):
-    """Tells `login_attempt` that a try has failed."""
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -47,14 +45,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
         Raises RateLimited, and Unavailable when too many log in at this moment.
         """
-        given = credentials.get("email") or credentials.get("username") or ""
-        device = _known_device(request, given)
-        found = None
-        with suppress(_Wrong), login_attempt(given, client_address(request), device=device):
-            found = super().authenticate(request, username=_username_of(given), password=credentials.get("password"))
-            if found is None:
-                raise _Wrong
-        return found
+        name, password = credentials.get("email") or credentials.get("username") or "", credentials["password"]
+        facts = {"name": name, "username": _username_of(name), "password": password}
+        # allauth asks for the code in the stage that follows, and begins no session before.
+        return log_in(request, **facts, device=_known_device(request, name), has_code_step=True)
 
     def reauthenticate(self, user: Any, password: str) -> bool:
         found = self.authenticate(self.request, username=user.get_username(), password=password)
@@ -71,10 +65,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         def shows_code() -> bool:
             return is_right(code, user=user)
 
-        with suppress(_Wrong), login_attempt(name, client_address(self.request), device=device, shows_code=shows_code):
+        with (
+            suppress(WrongCredentials),
+            login_attempt(name, client_address(self.request), device=device, shows_code=shows_code),
+        ):
             found = use_code(user, code)
             if found is None:
-                raise _Wrong
+                raise WrongCredentials
         return found
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
@@ -100,7 +97,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Return the caller's address; None for a proxy's placeholder without an address."""
         address = client_address(request)
         try:
-            return str(ip_address(address))
+            return str(ip_address(address.partition("%")[0]))  # no column takes the scope of a link-local address
         except ValueError:
             return "0.0.0.0"  # noqa: S104  the column takes addresses alone
 
@@ -117,11 +114,18 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Reject values that no column can hold; accept an invitation for its own address alone."""
         if len(email) > ADDRESS_MAX:
             raise self.validation_error("address_too_long")
+        email = normalize(email)
         invitation = invited.of_session(self.request)
         is_sign_up = self.request.resolver_match.url_name == "account_signup"
-        if invitation is not None and is_sign_up and invitation.email.casefold() != email.casefold():
+        if invitation is not None and is_sign_up and comparable(invitation.email) != email:
             raise self.validation_error("invited_address")
         return email
+
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """Confirm a sign-up. A change that version 1.0 stored is not confirmed by a reader of its mail."""
+        if EmailAddress.objects.filter(user=email_address.user, verified=True).exists():
+            return False
+        return bool(super().confirm_email(request, email_address))
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)
@@ -132,7 +136,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Queue a mail of ours in place of allauth's, with the link and nothing else of what it is given."""
         template, member = _MAILS.get(template_prefix, ("account_changed", ""))
-        path = urlsplit(str(context[member])).path if member else "/account/"
+        page = reverse("developers_keys" if template == "password_reset" else "account")
+        path = urlsplit(str(context[member])).path if member else page
         queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
@@ -162,10 +167,11 @@ class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
-        return seal(text.encode()).decode()
+        """Encrypt the secret of an authenticator that the user of this request adds."""
+        return codes.seal_secret(text, self.request.user.pk)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return opened(encrypted_text.encode()).decode()
+        return codes.open_secret(encrypted_text, self.request.user.pk)
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         entity: dict[str, str] = super().get_public_key_credential_rp_entity()
@@ -176,9 +182,13 @@ def _username_of(given: str) -> str:
     """Return the user name of an address, confirmed ones first; anything else, and an unknown address, as it is."""
     if "@" not in given:
         return given
-    known = EmailAddress.objects.filter(email=given.strip().lower()).order_by("-verified", "pk")
-    found: str | None = known.values_list("user__username", flat=True).first()
-    return found or given
+    try:
+        email = normalize(given)
+    except ValidationError:
+        return given
+    known = EmailAddress.objects.filter(email=email).order_by("-verified", "pk")
+    username: str | None = known.values_list("user__username", flat=True).first()
+    return username or given
 
 
 def _known_device(request: HttpRequest, name: str) -> str | None:
@@ -187,6 +197,8 @@ def _known_device(request: HttpRequest, name: str) -> str | None:
     user_id, _, rest = (kept or "").partition(":")
     device, _, password = rest.partition(":")
     user = User.objects.filter(pk=user_id).first() if device else None
-    if user is None or not (name == user.username or ("@" in name and name.lower() == user.email.lower())):
+    if user is None or not (
+        name.casefold() == user.username.casefold() or ("@" in name and comparable(name) == comparable(user.email))
+    ):
         return None
     return device if constant_time_compare(password, user.get_session_auth_hash()) else None

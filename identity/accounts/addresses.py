@@ -1,35 +1,98 @@
+"""Email addresses: how they are compared, and whose they are. An address counts once its owner has confirmed it."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
+from django.db.models import Q
+from django.urls import reverse
 
 from config.core.errors import ValidationFailed
-from identity.models import User
+from config.mail.addresses import comparable, normalize
+from config.mail.outbox import queue_mail
+from identity.accounts.links import LinkEnded, end_links, make_link, use_link
+from identity.models import OneTimeLink, User
 
 ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
+CHANGE = "address"
+CHANGE_VALID_FOR = timedelta(days=3)
 
 
-def check_address(email: str) -> None:
+def check_address(email: str) -> str:
     """Return an address as `normalize` does; raises ValidationFailed for an invalid email address."""
     try:
-        validate_email(email)
+        return normalize(email)
     except ValidationError as error:
         raise ValidationFailed.of_member("email", "Enter a valid e-mail address.") from error
 
 
 def is_named(user: User, email: str) -> bool:
-    return bool(user.email) and user.email.casefold() == email.strip().casefold()
+    return bool(user.email) and comparable(user.email) == comparable(email)
 
 
 def owns(user: User, email: str) -> bool:
-    """Say whether somebody has shown that they read mail at an address."""
-    return bool(EmailAddress.objects.filter(user=user, email__iexact=email.strip(), verified=True).exists())
+    """Return whether the account has confirmed an address."""
+    return bool(EmailAddress.objects.filter(user=user, email__iexact=comparable(email), verified=True).exists())
 
 
-def confirm(user: User, email: str) -> None:
-    """Keep an address whose mail somebody has read, unless another account has it."""
-    email = email.strip().lower()
-    is_known = EmailAddress.objects.filter(email=email).exclude(user=user).exists()
-    if not is_known and not User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists():
-        EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True, "primary": True})
-        user.email = email
-        user.save(update_fields=["email"])
+def accounts_with(email: str) -> list[User]:
+    """Return the active accounts that an address counts for, confirmed ones first.
+
+    Unconfirmed, it counts for an operator's account, and for a sign-up without a log-in so far.
+    """
+    rows = Q(emailaddress__email=email)
+    confirmed = User.objects.filter(rows & Q(emailaddress__verified=True), is_active=True)
+    signed_up = Q(emailaddress__verified=False, last_login__isnull=True, token_families__isnull=True)
+    waiting = User.objects.filter(rows & signed_up, is_active=True).exclude(emailaddress__verified=True)
+    set_by_operator = User.objects.filter(email__iexact=email, emailaddress__isnull=True, is_active=True)
+    return list(dict.fromkeys((*confirmed, *waiting, *set_by_operator)))
+
+
+def forget_pending(email: str) -> None:
+    """Delete what version 1.0 stored of an address that an account with another, confirmed one asked to change to."""
+    confirmed = EmailAddress.objects.filter(verified=True).values("user")
+    EmailAddress.objects.filter(email=email, verified=False, user__in=confirmed).delete()
+
+
+def ask_to_change(user: User, email: str, *, now: datetime) -> None:
+    """Mail a link to an address that an account is to have, also where it is another's. Earlier links end.
+
+    Raises RateLimited.
+    """
+    end_links(CHANGE, subject=str(user.pk), now=now)
+    token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=CHANGE_VALID_FOR, now=now)
+    link = f"{settings.APP_URL}{reverse('account_confirm_address', args=[token])}"
+    queue_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
+
+
+def waiting_change(user: Any, *, now: datetime) -> OneTimeLink | None:
+    return OneTimeLink.objects.usable_at(now).filter(purpose=CHANGE, subject=str(user.pk)).last()
+
+
+def change(user: User, token: str, *, now: datetime) -> None:
+    """Give the account that asked for it the address of a link. Raises LinkEnded, also for another's address."""
+    link = use_link(token, CHANGE, now=now)
+    if link.subject != str(user.pk):
+        raise LinkEnded
+    before = user.email
+    if not confirm(user, link.email):
+        raise LinkEnded
+    if before and before != user.email:
+        queue_mail(before, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
+
+
+def confirm(user: User, email: str) -> bool:
+    """Store an address whose mail the account has read as its only one; False where it is another's."""
+    email = normalize(email)
+    others = User.objects.exclude(pk=user.pk)
+    confirmed = others.filter(emailaddress__email=email, emailaddress__verified=True)
+    set_by_operator = others.filter(email__iexact=email, emailaddress__isnull=True)
+    if confirmed.exists() or set_by_operator.exists():
+        return False
+    EmailAddress.objects.filter(user=user).exclude(email=email).delete()
+    EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True, "primary": True})
+    user.email = email
+    user.save(update_fields=["email"])
+    return True

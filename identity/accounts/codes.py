@@ -7,25 +7,29 @@ are looked at here, for pages and interface alike. Codes for when both are lost 
 
 import time
 from base64 import b32decode
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from allauth.mfa.adapter import get_adapter
+from allauth.account.signals import password_reset
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_used
 from allauth.usersessions.models import UserSession
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.conf import settings
-from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from config.api.log_in import SECOND_FACTOR
 from config.core.credentials import SignatureReplayed
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import FERNET, UnreadableSecret, mode, opened, seal
+from config.ops.rotation import Column
+from identity.access.own_keys import suspend_credentials
 from identity.access.signatures import use_once
-from identity.accounts import recovery
+from identity.accounts import recovery, seeds
 
 Type = Authenticator.Type
 STEP_SECONDS = 30
@@ -61,13 +65,32 @@ def spend(user: Any, code: str) -> bool:
 
 def _app_showing(code: str, **user: Any) -> Authenticator | None:
     app = Authenticator.objects.filter(**user, type=Type.TOTP).first()
-    if app is None:
-        return None
+    secret = _other_secret(mode.read()) if app is None else app.data["secret"]  # the same work without an app
     try:
-        shown = codes_around(get_adapter().decrypt(app.data["secret"]))
+        shown = codes_around(open_secret(secret, app.user_id if app else 0))
     except UnreadableSecret:
         return None  # `reset_second_factor` lets its owner add another
-    return app if any(constant_time_compare(code, one) for one in shown) else None
+    return app if any(constant_time_compare(code, shown_code) for shown_code in shown) else None
+
+
+@cache
+def _other_secret(_mode: str) -> str:
+    """Return a secret in the form that this mode writes."""
+    return seal_secret("A" * 32, 0)
+
+
+def place_of(user_id: int) -> str:
+    """Return what the secret of an account's authenticator is bound to: an account has one."""
+    return f"{Authenticator._meta.db_table}|data.secret|{user_id}|{Type.TOTP}"
+
+
+def seal_secret(secret: str, user_id: int) -> str:
+    return seal(secret.encode(), place_of(user_id)).decode()
+
+
+def open_secret(encrypted: str, user_id: int) -> str:
+    """Return an authenticator's secret; raises UnreadableSecret."""
+    return opened(encrypted.encode(), place_of(user_id)).decode()
 
 
 def codes_around(secret: str) -> list[str]:
@@ -78,22 +101,23 @@ def codes_around(secret: str) -> list[str]:
     return [shown.generate(now + step * STEP_SECONDS).decode() for step in range(-tolerance, tolerance + 1)]
 
 
-def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
-    """Encrypt every secret with the first key; return how many there were, and those that no key opens."""
-    written, unreadable = 0, []
-    for pk in Authenticator.objects.filter(type=Type.TOTP).values_list("pk", flat=True):
-        with transaction.atomic():
-            one = Authenticator.objects.select_for_update().filter(pk=pk).first()
-            if one is None:
-                continue
-            try:
-                one.data["secret"] = get_adapter().encrypt(get_adapter().decrypt(one.data["secret"]))
-            except UnreadableSecret:
-                unreadable.append(UnreadableSecret("a second factor", str(pk)))
-                continue
-            one.save(update_fields=["data"])
-            written += 1
-    return written, unreadable
+def _column(kind: str, member: str, *, of: str, place: Callable[[int], str]) -> Column:
+    def write(authenticator: Authenticator, content: bytes) -> None:
+        authenticator.data[member] = content.decode()
+        authenticator.save(update_fields=["data"])
+
+    return Column(
+        kind=kind,
+        rows=Authenticator.objects.filter(type=of, **{f"data__{member}__isnull": False}),
+        unbound=lambda rows: rows.filter(**{f"data__{member}__startswith": FERNET.decode()}),
+        place=lambda authenticator: place(authenticator.user_id),
+        read=lambda authenticator: str(authenticator.data[member]).encode(),
+        write=write,
+    )
+
+
+SECRETS = _column("a second factor", "secret", of=Type.TOTP, place=place_of)
+SEEDS = _column("a seed of recovery codes", "seed", of=Type.RECOVERY_CODES, place=seeds.place_of)
 
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
@@ -101,6 +125,11 @@ def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_sign
     """Note that this session has the second factor, as long as the account keeps that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
+
+
+@receiver(password_reset, dispatch_uid="suspend-credentials")
+def _suspend_credentials(user: Any, **_signal: Any) -> None:
+    suspend_credentials(user, now=timezone.now())
 
 
 def renew_session(request: HttpRequest) -> None:

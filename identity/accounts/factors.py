@@ -18,11 +18,11 @@ def _code_field(label: str, **attributes: Any) -> forms.CharField:
     return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
 
 
-class _Code:
+class _CodeForm(forms.Form):
     """Checks a code within the limits of log-ins; raises RateLimited."""
 
     user: Any
-    cleaned_data: dict[str, Any]
+    code = _code_field("Code")
 
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]
@@ -32,12 +32,12 @@ class _Code:
         return code
 
 
-class CodeForm(_Code, AuthenticateForm):  # type: ignore[misc]
-    code = _code_field("Code")
+class CodeForm(_CodeForm, AuthenticateForm):  # type: ignore[misc]
+    """Asks for the code of a log-in."""
 
 
-class CodeAgainForm(_Code, ReauthenticateForm):  # type: ignore[misc]
-    code = _code_field("Code")
+class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
+    """Asks for a code to confirm a log-in that lasts."""
 
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]

@@ -5,7 +5,6 @@ equal work for known and unknown addresses (`identity.accounts.forms`).
 """
 
 import logging
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,18 +25,19 @@ from identity.accounts.links import LinkEnded
 logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
-NO_PASSKEY = "This is no passkey."
-# An answer to a form leaves at a multiple of this: longer than a hash, so that nobody sees what was looked up or done.
-ANSWER_SECONDS = 0.5
-# What else a form counts for, besides being one.
+NO_PASSKEY = "The passkey's data are invalid."
+# Further limits of a form, by its effect.
 _COUNTED = {
     "account_signup": ("new_account", "mail_address"),
     "account_reset_password": ("mail_address",),
     "account_email": ("mail_address",),
 }
-# What lets somebody else come in, or keeps the owner out.
-_CHANGES = frozenset({"account_email", "account_change_password", "account_reauthenticate", "account_delete"})
-# Of the pages of the second factor, those that give it or change nothing.
+# Forms that let another person log in, or that lock the owner out.
+_CHANGES = frozenset({
+    "account_email", "account_change_password", "account_reauthenticate", "account_delete", "account_invitation",
+    "account_confirm_address",
+})  # fmt: skip
+# Pages of the second factor that submit it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
 # Exceptions of the passkey library for malformed input.
@@ -51,12 +51,9 @@ class AccountPages:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(PREFIX):
             return self.get_response(request)
-        began = time.monotonic()
         response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
-        response.headers.pop("Expires", None)  # says when it was answered, and nothing more than the line above
-        if request.method == "POST" and ANSWER_SECONDS:
-            time.sleep(ANSWER_SECONDS - (time.monotonic() - began) % ANSWER_SECONDS)
+        response.headers.pop("Expires", None)  # has the time of the response and no further information
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
@@ -69,14 +66,14 @@ class AccountPages:
             return redirect_to_login(request.path_info, reverse("mfa_reauthenticate"))
         if request.method != "POST":
             return None
-        # Nesting that deep is no passkey, and could be more than the stack of who reads it.
-        if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
-            return _told(request, NO_PASSKEY, 400)
         try:
             for limit in ("token", *_COUNTED.get(name, ())):
                 consume_by_address(limit, request)
         except ApiError as refusal:
             return _refused(request, refusal)
+        # A passkey never nests that deep, and the parser's stack could overflow.
+        if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
+            return _told(request, NO_PASSKEY, 400)
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

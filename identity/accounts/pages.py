@@ -1,6 +1,6 @@
 """Pages under `/account/` that allauth does not have. They work without JavaScript."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
@@ -13,19 +13,32 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.generic import TemplateView, View
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.generic import FormView, TemplateView, View
 
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import has_one
-from identity.accounts import claims, invitations, invited
-from identity.accounts.links import LinkEnded
+from identity.accounts import addresses, claims, invitations, invited
+from identity.accounts.forms import AddressForm
+from identity.accounts.links import LinkEnded, find_link
+from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
-from identity.models import DeletionRequest, Invitation, TokenFamily, User
+from identity.models import DeletionRequest, Invitation, OneTimeLink, TokenFamily, User
 
 
 def brand(_request: HttpRequest) -> dict[str, str]:
     """Context processor: whose pages these are, and who may sign up there."""
     return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP}
+
+
+def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers
+    """Answer a form whose CSRF token is not valid any more: its session ended, or another tab began a new one."""
+    page = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
+        page = ""
+    response = render(request, "account/form_expired.html", {"page": page}, status=403)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 class AccountPage(LoginRequiredMixin, TemplateView):
@@ -41,6 +54,42 @@ class AccountPage(LoginRequiredMixin, TemplateView):
         user.wants_mail = request.POST.get("wants_mail") == "yes"
         user.save(update_fields=["wants_mail"])
         return HttpResponseRedirect(reverse("account"))
+
+
+class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+    """Mails a link to a new address. Until the account confirms it by that link, the address counts for no account."""
+
+    template_name = "account/email_change.html"
+    form_class = AddressForm
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        waiting = addresses.waiting_change(self.request.user, now=timezone.now())
+        return super().get_context_data(**options) | {"waiting": waiting}
+
+    def form_valid(self, form: AddressForm) -> HttpResponse:
+        user: Any = self.request.user
+        addresses.ask_to_change(user, form.cleaned_data["email"], now=timezone.now())
+        return HttpResponseRedirect(reverse("account_email"))
+
+
+class AddressLinkPage(LoginRequiredMixin, View):
+    """Confirms a new address for the account that asked for it, logged in: the mail alone gives nothing."""
+
+    def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        return render(request, "account/address_confirm.html", {"waiting": self._link(request, token)})
+
+    def post(self, request: HttpRequest, token: str) -> HttpResponse:
+        user: Any = request.user
+        self._link(request, token)
+        addresses.change(user, token, now=timezone.now())
+        return HttpResponseRedirect(reverse("account_email"))
+
+    @staticmethod
+    def _link(request: HttpRequest, token: str) -> OneTimeLink:
+        link = find_link(token, addresses.CHANGE, now=timezone.now())
+        if link.subject != str(request.user.pk):
+            raise LinkEnded
+        return link
 
 
 class InvitationPage(View):
@@ -76,6 +125,12 @@ class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
     class Meta(BaseUserCreationForm.Meta):
         model = User
         fields = ("username",)
+        help_texts: ClassVar[dict[str, str]] = {"username": "Letters A to Z and digits."}
+
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        check_chosen(name)
+        return name
 
 
 class ClaimPage(View):

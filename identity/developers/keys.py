@@ -17,7 +17,7 @@ from identity.developers.base import DeveloperPage, actor_on, offset_in, page_of
 
 class KeysPage(DeveloperPage):
     template_name = "developers/keys.html"
-    buttons = ("make", "rotate", "revoke", "collect")
+    buttons = ("make", "rotate", "revoke", "collect", "confirm")
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
         keys, older = page_of(own_keys.keys_of(request.user), offset_in(request))
@@ -41,7 +41,11 @@ class KeysPage(DeveloperPage):
     def collect(self, request: HttpRequest) -> HttpResponse:
         """Show a key that operations rotated, as `POST /v1/auth/keys/{key_id}/collect` does."""
         identifier = request.POST.get("key_id", "")
-        return _shown(request, collect_api_key(owner=actor_on(request).user, identifier=identifier, now=timezone.now()))
+        return _shown(request, collect_api_key(actor_on(request), identifier=identifier, now=timezone.now()))
+
+    def confirm(self, request: HttpRequest) -> str:
+        own_keys.confirm_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
+        return "The key is confirmed: it works again."
 
     def revoke(self, request: HttpRequest) -> str:
         own_keys.revoke_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())

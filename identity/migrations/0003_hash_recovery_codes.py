@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("identity", "0002_recovery_codes"),
+        ("ops", "0004_encryption"),  # seeds are opened, which looks at the mode of the encryption
         # Service B has no accounts.
         *([("mfa", "0003_authenticator_type_uniq")] if installed.is_installed("allauth.mfa") else []),
     ]

@@ -2,15 +2,31 @@
 
 import jwt
 import pytest
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from identity.access import authentication
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock
+from tests.identity.test_log_in_limits import CountingHasher
 from tests.second_factors import authenticator_of, code_of, recovery_codes_of, wrong_code
 
 pytestmark = pytest.mark.django_db
 PATH = "/auth/token"
+
+
+@pytest.fixture
+def hashed(settings, user):
+    """Return how many hashes were computed since the test began."""
+    settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]
+    user.set_password(PASSWORD)
+    user.save()
+    before = CountingHasher.count
+    return lambda: CountingHasher.count - before
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +88,39 @@ def test_after_ten_failures_a_name_waits_for_the_next_quarter_of_an_hour(anonymo
     assert log_in(anonymous, user.username).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("chosen", "typed"), [("Stra\u00dfe caf\u00e9", "Stra\u00dfe cafe\u0301"), ("\uff21bcdefghij", "Abcdefghij")]
+)
+def test_password_is_accepted_in_every_normal_form(anonymous, user, chosen, typed):
+    user.set_password(chosen)
+    user.save()
+    assert log_in(anonymous, user.username, typed).status_code == 200
+    assert log_in(anonymous, user.username, chosen).status_code == 200
+
+
+def test_password_that_version_1_0_hashed_as_typed_is_accepted(anonymous, user):
+    user.password = make_password("cafe\u0301 au lait")
+    user.save()
+    assert log_in(anonymous, user.username, "cafe\u0301 au lait").status_code == 200
+    assert_error(log_in(anonymous, user.username, "caf\u00e9 au lait"), 401, "E2001")
+
+
+def test_denormalized_password_costs_the_same_for_an_unknown_name(anonymous, user, hashed):
+    costs = []
+    for username in (user.username, "nobody"):
+        before = hashed()
+        assert_error(log_in(anonymous, username, "cafe\u0301 noir"), 401, "E2001")
+        costs.append(hashed() - before)
+    assert costs[0] == costs[1]
+
+
+@pytest.mark.parametrize("password", ["short", "x" * 4_097, "xxxxxxxx\0yyyy", "e\u0301" * 5, "abcdefgh\ud800ij"])
+def test_unusable_password_is_refused_by_every_door(password):
+    """Pages and commands validate alike; the API accepts no password that they refuse for its length."""
+    with pytest.raises(ValidationError):
+        validate_password(password)
+
+
 class TestSecondFactor:
     """`otp`: a code of the person's authenticator, good once."""
 
@@ -95,10 +144,27 @@ class TestSecondFactor:
         again = anonymous.send("/auth/refresh", {"refresh_token": first.json()["refresh_token"]})
         assert self.methods(again) == ["pwd", "otp"]
 
-    @pytest.mark.parametrize("members", [{}, {"otp": None}])
-    def test_without_it_the_token_says_password(self, anonymous, user, device, members):
-        answer = anonymous.send(PATH, {"username": user.username, "password": PASSWORD, **members})
-        assert self.methods(answer) == ["pwd"]
+    @pytest.mark.parametrize("otp", [None, "wrong", "recovery code"])
+    def test_wrong_or_missing_code_looks_like_a_wrong_password_and_costs_the_same(
+        self, anonymous, user, device, hashed, otp
+    ):
+        """The response, the hashes and the statements are those of an unknown name."""
+        code = {None: None, "wrong": wrong_code(), "recovery code": "00000-00000"}[otp]
+        outcomes = []
+        for username, password in ((user.username, PASSWORD), (user.username, "wrong"), ("nobody", PASSWORD)):
+            before = hashed()
+            with CaptureQueriesContext(connection) as statements:
+                response = anonymous.send(PATH, {"username": username, "password": password, "otp": code})
+            error = assert_error(response, 401, "E2001")
+            outcomes.append(({**error, "request_id": ""}, hashed() - before, len(statements)))
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        assert outcomes[0][1] == 1
+
+    def test_refresh_token_from_before_the_authenticator_is_refused(self, anonymous, user):
+        before = log_in(anonymous, user.username).json()
+        authenticator_of(user)
+        refused = anonymous.send("/auth/refresh", {"refresh_token": before["refresh_token"]})
+        assert_error(refused, 401, "E2002")
 
     def test_a_code_is_good_once(self, anonymous, user, device):
         code = code_of()
@@ -142,9 +208,7 @@ class TestSecondFactor:
 
     def test_an_authenticator_that_is_taken_away_ends_its_log_ins(self, anonymous, user, device):
         with_it = self.ask(anonymous, user, code_of()).json()
-        without = log_in(anonymous, user.username).json()
         device.delete()
         authentication.forget_credentials()
         assert_error(ApiClient(bearer=with_it["access_token"]).read("/auth/me"), 401, "E2002")
         assert_error(anonymous.send("/auth/refresh", {"refresh_token": with_it["refresh_token"]}), 401, "E2002")
-        assert ApiClient(bearer=without["access_token"]).read("/auth/me").status_code == 200

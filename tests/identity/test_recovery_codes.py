@@ -1,6 +1,7 @@
 """Recovery codes: kept as hashes, one hash a try, and those of version 1.0 among them."""
 
 import json
+from unittest.mock import patch
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -10,10 +11,11 @@ from django.core.management import call_command
 from django.core.serializers import serialize
 from django.utils import timezone
 
-from config.core.encryption import seal
+from config.core.encryption import key_ring
 from config.ops.pruning import prune
 from identity.access.hashers import RecoveryCodeHasher
 from identity.accounts import recovery
+from identity.accounts.adapter import SecondFactorAdapter
 from identity.accounts.codes import is_right, use_code
 from identity.models import RecoveryCode
 from tests.conftest import RECOVERY_CODE_COSTS
@@ -46,8 +48,9 @@ def all_columns():
 
 def seeds_of(user, used_mask=0):
     """Give somebody the recovery codes of version 1.0; return those that are left."""
-    data = {"seed": seal(SEED.encode()).decode(), "used_mask": used_mask}
-    return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
+    data = {"seed": key_ring().encrypt(SEED.encode()).decode(), "used_mask": used_mask}
+    with patch.object(SecondFactorAdapter, "decrypt", lambda _adapter, text: key_ring().decrypt(text).decode()):
+        return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
 
 
 def migrate_again():

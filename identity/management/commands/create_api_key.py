@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
+from config.core.json_text import parse_rfc3339
 from config.ops.commands import JsonCommand, days
 from identity.access.accounts import find_user
 from identity.access.keys import DEFAULT_DAYS, create_api_key
@@ -29,11 +29,8 @@ class Command(JsonCommand):
         now = timezone.now()
         expires_at = now + timedelta(days=options["expires_days"])
         if options["expires_at"]:
-            try:
-                parsed = parse_datetime(options["expires_at"])
-            except ValueError:
-                parsed = None
-            if parsed is None or parsed.tzinfo is None:
+            parsed = parse_rfc3339(options["expires_at"])
+            if parsed is None:
                 raise CommandError("--expires-at must be RFC 3339 with a time zone, for example 2030-01-31T12:00:00Z.")
             expires_at = parsed
         owner = find_user(options["username"])

@@ -1,0 +1,61 @@
+"""The log-in with a password, of the pages and of `POST /v1/auth/token`: one function for both."""
+
+import unicodedata
+from contextlib import suppress
+from typing import Any
+
+from django.contrib.auth import authenticate
+from django.db.models import Value
+from django.db.models.functions import Lower
+from django.http import HttpRequest
+
+from config.api.middleware import client_address
+from identity.access.log_ins import login_attempt
+from identity.access.second_factor import any_has_one
+from identity.accounts.codes import is_right, use_code
+from identity.models import User
+
+
+class WrongCredentials(Exception):
+    """Reports to `login_attempt` that a try has failed."""
+
+
+def log_in(
+    request: HttpRequest,
+    *,
+    name: str,
+    username: str,
+    password: str,
+    code: str | None = None,
+    has_code_step: bool = False,
+    device: str | None = None,
+) -> User | None:
+    """Return the account of a user name and a password; None when one of them, or the code, is wrong.
+
+    An account with an authenticator needs a right `code`. Only a caller that requires the code in a next step, before
+    anything is given (`has_code_step`), gets the account without it. Every try does the same work: the code is compared
+    whether the password is right or not. `name` is what was typed, which the limits count. Raises RateLimited, and
+    Unavailable when too many log in at this moment.
+    """
+    account = {"user__username__lower": Lower(Value(username)), "user__is_active": True}
+
+    def shows_code() -> bool:
+        return code is not None and is_right(code, **account)
+
+    with suppress(WrongCredentials), login_attempt(name, client_address(request), device=device, shows_code=shows_code):
+        needs_code = code is not None or (any_has_one(**account) and not has_code_step)
+        is_code_right = shows_code()
+        user: Any = authenticate(request, username=username, password=password)
+        if user is None:
+            _hash_raw_form(username, password)
+            raise WrongCredentials
+        if needs_code and not (is_code_right and code is not None and use_code(user, code)):
+            raise WrongCredentials
+        return user if isinstance(user, User) else None
+    return None
+
+
+def _hash_raw_form(username: str, password: str) -> None:
+    """Hash once more for an unknown name: `User.check_password` tries two forms of some passwords."""
+    if unicodedata.normalize("NFKC", password) != password and not User.objects.named(username).exists():
+        User().set_password(password)
