@@ -414,6 +414,7 @@ RATE_LIMITS: dict[str, int | None] = {
     "login_name": 100,  # in an hour
     "mail_recipient": 10,  # per hour, over all accounts
     "mail_address": 30,  # in an hour: mails that one client's address asks for
+    "mail_account": 100,  # in an hour: mails to addresses that one account names, such as of invitations
     "new_account": 20,  # in an hour, of one client's address
     "anonymous": 600,
     "health": None,  # counting needs the database, and health must respond without one

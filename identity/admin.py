@@ -7,6 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -14,13 +15,16 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from config.api.log_in import gave_second_factor
 from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
+from config.backoffice.personal import is_for_record_page
 from config.backoffice.queues import Queue
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.accounts import admin as accounts_admin
+from identity.accounts.names import check_of_operator
 from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
@@ -37,6 +41,25 @@ def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
     return f"{person} adds a new second factor at the next log-in."
 
 
+class _OperatorsName:
+    """Checks the user name that an operator types; an old name that no longer conforms may stay."""
+
+    def clean_username(self) -> str:
+        form: Any = self
+        name: str = form.cleaned_data["username"]
+        if name != form.instance.username:
+            check_of_operator(name, form.instance)
+        return name
+
+
+class PersonForm(_OperatorsName, UserChangeForm):  # type: ignore[type-arg]
+    pass
+
+
+class NewPersonForm(_OperatorsName, AdminUserCreationForm):  # type: ignore[type-arg]
+    pass
+
+
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
@@ -46,6 +69,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ordering = ("-id",)
     filter_horizontal = ()
     change_form_template = "identity/backoffice_person.html"
+    form, add_form = PersonForm, NewPersonForm
     readonly_fields = ("last_login", "date_joined")
     is_about_people = True
     personal_fields = ("email", "first_name", "last_name")
@@ -102,7 +126,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Show a person's page as a summary, even to those who may edit it, until they ask for the form."""
-        summary = request.method == "GET" and getattr(request, "draws_record", False) and EDIT not in request.GET
+        summary = request.method == "GET" and is_for_record_page(request) and EDIT not in request.GET
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
@@ -161,7 +185,8 @@ QUEUE = Queue(
     title=f"API keys expiring within {EXPIRING_DAYS} days",
     permission="identity.change_apikey",
     rows=lambda _user: _expiring(),
-    waiting_since="created_at",
+    waiting_since="expires_at",
+    ends=True,
     address="/admin/identity/apikey/?state=expiring",
     calm="No key runs out soon.",
     rank=70,
@@ -180,7 +205,9 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
         return f"The new key waits for {key.owner}, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect."
-    issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=grace_days))
+    issued = rotate_api_key(
+        key, now=timezone.now(), grace=timedelta(days=grace_days), second_factor=gave_second_factor(request)
+    )
     return show_secret(
         request,
         issued.record,

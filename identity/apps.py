@@ -13,6 +13,7 @@ class IdentityConfig(Declarations, AppConfig):
         **dict.fromkeys(("identity", "bank_data"), "OPEN_BANKING"),
     }
     demo = ("demo.seed",)
+    encrypted = ("accounts.codes.SECRETS", "accounts.codes.SEEDS") if settings.SERVICE == "platform" else ()
     prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # service B has no accounts
     prune_tasks = (
         "access.keys.announce_expiring", "accounts.seeds.hash_late_codes", "kyc.services.expire_verifications",
@@ -22,6 +23,7 @@ class IdentityConfig(Declarations, AppConfig):
     tones = "kyc.machine.TONES"
     queues = ("admin.QUEUE", "kyc.admin.QUEUE")
     person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
+    mail_makers = "accounts.forgotten.MAIL_MAKERS"
     invitation_roles = "accounts.roles.ROLES"
     staged_kinds = "bank.staged.KINDS"
 
@@ -35,7 +37,13 @@ class IdentityConfig(Declarations, AppConfig):
         if settings.SERVICE == "platform":
             from allauth.mfa.models import Authenticator
 
+            from config.ops.checks import DOCTOR, register
+            from identity.accounts.names import check_user_names
             from identity.accounts.recovery import delete_with_last_authenticator
+            from identity.oauth.clients import check_client_names
+
+            register(check_user_names, DOCTOR)
+            register(check_client_names, DOCTOR)
 
             for follow in (tokens.end_log_ins_of_device, delete_with_last_authenticator):
                 post_delete.connect(follow, sender=Authenticator, dispatch_uid=follow.__name__)

@@ -1,14 +1,19 @@
+import unicodedata
 from datetime import datetime, timedelta
+from typing import ClassVar
+from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Lower
 from django.utils import timezone
 from oauth2_provider.models import AbstractApplication
 
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
+from config.mail.addresses import comparable
 
 # Django finds an app's tables through this module; the packages have models of their own.
 from identity.accounts.models import (
@@ -30,6 +35,24 @@ __all__ = [
 ]  # fmt: skip
 
 
+class NamedUserManager(UserManager["User"]):
+    """Finds accounts by their user name in any case, as the database folds it."""
+
+    use_in_migrations = False
+
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        """Return an address as it is compared, for the accounts that operators make."""
+        return comparable(email or "")
+
+    def named(self, username: str) -> QuerySet["User"]:
+        return self.filter(username__lower=Lower(Value(username)))
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the account that logs in with this name. Raises User.DoesNotExist."""
+        return self.named(username or "").get()
+
+
 class User(AbstractUser):
     """A person or a system with an account. Its id in decimal is the `user_id` of the API."""
 
@@ -37,17 +60,36 @@ class User(AbstractUser):
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
     wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
 
+    objects: ClassVar[NamedUserManager] = NamedUserManager()
+
     class Meta(AbstractUser.Meta):
         # A password reset looks up the account by its address.
         indexes = [models.Index(fields=["email"], name="identity_user_email")]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="identity_user_name",
+                violation_error_message="An account with this user name exists. Upper and lower case are the same.",
+            )
+        ]
 
     def set_password(self, raw_password: str | None) -> None:
         """Set the password, in NFKC, and end every token that was issued under the old one (once saved)."""
-        super().set_password(raw_password)
+        super().set_password(None if raw_password is None else unicodedata.normalize("NFKC", raw_password))
         now = timezone.now()
         last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None
         # A clock that was set back must not let a log-in outlive the password that it was made with.
         self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Return whether it is the account's. Version 1.0 hashed passwords as they were typed: the second try."""
+        if raw_password is None:
+            return False
+        forms = dict.fromkeys((unicodedata.normalize("NFKC", raw_password), raw_password))
+        return any(super(User, self).check_password(form) for form in forms)
+
+
+User._meta.get_field("username").register_lookup(Lower)
 
 
 class SigningKey(models.Model):
@@ -69,6 +111,16 @@ class SigningKey(models.Model):
         return self.kid
 
 
+def is_loopback(uri: str) -> bool:
+    """Return True for an http URI of the machine that opens it."""
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
+
+
 class OAuthClient(AbstractApplication):  # type: ignore[misc]
     """A third party's program that people may let act for them, and the scopes it may ask for."""
 
@@ -76,6 +128,9 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
+    name_key = models.CharField(  # noqa: DJ001  null is the later of two that version 1.0 gave names that look alike
+        max_length=64, null=True, unique=True, editable=False
+    )
 
     plain_secret: str | None = None  # in the one moment in which it is known; a public client has none
 
@@ -85,6 +140,10 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
     @property
     def addresses(self) -> list[str]:
         return str(self.redirect_uris).split()
+
+    def redirect_uri_allowed(self, uri: str) -> bool:
+        """Return True for exactly a registered URI; on the loopback with any port (RFC 8252, section 7.3)."""
+        return uri in self.addresses or (is_loopback(uri) and bool(super().redirect_uri_allowed(uri)))
 
     @property
     def is_public(self) -> bool:
@@ -146,7 +205,11 @@ class RefreshToken(models.Model):
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable_at(self, moment: datetime) -> "ApiKeyQuerySet":
         return self.filter(
-            revoked_at__isnull=True, expires_at__gt=moment, owner__is_active=True, collect_grace_days__isnull=True
+            revoked_at__isnull=True,
+            expires_at__gt=moment,
+            owner__is_active=True,
+            collect_grace_days__isnull=True,
+            suspended_at__isnull=True,
         )
 
 
@@ -155,16 +218,33 @@ class ApiKey(models.Model):
 
     id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=255, help_text="The purpose of the key, in its owner's words.")
     digest = models.CharField(max_length=64)
     secret = EncryptedTextField()
-    scopes = models.JSONField(null=True, blank=True, help_text="Null: whatever the owner may do.")
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
+    scopes = models.JSONField(null=True, blank=True, help_text="The scopes of the key; null for an unrestricted key.")
+    created_at = models.DateTimeField(help_text="When the key was created (UTC).")
+    expires_at = models.DateTimeField(help_text="When the key expires (UTC).")
+    revoked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the key was revoked (UTC); null when it was not."
+    )
+    suspended_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a password reset by mail suspended it; null after confirmation."
+    )
+    second_factor = models.BooleanField(
+        null=True, help_text="Whether it was made in a log-in with a second factor; null for keys of version 1.0."
+    )
+    last_used_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the key was last used (UTC), to the minute; null when it never was."
+    )
     expiry_announced_at = models.DateTimeField(null=True, blank=True, help_text="When `api_key.expiring` was sent.")
-    replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
+    replaces = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="replaced_by",
+        help_text="The key that this one replaces; null for none.",
+    )
     collect_grace_days = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
@@ -199,6 +279,8 @@ class ApiKey(models.Model):
             return "revoked"
         if moment >= self.expires_at:
             return "expired"
+        if self.suspended_at is not None:
+            return "suspended"
         return "active" if self.collect_grace_days is None else "to_collect"
 
 

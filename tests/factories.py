@@ -40,6 +40,8 @@ class ProviderFactory(factory.django.DjangoModelFactory):
 
     id = factory.Sequence(lambda number: str(100 + number))
     owner = factory.SubFactory(UserFactory)
+    name = factory.LazyAttribute(lambda provider: f"Bank {provider.id[:200]}")
+    address = "1 Bank Street\nPortland, OR 97201"
     created_at = factory.LazyFunction(lambda: timezone.now() - timedelta(days=365))
 
     @factory.post_generation

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.db import transaction
+from django.core import checks
+from django.db import IntegrityError, transaction
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.utils import timezone
 
@@ -16,22 +16,26 @@ from config.backoffice.models import DataAccess
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid
 from config.core.lifecycle import Actor
+from config.core.names import NameTaken, check_keys, name_key, save_named
 from config.webhooks.events import record_event
 from credit.core.errors.offers import ProviderNotFound, ProviderTaken
-from credit.models import Application, Provider, ProviderInvitation, ProviderMember
-from credit.models.applications import check_staff_log_in
-from identity.access.second_factor import require_second_factor
+from credit.models import Application, Clock, Notice, Provider, ProviderInvitation, ProviderMember
+from credit.models.notices import DUE
+from identity.access.second_factor import require_lender_factor, require_second_factor
+from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
 INVITATIONS_MAX = 50  # waiting items of a provider
 _FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON reader keeps exactly
 
 
-def claim_provider(provider_id: str, user: Any, now: datetime, *, roles: Collection[str]) -> Provider:
+def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
     """Return the provider, which becomes the actor's where the id is unused and ids are not granted.
 
     Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Call it in a transaction.
     """
+    require_lender_factor(actor)
+    user = actor.user
     if settings.PROVIDERS == "granted":
         provider = first_or(
             Provider.objects.filter(pk=provider_id),
@@ -57,7 +61,7 @@ def role_of(provider: Provider, user: Any) -> str | None:
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
-def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) -> Provider:
+def make_provider(name: str, *, address: str = "", agency: str | None = None, actor: Actor, now: datetime) -> Provider:
     """Make a provider of `actor`'s, under a number without an owner and without applications.
 
     Existing drafts for that number stay out of its reach. Raises InsufficientScope without the permission,
@@ -73,20 +77,58 @@ def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) 
             number = _FIRST_NUMBER + secrets.randbelow(9 * _FIRST_NUMBER)
             if Application.objects.filter(provider_id=number, submitted_at__isnull=False).exists():
                 continue
-            columns = {"name": name, "address": address, "owner": actor.user, "created_at": now}
-            provider, is_new = Provider.objects.get_or_create(id=str(number), defaults=columns)
+            columns = {"name": name, "address": address, "agency": agency, "owner": actor.user, "created_at": now}
+            columns["name_key"] = name_key(name)
+            try:
+                provider, is_new = Provider.objects.get_or_create(id=str(number), defaults=columns)
+            except IntegrityError as error:
+                raise _name_refusal() from error
             if is_new:
                 ProviderMember.objects.create(provider=provider, user=actor.user, role=ProviderMember.OWNER)
                 return provider
 
 
-def change_provider(provider_id: str, *, name: str, address: str, by: Actor) -> Provider:
-    """Replace what people are told of a provider; raises SecondFactorRequired, ProviderNotFound, ProviderTaken."""
-    require_second_factor(by)
+def change_provider(provider_id: str, *, name: str, address: str, agency: str | None = None, by: Actor) -> Provider:
+    """Replace the name, the address and the agency of a provider.
+
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken, or ValidationFailed if a notice needs what is removed,
+    or if the name looks like another provider's.
+    """
+    require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
-    provider.name, provider.address = name, address
-    provider.save(update_fields=["name", "address"])
+    before, is_renamed = provider.lacks_for_notices, name != provider.name
+    provider.name, provider.address, provider.agency = name, address, agency
+    removed = [member for member in provider.lacks_for_notices if member not in before]
+    if removed and _owes_notices(provider):
+        raise ValidationFailed.of_member(
+            removed[0], "Must not be removed while applicants wait for a notice, which must contain it."
+        )
+    fields = ["name", "address", "agency"]
+    if not is_renamed:
+        provider.save(update_fields=fields)
+        return provider
+    try:
+        save_named(provider, update_fields=[*fields, "name_key"])
+    except NameTaken as error:
+        raise _name_refusal() from error
     return provider
+
+
+def _name_refusal() -> ValidationFailed:
+    return ValidationFailed.of_member("name", "Must not look like the name of another provider. Choose another name.")
+
+
+def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
+    """List the providers whose names look like another's, which version 1.0 accepted."""
+    return check_keys(Provider.objects.all())
+
+
+def _owes_notices(provider: Provider) -> bool:
+    """Return True while a notice is not made yet, or a clock runs by which the lender must send one."""
+    submitted = Application.objects.filter(sent_to(provider.pk, provider.created_at))
+    notices = Notice.objects.filter(application__in=submitted, status=DUE)
+    clocks = Clock.objects.filter(application__in=submitted, kind__in=Clock.TO_NOTIFY, stopped_at__isnull=True)
+    return notices.exists() or clocks.exists()
 
 
 def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
@@ -134,14 +176,16 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
     The work and the outcome are the same for an unknown user name. Raises SecondFactorRequired, ProviderNotFound,
     ProviderTaken unless `by` owns it, ValidationFailed when INVITATIONS_MAX wait.
     """
-    require_second_factor(by)
+    require_lender_factor(by)
     with transaction.atomic(savepoint=False):
         provider = load_owned(provider_id, by.user)
         Provider.objects.select_for_update().get(pk=provider.pk)  # which makes the count exact
+        same_name = ProviderInvitation.objects.filter(provider=provider, username__iexact=username)
+        same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
         if waiting.count() >= INVITATIONS_MAX:
             raise ValidationFailed(f"A provider has at most {INVITATIONS_MAX} invitations that wait.")
-        user = get_user_model().objects.filter(username=username, is_active=True).first()
+        user = User.objects.named(username).filter(is_active=True).first()
         invitation, _ = ProviderInvitation.objects.update_or_create(
             provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
         )
@@ -155,7 +199,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
 
     Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for one that is over.
     """
-    require_second_factor(by)
+    require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
     waiting = invitations_of(provider, now=now)
     get_by_uuid(waiting, invitation_id, NotFound("Invitation not found.")).delete()
@@ -198,7 +242,7 @@ def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
 
 
 def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMember:
-    require_second_factor(by)
+    require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
     if user_id == str(provider.owner_id):
         raise ValidationFailed("The account that a provider belongs to stays an owner of it.")
@@ -220,8 +264,7 @@ def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
 def load_read(provider_id: str, actor: Actor) -> Provider:
     """Return a provider whose applications and members `actor` may read; raises as `inbox`."""
     provider = load_provider(provider_id, actor.user)
-    if refusal := check_staff_log_in(actor):
-        raise refusal
+    require_lender_factor(actor)
     return provider
 
 

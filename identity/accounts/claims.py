@@ -6,8 +6,10 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
+from config.core.encryption import sealed_values
 from config.core.ids import first_or
 from config.core.lifecycle import Actor
+from config.mail.addresses import comparable
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.accounts.addresses import confirm
@@ -24,13 +26,13 @@ def send_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
     with transaction.atomic():
         account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
         waiting = OneTimeLink.objects.usable_at(now).filter(purpose=PURPOSE, subject=str(account.pk)).exists()
-        if waiting and account.email == email:
+        if waiting and account.email is not None and comparable(account.email) == email:
             return
         end_links_of(account, now=now)
-        ManagedAccount.objects.filter(pk=account.pk).update(email=email)
+        ManagedAccount.objects.filter(pk=account.pk).update(**sealed_values(account, email=email))
         token = make_link(PURPOSE, email=email, subject=str(account.pk), lasts=VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_claim', args=[token])}"
-        queue_mail(email, "claim", {"link": address}, now=now)
+        queue_mail(email, "claim", {"link": address}, named_by=account.partner_id, now=now)
 
 
 def end_links_of(account: ManagedAccount, *, now: datetime) -> None:

@@ -29,7 +29,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
     ValidationFailed for a malformed address, or when WAITING_MAX wait; RateLimited.
     """
-    check_address(email)
+    email = check_address(email)
     made = Invitation(
         email=email, role=role, provider_id=provider_id, group=group, invited_by=actor.user, created_at=now,
         expires_at=now + Invitation.VALID_FOR,
@@ -45,7 +45,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
         made.save(force_insert=True)
         token = make_link(PURPOSE, email=email, subject=str(made.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
-        queue_mail(email, "invitation", {"link": address}, now=now)
+        queue_mail(email, "invitation", {"link": address}, named_by=None if actor.is_system else actor.user.pk, now=now)
         _note("created", made, actor, now)
     return made
 
@@ -104,10 +104,12 @@ def load_own(inviter: User, identifier: str) -> Invitation:
 
 
 def _still_counts(invitation: Invitation) -> bool:
-    """Say whether whoever sent it could send it now."""
-    inviter = invitation.invited_by
+    """Return whether the inviter could send it now."""
+    inviter, role = invitation.invited_by, roles().get(invitation.role)
+    if role is None:  # an earlier version's
+        return False
     try:
-        roles()[invitation.role].check(inviter, invitation)
+        role.check(inviter, invitation)
     except ApiError:
         return False
     return inviter is None or inviter.is_active

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
+from config.mail.addresses import comparable
 from identity.models import OneTimeLink
 
 TOKEN_BYTES = 32
@@ -47,7 +48,7 @@ def use_link(token: str, purpose: str, *, email: str | None = None, now: datetim
     """
     row = find_link(token, purpose, now=now)
     try:
-        is_theirs = email is None or row.email.casefold() == email.strip().casefold()
+        is_theirs = email is None or comparable(row.email) == comparable(email)
     except UnreadableSecret:
         is_theirs = False
     if not is_theirs or not OneTimeLink.objects.usable_at(now).filter(pk=row.pk).update(used_at=now):

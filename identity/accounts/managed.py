@@ -49,18 +49,19 @@ def make_account(
     """
     _require_partner(actor)
     if email is not None:
-        check_address(email)
-    account, is_new = _existing(actor, external_id), False
-    if account is None:
-        try:
-            with transaction.atomic():
-                account, is_new = _insert(actor, external_id=external_id, name=name, now=now), True
-        except IntegrityError:  # of two who made it at once the other came first
-            account = _existing(actor, external_id)
-            if account is None:
-                raise
-    if email is not None and account.claimed_at is None:
-        claims.send_link(account, email=email, now=now)
+        email = check_address(email)
+    with transaction.atomic():
+        account, is_new = _existing(actor, external_id), False
+        if account is None:
+            try:
+                with transaction.atomic():
+                    account, is_new = _insert(actor, external_id=external_id, name=name, now=now), True
+            except IntegrityError:  # another request made it at the same time
+                account = _existing(actor, external_id)
+                if account is None:
+                    raise
+        if email is not None and account.claimed_at is None:
+            claims.send_link(account, email=email, now=now)
     return account, is_new
 
 

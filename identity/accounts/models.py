@@ -71,21 +71,29 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 class Invitation(models.Model):
     """A link that was mailed to `email`: the owner of the address gets the role, once, until `expires_at`."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    email = EncryptedTextField()
-    role = models.CharField(max_length=32)
-    provider_id = models.CharField(max_length=255, blank=True, default="", help_text="Of a member of a provider.")
-    group = models.CharField(max_length=150, blank=True, default="", help_text="Of staff.")
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The invitation's id.")
+    email = EncryptedTextField(help_text="The address that the invitation was sent to.")
+    role = models.CharField(max_length=32, help_text="The role that the invitation grants.")
+    provider_id = models.CharField(
+        max_length=255, blank=True, default="", help_text="The lender that a `member` acts for; empty for other roles."
+    )
+    group = models.CharField(
+        max_length=150, blank=True, default="", help_text="The group of `staff`; empty for other roles."
+    )
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="invitations", db_index=False
     )
     accepted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    accepted_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(help_text="When the invitation was created (UTC).")
+    expires_at = models.DateTimeField(help_text="When the invitation expires (UTC).")
+    accepted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the invitation was accepted (UTC); null before."
+    )
+    revoked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the invitation was revoked (UTC); null when it was not."
+    )
 
     objects = InvitationQuerySet.as_manager()
     VALID_FOR = timedelta(days=7)
@@ -115,14 +123,20 @@ class ManagedAccount(models.Model):
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT)
     partner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="managed_accounts", db_index=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="managed_accounts",
+        db_index=False,
+        help_text="The partner that created the account.",
     )
     external_id = models.CharField(max_length=255, help_text="The partner's own id of the customer.")
     email = EncryptedTextField(null=True, blank=True)
     name = EncryptedTextField(null=True, blank=True)
-    claimed_at = models.DateTimeField(null=True, blank=True)
+    claimed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the customer claimed the account (UTC); null before."
+    )
     ended_at = models.DateTimeField(null=True, blank=True, help_text="Since when the partner may not act any more.")
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the account was created (UTC).")
 
     class Meta:
         ordering = ["-user_id"]

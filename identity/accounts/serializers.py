@@ -5,6 +5,7 @@ from typing import Any
 from config.api import serializers
 from identity.access.scopes import ACTING_SCOPES
 from identity.accounts.addresses import ADDRESS_MAX
+from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.roles import roles
 
 STATES = ("waiting", "accepted", "revoked", "expired")
@@ -29,18 +30,15 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     group = serializers.PrintableIdField(min_length=0, default="", help_text="The group that `staff` are to belong to.")
 
 
-class AccountInvitationSerializer(serializers.ResponseSerializer):
+class AccountInvitationSerializer(serializers.ModelResponseSerializer):
     """An invitation that the caller has sent."""
 
-    id = serializers.UUIDField(help_text="The invitation's id.")
-    email = serializers.TextField(help_text="Who was written to.")
     role = RoleField()
-    provider_id = serializers.TextField(help_text="The provider that a `member` is to act for; else empty.")
-    group = serializers.TextField(help_text="The group that `staff` are to belong to; else empty.")
-    state = serializers.OneOfField(STATES, help_text="While it is `waiting` its link works, once.")
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(help_text="Until when it can be accepted (UTC).")
-    accepted_at = serializers.DateTimeField(allow_null=True, help_text="When it was (UTC); null: not.")
+    state = serializers.OneOfField(STATES, help_text="The link works once, while the invitation is `waiting`.")
+
+    class Meta:
+        model = Invitation
+        fields = ["id", "email", "role", "provider_id", "group", "state", "created_at", "expires_at", "accepted_at"]
 
 
 class AccountInvitationsPageSerializer(serializers.PageSerializer):
@@ -62,19 +60,19 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
         default=None,
         help_text="Where the person is written to how to claim the account; null: nowhere.",
     )
-    name = serializers.PrintableIdField(allow_null=True, default=None, help_text="What the person is called.")
+    name = serializers.WordsField(allow_null=True, default=None, help_text="The person's name.")
 
 
-class ManagedAccountSerializer(serializers.ResponseSerializer):
+class ManagedAccountSerializer(serializers.ModelResponseSerializer):
     """An account that the caller has created for a customer."""
 
-    id = serializers.TextField(source="pk", help_text="The person's user_id, which other bodies name.")
-    external_id = serializers.TextField(help_text="What you call the person.")
-    managed_by = serializers.TextField(source="partner_id", help_text="The user_id of whoever made the account.")
-    claimed_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the person took it over (UTC); null: not yet."
-    )
-    created_at = serializers.DateTimeField()
+    class Meta:
+        model = ManagedAccount
+        fields = ["id", "external_id", "managed_by", "claimed_at", "created_at"]
+        extra_kwargs = {
+            "id": {"source": "user_id", "help_text": "The customer's user_id, which other requests name."},
+            "managed_by": {"source": "partner_id", "help_text": "The partner's user_id."},
+        }
 
 
 class ManagedAccountsPageSerializer(serializers.PageSerializer):

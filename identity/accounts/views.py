@@ -6,7 +6,6 @@ from rest_framework.response import Response
 
 from config.api.declarations import also_answers
 from config.api.permissions import InsufficientScope
-from config.api.rate_limits import consume_by_address
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import LOG_IN
@@ -36,7 +35,7 @@ class AccountInvitationViewSet(ApiViewSet):
 
     tag = "accounts"
 
-    @endpoint(access=LOG_IN, query=PageQuery, answer=AccountInvitationsPageSerializer)
+    @endpoint(access=LOG_IN, page=PageQuery, answer=AccountInvitationsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
         """List the invitations that the caller has sent, the newest first."""
         return invitations.invitations_of(request.user)
@@ -57,10 +56,9 @@ class AccountInvitationViewSet(ApiViewSet):
         not. Your account can send 100 mails in an hour, to addresses that it names. After that, the API returns 429
         `E6001` with `Retry-After`.
         """
-        consume_by_address("mail_address", request)  # whether a mail follows or not
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
 
-    @endpoint(access=LOG_IN, errors=(NotFound, SecondFactorRequired))
+    @endpoint(access=LOG_IN, idempotent=True, errors=(NotFound, SecondFactorRequired))
     def revoke(self, request: ApiRequest, invitation_id: str) -> None:
         """Take an invitation back: its link ends. One that is over stays as it is."""
         found = invitations.load_own(request.user, invitation_id)
@@ -72,7 +70,7 @@ class ManagedAccountViewSet(ApiViewSet):
 
     tag = "accounts"
 
-    @endpoint(access=SCOPE, query=AccountQuery, answer=ManagedAccountsPageSerializer)
+    @endpoint(access=SCOPE, page=AccountQuery, answer=ManagedAccountsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
         """List the accounts that the caller has made and may act for, the newest first."""
         return managed.accounts_of(request.user)
@@ -83,6 +81,7 @@ class ManagedAccountViewSet(ApiViewSet):
         body=ManagedAccountRequestSerializer,
         answer=ManagedAccountSerializer,
         status=201,
+        idempotent=True,
         errors=(InsufficientScope, AccessEnded, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ManagedAccount | HttpResponse:
@@ -101,7 +100,7 @@ class ManagedAccountViewSet(ApiViewSet):
         """Return an account that the caller may act for."""
         return managed.load_account(actor_of(request), account_id)
 
-    @endpoint(access=SCOPE, errors=(*_OF_ONE, RecordNotEditable))
+    @endpoint(access=SCOPE, idempotent=True, errors=(*_OF_ONE, RecordNotEditable))
     def disable(self, request: ApiRequest, account_id: str) -> None:
         """Disable an account: no log-in and no access on its behalf. Its records stay.
 

@@ -11,17 +11,14 @@ from config.webhooks.models import Event
 from credit.models import ProviderInvitation, ProviderMember
 from identity.access import tokens
 from identity.access.keys import create_api_key
+from identity.access.scopes import SCOPES
 from tests.api import ApiClient, assert_error, client_of
-from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.factories import ApplicationFactory, OfferFactory, UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.second_factors import authenticator_of
 
 PATH = "/providers/700/members"
-
-
-@pytest.fixture
-def provider(user):
-    return ProviderFactory(id="700", owner=user)
+TERMS = {"name": "Loan", "product_type": "personal_loan"}
 
 
 @pytest.fixture
@@ -189,6 +186,56 @@ class TestWhoMay:
                 assert_error(answer, 403, "E2012")
         pair = tokens.start_family(user=user, now=timezone.now(), second_factor=True)
         assert invite(ApiClient(bearer=pair.access_token), stranger.username).status_code == 202
+
+    DOORS = (
+        ("GET", "/providers/700/applications", None),
+        ("GET", "/providers/700/decisions", None),
+        ("GET", PATH, None),
+        ("POST", PATH, {"username": "new"}),
+        ("PUT", "/providers/700", {"name": "Cedar"}),
+        ("POST", "/provider-offers", {**TERMS, "provider_id": "700"}),
+        ("PUT", "/provider-offers/{offer}", {**TERMS, "provider_id": "700"}),
+        ("DELETE", "/provider-offers/{offer}", None),
+        ("GET", "/applications/{application}", None),
+        ("PUT", "/applications/{application}/status", {"status": "under_review", "updated_by": "me"}),
+        ("POST", "/scoring/models", {"provider_id": "700", "name": "Card"}),
+    )
+
+    @pytest.mark.parametrize("why", ["the setting", "an authenticator"])
+    @pytest.mark.parametrize("credential", ["token", "key", "app"])
+    @pytest.mark.parametrize(("method", "path", "body"), DOORS)
+    def test_member_uses_rights_with_a_second_factor_only(
+        self, user, provider, settings, why, credential, method, path, body
+    ):
+        if why == "the setting":
+            settings.BACKOFFICE_SECOND_FACTOR = True
+        else:
+            authenticator_of(user)
+        application = ApplicationFactory(provider_id=700, status="submitted", submitted_at=timezone.now())
+        offer = OfferFactory(provider=provider, owner=user)
+        path = path.format(offer=offer.pk, application=application.pk)
+        statuses = {}
+        for with_factor in (False, True):
+            if credential == "key":
+                issued = create_api_key(
+                    owner=user, name="n", scopes=None, now=timezone.now(), second_factor=with_factor
+                )
+                client = ApiClient(api_key=issued.key)
+            else:
+                app = {
+                    "client": make_client(name=f"App {with_factor}", scopes=list(SCOPES))[0],
+                    "scope": " ".join(SCOPES),
+                }
+                columns = app if credential == "app" else {}
+                pair = tokens.start_family(user=user, now=timezone.now(), second_factor=with_factor, **columns)
+                client = ApiClient(bearer=pair.access_token)
+            response = client.call(method, path, body, key=True)
+            statuses[with_factor] = (response.status_code, response.json().get("code") if not with_factor else "")
+        if credential == "app" and statuses[True][0] in {403, 404}:  # apps neither manage members nor decide
+            assert statuses[False][0] in {403, 404}
+        else:
+            assert statuses[False] == (403, "E2012")
+            assert statuses[True][0] < 300
 
     def test_a_member_changes_nobody_and_sees_no_invitations(self, api, colleague, user, stranger):
         client = client_of(colleague)

@@ -14,11 +14,6 @@ from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, U
 NOW = timezone.now()
 
 
-@pytest.fixture
-def provider(user):
-    return ProviderFactory(id="700", owner=user)
-
-
 def submitted(minutes_ago=0, **members):
     at = NOW - timedelta(minutes=minutes_ago)
     return ApplicationFactory(**{"status": "submitted", "submitted_at": at, **members})
@@ -119,7 +114,7 @@ class TestInbox:
     ):
         for minutes in range(5):
             submitted(minutes)
-        for query, statements in (("", 3), ("?status=submitted", 3), ("?status=submitted&offer_id=1", 2)):
+        for query, statements in (("", 4), ("?status=submitted", 4), ("?status=submitted&offer_id=1", 3)):
             inbox(api, query)
             with django_assert_num_queries(statements):
                 inbox(api, query)

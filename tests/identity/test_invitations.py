@@ -145,6 +145,16 @@ def test_a_member_of_a_provider_is_invited_by_its_owner_alone(api, stranger_api,
     assert_error(api.send(PATH, {"email": EMAIL, "role": "member"}), 400, "E1001")
 
 
+@pytest.mark.parametrize("role", ["member", "owner", "reviewer", "reader"])
+def test_the_invitation_of_a_disabled_owner_gives_nothing(api, user, jane, role):
+    provider = ProviderFactory(id="700", owner=user)
+    _shown, token = invited(api, role, provider_id="700")
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    with pytest.raises(LinkEnded):
+        accept(token, jane, timezone.now())
+    assert not ProviderMember.objects.filter(provider=provider, user=jane).exists()
+
+
 def test_staff_are_made_by_who_can_make_staff(operator, jane):
     body = {"email": EMAIL, "role": "staff", "group": "Reviewer"}
     assert_error(operator.send(PATH, body), 403, "E2005")

@@ -149,13 +149,6 @@ class TestAccounts:
         Payment.objects.filter(pk=payment.pk).update(status="Failed")
         assert shop.remove(path).status_code == 200
 
-    def test_a_partner_that_begins_anew_has_no_customers(self, shop, partner, account):
-        held = acting(shop, account)
-        assert client_of(partner).send("/sandbox/reset").status_code == 200
-        assert shop.read(PATH).json()["total"] == 0
-        assert_error(held.read("/auth/me"), 403, "E2013")
-        assert made(shop)["id"] != account["id"]
-
 
 class TestActing:
     def test_the_token_names_the_partner_and_is_limited(self, shop, partner, account):

@@ -35,6 +35,23 @@ def test_a_person_anchors_under_none_of_them(client, settings, claims):
     assert not Entry.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "Release", "release ", " release", "RELEASE", "\uff52\uff45\uff4c\uff45\uff41\uff53\uff45", "rel\u200bease",
+        "r\u0435lease", "record_key\u00a0", "Application_Decision", "acceptance\u2060", "not\u00adice", "\u202enotice",
+    ],
+)  # fmt: skip
+def test_a_report_type_that_looks_like_the_platforms_is_refused(client, settings, kind):
+    refused = client.post_json("/anchor", item(kind), **bearer(token(settings)))
+    assert_error(refused, 403, "E2005")
+
+
+def test_a_report_type_of_its_own_is_accepted(client, settings):
+    for kind in ("press release", "released", "credit_report", "mitteilung"):
+        assert client.post_json("/anchor", item(kind), **bearer(token(settings))).status_code == 200
+
+
 def test_a_listed_key_and_the_platforms_own_do(client, settings):
     settings.LEDGER_CLIENT_KEY = "the-platforms-own-key"
     for key, kind in product((MACHINE_KEY, settings.LEDGER_CLIENT_KEY), PLATFORM_TYPES):

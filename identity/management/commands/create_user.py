@@ -7,6 +7,8 @@ from django.db import transaction
 
 from config.ops.commands import JsonCommand
 from identity.access.accounts import add_password_arguments, take_password
+from identity.accounts.addresses import is_named
+from identity.accounts.names import check_of_operator
 from identity.models import User
 
 
@@ -14,7 +16,7 @@ class Command(JsonCommand):
     help = "Make an account. Run again with the same name and password it changes nothing and prints the account's id."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("username", help="Letters A to Z, digits, '.', '-' and '_'.")
         add_password_arguments(parser)
         parser.add_argument("--email", default="")
         parser.add_argument("--staff", action="store_true", help="May log in to the admin.")
@@ -33,10 +35,11 @@ class Command(JsonCommand):
             is_superuser=options["superuser"],
         )
         password = take_password(options, user)
-        existing = User.objects.filter(username=user.username).first()
+        existing = User.objects.named(user.username).first()
         if existing is not None:
             _check_same(existing, user, password, groups)
             return {"id": existing.pk, "username": existing.username, "created": False}
+        check_of_operator(user.username)
         user.set_password(password)
         user.full_clean(exclude=["password"])
         with transaction.atomic():
@@ -49,7 +52,7 @@ def _check_same(existing: User, wanted: User, password: str, groups: list[Group]
     """Raise CommandError unless the account that is there has all that was asked for; it may have more."""
     differs = {
         "password": not existing.check_password(password),
-        "email": wanted.email not in {"", existing.email},
+        "email": bool(wanted.email) and not is_named(existing, wanted.email),
         "--staff": wanted.is_staff and not existing.is_staff,
         "--superuser": wanted.is_superuser and not existing.is_superuser,
         "groups": not {group.pk for group in groups} <= set(existing.groups.values_list("pk", flat=True)),

@@ -1,0 +1,161 @@
+"""Names that other people read, of providers, offers, apps, keys, and documents: cleaned, and compared as they look.
+
+Names and addresses of people are accepted as their scripts are written: `clean_words`.
+"""
+
+import unicodedata
+from functools import cache
+from typing import Any
+
+import idna
+from django.core import checks
+from django.db import IntegrityError, transaction
+
+from config.core.digest import digest_of
+
+# Unicode's Default_Ignorable_Code_Point outside of the category Cf, and the Braille blank: drawn as nothing.
+_UNSEEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
+    *(map(chr, codes) for codes in _UNSEEN_RANGES)
+)
+_MARKS = ("M", "Z", "C")
+LISTED_MAX = 20
+
+
+class NameTaken(Exception):
+    """Another record has this name, or one that looks like it."""
+
+
+def clean_name(text: str) -> str:
+    """Return a name in NFC with each run of white space as one space.
+
+    Raises ValueError, with the reason, for control, bidirectional and invisible characters, and for a name that shows
+    nothing.
+    """
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    unseen = next((character for character in name if _is_unseen(character)), None)
+    if unseen is not None:
+        raise ValueError(f"Must not contain the invisible or control character U+{ord(unseen):04X}.")
+    if all(unicodedata.category(character).startswith(_MARKS) for character in name):
+        raise ValueError("Must contain a letter, a digit, or another visible character.")
+    return name
+
+
+_JOINERS = "\u200c\u200d"  # ZERO WIDTH NON-JOINER and JOINER
+
+
+def clean_words(text: str) -> str:
+    """Return what people write about themselves, on one line, with each run of white space as one space.
+
+    Letters of every script are accepted, and joiners where RFC 5892 (CONTEXTJ) allows them, as in Persian and Sinhala
+    names. Raises ValueError, with the reason, for line breaks, control, bidirectional and other invisible characters,
+    and for a text that shows nothing.
+    """
+    for position, character in enumerate(text):
+        is_space = unicodedata.category(character) == "Zs"
+        if not (character.isprintable() or is_space or _joins(text, position)):
+            raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
+    if shows_nothing(text):
+        raise ValueError("Must contain a letter, a digit, or another visible character.")
+    return " ".join(text.split())
+
+
+def _joins(text: str, position: int) -> bool:
+    try:
+        return text[position] in _JOINERS and idna.valid_contextj(text, position)
+    except ValueError:  # next to a character that idna's version of Unicode doesn't know
+        return False
+
+
+def skeleton(text: str) -> str:
+    """Return what a name looks like: NFKC, without invisible characters, case, and look-alikes (Unicode TR 39).
+
+    Two names with one skeleton deceive people. The text is for comparison only; store `name_key`.
+    """
+    seen = "".join(
+        character
+        for character in unicodedata.normalize("NFKC", text)
+        if character.isspace() or not _is_unseen(character)
+    )
+    return " ".join(_skeleton_of_word(word) for word in seen.split())
+
+
+def name_key(text: str) -> str:
+    """Return the SHA-256 of a name's skeleton in hexadecimal: 64 characters for a unique column."""
+    return digest_of(skeleton(text))
+
+
+def save_named(record: Any, **options: Any) -> None:
+    """Save a record with the key of its name. Raises NameTaken, also for the later of two that are saved at once."""
+    record.name_key = name_key(record.name)
+    try:
+        with transaction.atomic():
+            record.save(**options)
+    except IntegrityError as error:
+        others = type(record)._default_manager.filter(name_key=record.name_key).exclude(pk=record.pk)
+        if others.exists():
+            raise NameTaken from error
+        raise
+
+
+def check_keys(records: Any) -> list[checks.CheckMessage]:
+    """Return a warning of `doctor` that lists records whose names look like an older record's, of a query set."""
+    names = [
+        f"{record.name} ({record.pk})"
+        for record in records.filter(name_key__isnull=True).exclude(name="").order_by("pk")
+    ]
+    if not names:
+        return [checks.Info("each is unique as it looks")]
+    return [checks.Warning(f"These look like the name of an older one: {listed(names)}. Have them renamed.")]
+
+
+def listed(names: list[str]) -> str:
+    """Return at most LISTED_MAX of some names, and the number of the others."""
+    more = f"; and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
+    return "; ".join(names[:LISTED_MAX]) + more
+
+
+def shows_nothing(text: str) -> bool:
+    """Return True for a text without a visible character: empty, white space, controls, or zero-width characters."""
+    return all(unicodedata.category(character).startswith(_MARKS) or _is_unseen(character) for character in text)
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _UNSEEN or unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+
+
+def _skeleton_of_word(word: str) -> str:
+    """Capitals of other scripts look like Latin ones whose small letters they do not resemble, as Cyrillic VE does.
+
+    So a word that has Latin letters, or looks as if it had no others, is compared as it stands before its case is
+    folded. The small letter `i` is compared as its capital, which looks like `l`.
+    """
+    looks = _replaced(word)
+    if any(character.isascii() and character.isalpha() for character in word) or looks.isascii():
+        word = looks
+    return _replaced(word.casefold().replace("i", "l"))
+
+
+def _replaced(word: str) -> str:
+    prototypes = _prototypes()
+    apart = unicodedata.normalize("NFD", word)
+    return unicodedata.normalize("NFD", "".join(prototypes.get(character, character) for character in apart))
+
+
+@cache
+def _prototypes() -> dict[str, str]:
+    """Return the character or text that each confusable character is compared as."""
+    from confusable_homoglyphs.confusables import confusables_data  # 1 MB, which a server needs only for a new name
+
+    # The package frames right-to-left texts in left-to-right marks.
+    similar = {
+        source.strip("\u200e"): [entry["c"].strip("\u200e") for entry in entries]
+        for source, entries in confusables_data.items()
+    }
+    prototypes = {}
+    for source, others in similar.items():
+        # A prototype lists all of its sources, a source its prototype. In a pair, the longer text is the prototype.
+        if len(source) == 1 and len(others) == 1:
+            is_pair = len(similar.get(others[0], ())) <= 1
+            prototypes[source] = max(source, others[0], key=lambda text: (len(text), text)) if is_pair else others[0]
+    return prototypes

@@ -1,0 +1,39 @@
+import idna
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
+
+
+def normalize(email: str) -> str:
+    """Return an address in lower case with its domain in the ASCII form of IDNA 2008, as it is compared and mailed.
+
+    Raises Django's ValidationError for anything else than an address whose domain has a dot.
+    """
+    local, _, domain = email.strip().lower().rpartition("@")
+    try:
+        domain, local_bytes = idna.encode(domain, uts46=True).decode(), len(local.encode())
+    except (idna.IDNAError, UnicodeError) as error:
+        raise ValidationError("Enter a valid email address.") from error
+    address = f"{local}@{domain}"
+    if "." not in domain or local_bytes > LOCAL_PART_MAX or not local.isprintable():
+        raise ValidationError("Enter a valid email address.")
+    validate_email(address)
+    return address
+
+
+def comparable(email: str) -> str:
+    """Return an address as `normalize` does, or in lower case if it is none: equal texts are one address."""
+    try:
+        return normalize(email)
+    except ValidationError:
+        return email.strip().lower()
+
+
+def mailable(email: str) -> str:
+    """Return an address with its domain as mail servers look it up; an address that is none as it is."""
+    local, _, domain = email.rpartition("@")
+    try:
+        return f"{local}@{idna.encode(domain, uts46=True).decode()}"
+    except (idna.IDNAError, UnicodeError):
+        return email

@@ -1,0 +1,65 @@
+"""User names that people choose. Others read them, and invite by them: one name must not resemble another."""
+
+import re
+from typing import Any
+
+from django.core import checks
+from django.core.exceptions import ValidationError
+
+from config.core.names import listed
+from identity.models import AccountHistory, User
+
+_CHOSEN = re.compile(r"[A-Za-z0-9]+", re.ASCII)
+_OF_OPERATORS = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
+# Names that would speak for the installation, its staff or its machines.
+RESERVED = frozenset(
+    """
+    abuse account admin administrator anonymous api billing compliance contact everyone help hostmaster info legal mail
+    managed moderator nobody noreply null operations operator owner partner platform postmaster privacy reviewer root
+    sandbox security service staff superuser support system test undefined user webmaster www
+    """.split()  # noqa: SIM905  a list of words is read more easily
+)
+
+
+def check_chosen(name: str) -> None:
+    """Raise ValidationError unless a person may choose this user name."""
+    if not _CHOSEN.fullmatch(name):
+        raise ValidationError("A user name must contain only the letters A to Z, a to z, and digits.")
+    _check_shape(name)
+    if name.lower() in RESERVED:
+        raise ValidationError(f"The user name {name} is reserved. Choose another one.")
+
+
+def check_of_operator(name: str, account: User | None = None) -> None:
+    """Raise ValidationError unless an operator may give this user name to an account, or to a new one.
+
+    Operators may also use `.`, `-`, `_`, and the reserved names.
+    """
+    if not _OF_OPERATORS.fullmatch(name):
+        raise ValidationError("A user name must contain only the letters A to Z, a to z, digits, '.', '-' and '_'.")
+    _check_shape(name, account)
+
+
+def _check_shape(name: str, account: User | None = None) -> None:
+    if name.isdigit():
+        raise ValidationError("A user name must not consist of digits only.")
+    bearers = User.objects.named(name)
+    if account is not None:
+        bearers = bearers.exclude(pk=account.pk)
+    if bearers.exists():
+        raise ValidationError("An account with this user name exists. Upper and lower case are the same.")
+
+
+def check_user_names(**_options: Any) -> list[checks.CheckMessage]:
+    """List the accounts that the migration to version 1.1 renamed, while they have that name."""
+    renamed = AccountHistory.objects.filter(action="account.renamed", credential="migration").select_related("account")
+    names = [
+        f"{row.details['from']} is now {row.details['to']} (account {row.account_id})"
+        for row in renamed.order_by("pk")
+        if row.account.username == row.details["to"]
+    ]
+    if not names:
+        return [checks.Info("each is unique in any case")]
+    return [
+        checks.Warning(f"These user names differed from another's only in case: {listed(names)}. Tell their owners.")
+    ]

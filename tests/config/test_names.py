@@ -1,0 +1,65 @@
+import pytest
+
+from config.core.names import clean_name, name_key, skeleton
+
+
+@pytest.mark.parametrize(
+    ("name", "look_alike"),
+    [
+        ("Café Bank x", "Cafe\u0301 Bank x"),
+        ("Café Bank x", " Café \u3000Bank\tx "),
+        ("Café Bank x", "CAFÉ BANK X"),
+        ("Café Bank x", "\uff23\uff41\uff46é \uff22\uff41\uff4e\uff4b \uff58"),
+        ("Café Bank x", "\U0001d402afé \U0001d539ank x"),
+        ("Café Bank x", "C\u0430fé Bank x"),
+        ("Café Bank x", "Café \u0412ank x"),
+        ("Café Bank x", "Café\u200b Ba\u202enk x\ufe0f"),
+        ("PayPal", "PayPaI"),
+        ("PayPal", "paypa1"),
+        ("modern", "rnodern"),
+        ("BACO", "\u0412\u0410\u0421\u041e"),
+        ("Новый Банк", "НОВЫЙ БАНК"),
+        ("Straße", "STRASSE"),
+        ("Offer", "0ffer"),
+    ],
+)
+def test_look_alike_names_have_the_same_key(name, look_alike):
+    assert skeleton(name) == skeleton(look_alike)
+    assert name_key(name) == name_key(look_alike)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("Nova", "Vova"), ("Bank A", "Bank B"), ("Новый", "Новая"), ("銀行", "銀杏")]
+)
+def test_names_that_people_tell_apart_have_different_keys(name, other):
+    assert name_key(name) != name_key(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "cleaned"),
+    [("  Café\u3000 Bank\tx ", "Café Bank x"), ("Cafe\u0301", "Café"), ("銀行 №1", "銀行 №1"), ("🏦", "🏦")],
+)
+def test_name_is_cleaned_to_nfc_with_single_spaces(name, cleaned):
+    assert clean_name(name) == cleaned
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "\u3164",
+        "\u2800",
+        "\u0301",
+        "a\u202eb",
+        "a\u2066b",
+        "a\u200bb",
+        "a\u00adb",
+        "a\x00b",
+        "a\x85b\x1b",
+        "\ufe0f",
+    ],
+)
+def test_invisible_name_is_refused(name):
+    with pytest.raises(ValueError, match="Must"):
+        clean_name(name)

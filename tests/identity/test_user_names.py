@@ -1,0 +1,126 @@
+"""User names: which ones people and operators may choose, and that two accounts have none in common in any case."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from config.ops.checks import examine
+from credit.models import ProviderInvitation
+from identity.models import AccountHistory, User
+from tests.api import ApiClient
+from tests.backoffice.conftest import backoffice_client
+from tests.factories import PASSWORD, ProviderFactory, UserFactory
+from tests.identity.test_commands import run
+from tests.identity.test_invitations import token_of
+from tests.identity.test_managed_accounts import EMAIL, PASSWORDS, made, partner, shop  # noqa: F401  fixtures
+from tests.second_factors import authenticator_of, code_of
+
+pytestmark = pytest.mark.django_db
+ILL_FORMED = ["\u0430lice", "al\u00efce", "root@example.com", "al ice", "al-ice", "al_ice", "al.ice", "1", "20260101"]
+
+
+def claim(name):
+    return Client().post(f"/account/claim/{token_of('claim')}", {"username": name, **PASSWORDS})
+
+
+@pytest.mark.parametrize("name", [*ILL_FORMED, "admin", "Admin", "SUPPORT", "Alice", "alice", "\u212aelvin\u0130"])
+def test_claiming_an_account_rejects_a_name_that_deceives(shop, name):  # noqa: F811
+    UserFactory(username="alice")
+    made(shop, email=EMAIL)
+    page = claim(name)
+    assert page.status_code == 200
+    assert "errorlist" in page.content.decode()
+    assert not User.objects.filter(username=name).exclude(username="alice").exists()
+
+
+@pytest.mark.parametrize("name", ["Alice2", "a", "x1"])
+def test_claiming_an_account_accepts_letters_and_digits(shop, name):  # noqa: F811
+    UserFactory(username="alice")
+    made(shop, email=EMAIL)
+    assert claim(name).status_code == 302
+    assert User.objects.filter(username=name).exists()
+
+
+def test_the_database_has_one_account_for_each_name_in_any_case(db):
+    UserFactory(username="alice")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.bulk_create([User(username="Alice", password="!")])
+
+
+def test_create_user_accepts_the_characters_of_operators_and_reserved_names(db):
+    for name in ("ada.lovelace", "ada-2", "ada_3", "admin"):
+        assert run("create_user", name, "--password", PASSWORD)["created"]
+
+
+@pytest.mark.parametrize("name", ["\u0430da", "ada@example.org", "12", "a b"])
+def test_create_user_rejects_other_characters(db, name):
+    with pytest.raises(CommandError):
+        run("create_user", name, "--password", PASSWORD)
+    assert not User.objects.exists()
+
+
+def test_create_user_finds_the_account_of_a_name_in_another_case(db):
+    first = run("create_user", "ada", "--password", PASSWORD)
+    assert run("create_user", "Ada", "--password", PASSWORD) == first | {"created": False}
+
+
+def test_the_back_office_rejects_a_name_in_another_case_and_keeps_old_ones(db):
+    root = UserFactory(is_staff=True, is_superuser=True)
+    old = UserFactory(username="jos\u00e9@home")
+    browser = backoffice_client(root)
+    for name in ("\u0430lice", root.username.upper()):
+        form = {"username": name, "usable_password": "true", **PASSWORDS}
+        assert browser.post("/admin/identity/user/add/", form).status_code == 200
+        assert not User.objects.filter(username=name).exists()
+    assert browser.post("/admin/identity/user/add/", {"username": "al-ice", "usable_password": "true", **PASSWORDS})
+    assert User.objects.filter(username="al-ice").exists()
+    page = f"/admin/identity/user/{old.pk}/change/"
+    form = {"username": old.username, "first_name": "Jos\u00e9", "is_active": "on", "edit": "1"}
+    browser.post(f"{page}?edit=1", form)
+    old.refresh_from_db()
+    assert old.first_name == "Jos\u00e9"
+
+
+def test_log_in_finds_the_account_of_a_name_in_another_case(anonymous):
+    user = UserFactory(username="alice")
+    token = anonymous.send("/auth/token", {"username": "ALICE", "password": PASSWORD})
+    assert ApiClient(bearer=token.json()["access_token"]).read("/auth/me").json()["id"] == user.pk
+    page = Client().post("/account/login", {"login": "Alice", "password": PASSWORD})
+    assert page.status_code == 302
+
+
+def test_a_name_in_another_case_does_not_avoid_the_second_factor(anonymous):
+    authenticator_of(UserFactory(username="alice"))
+    body = {"username": "ALICE", "password": PASSWORD}
+    assert anonymous.send("/auth/token", body).status_code == 401
+    assert anonymous.send("/auth/token", {**body, "otp": code_of()}).status_code == 200
+
+
+def test_an_invitation_by_name_finds_the_account_in_any_case(api, user):
+    provider = ProviderFactory(id="700", owner=user)
+    alice = UserFactory(username="alice")
+    for name in ("alice", "aLICE"):  # as version 1.0 stored them
+        ProviderInvitation.objects.create(provider=provider, username=name, user=alice, invited_at=timezone.now())
+    for name in ("Alice", "ALICE"):
+        assert api.send("/providers/700/members", {"username": name}).status_code == 202
+    assert [row.user for row in ProviderInvitation.objects.filter(provider=provider)] == [alice]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_migration_renames_later_accounts_and_doctor_lists_them():
+    call_command("migrate", "identity", "0007", verbosity=0)
+    first, second, third, taken = (
+        User.objects.create(username=name) for name in ("Alice", "alice", "ALICE", "ALICE-2")
+    )
+    call_command("migrate", "identity", verbosity=0)
+    names = dict(User.objects.values_list("pk", "username"))
+    assert names == {first.pk: "Alice", second.pk: "alice-3", third.pk: "ALICE-4", taken.pk: "ALICE-2"}
+    assert AccountHistory.objects.get(account=second).details == {"from": "alice", "to": "alice-3"}
+    (line,) = [check for check in examine() if check["name"] == "user_names"]
+    assert f"alice is now alice-3 (account {second.pk})" in line["why"]
+    assert line["why"].startswith("warning")
+    call_command("migrate", "identity", "0007", verbosity=0)
+    assert set(User.objects.values_list("username", flat=True)) == {"Alice", "alice", "ALICE", "ALICE-2"}
+    call_command("migrate", "identity", verbosity=0)
