@@ -325,6 +325,7 @@ OAUTH2_PROVIDER = {
     "CLIENT_SECRET_HASHER": "random_secret",
     "OIDC_ISS_ENDPOINT": HOST_ROOT,
     "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http"],  # http: loopback addresses only, see `create_client`
+    "ALLOW_LOCALHOST_LOOPBACK": True,
     "ROTATE_REFRESH_TOKEN": True,
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],

@@ -19,7 +19,7 @@ class OAuthClientViewSet(ApiViewSet):
 
     tag = "oauth"
 
-    @_logged_in(query=PageQuery, answer=serializers.OAuthClientsPageSerializer)
+    @_logged_in(page=PageQuery, answer=serializers.OAuthClientsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
         """List the account's OAuth clients, the newest first."""
         return own_clients.clients_of(request.user)
@@ -28,6 +28,7 @@ class OAuthClientViewSet(ApiViewSet):
         body=serializers.OAuthClientRequestSerializer,
         answer=serializers.IssuedClientSerializer,
         status=201,
+        idempotent=True,
         errors=(SecondFactorRequired, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
@@ -46,18 +47,23 @@ class OAuthClientViewSet(ApiViewSet):
     @_logged_in(
         body=serializers.OAuthClientChangeRequestSerializer,
         answer=serializers.OAuthClientSerializer,
+        idempotent=True,
         errors=(SecondFactorRequired, NotFound, ValidationFailed),
     )
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
         """Change a client's name, addresses or scopes. Consents of people stay as they were."""
         return own_clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
-    @_logged_in(answer=serializers.IssuedClientSerializer, errors=(SecondFactorRequired, NotFound, RecordNotEditable))
+    @_logged_in(
+        answer=serializers.IssuedClientSerializer,
+        idempotent=True,
+        errors=(SecondFactorRequired, NotFound, RecordNotEditable),
+    )
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
         """Give a client a new secret, which is in this answer alone; the old one ends at once."""
         return own_clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 
-    @_logged_in(errors=(SecondFactorRequired, NotFound))
+    @_logged_in(idempotent=True, errors=(SecondFactorRequired, NotFound))
     def destroy(self, request: ApiRequest, client_id: str) -> None:
         """Remove a client, with everything that people let it do."""
         own_clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

@@ -1,15 +1,17 @@
+import re
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
+from django.core import checks
 from django.core.exceptions import ValidationError
 from oauth2_provider.scopes import BaseScopes
 
+from config.core.names import check_keys, clean_name, save_named
 from identity.access.scopes import SCOPES, reading
-from identity.models import OAuthClient, User
+from identity.models import OAuthClient, User, is_loopback
 
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+_URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
 
 
 class ClientScopes(BaseScopes):  # type: ignore[misc]
@@ -17,7 +19,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
         return SCOPES
 
     def get_available_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        return list(application.scopes) if application is not None else []
+        return [scope for scope in application.scopes if scope in SCOPES] if application is not None else []
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
         # For a client that names none (RFC 6749, 3.3): the least that it may read, or nothing, which is refused.
@@ -33,6 +35,10 @@ def create_client(
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
     for address in redirect_uris:
         check_redirect(address)
+    try:
+        name = clean_name(name)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
     secret = None if public else new_secret()
     client = OAuthClient(
         name=name,
@@ -43,8 +49,8 @@ def create_client(
         authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
         client_secret=secret or "",
     )
-    client.full_clean(exclude=["client_secret", "user"])
-    client.save()
+    client.full_clean(exclude=["client_secret", "name_key", "user"])
+    save_named(client)
     return client, secret
 
 
@@ -56,20 +62,25 @@ def in_order(scopes: list[str]) -> list[str]:
     return sorted(set(scopes), key=list(SCOPES).index)
 
 
-def is_taken(name: str) -> bool:
+def check_client_names(**_options: Any) -> list[checks.CheckMessage]:
     """List the OAuth clients whose names look like another's: version 1.0 let two of them be made at once."""
-    return bool(OAuthClient.objects.filter(name__iexact=name).exists())
+    return check_keys(OAuthClient.objects.all())
 
 
 def check_redirect(address: str) -> None:
-    """Raise ValidationError unless a code may travel to this address: https, or this machine itself (RFC 8252)."""
+    """Raise ValidationError unless codes may be sent to this URI: https, or http on the loopback (RFC 8252)."""
+    if not _URI.fullmatch(address):
+        raise ValidationError(
+            f"{address} must contain only the characters of RFC 3986, without a fragment. Percent-encode others."
+        )
     try:
         parts = urlsplit(address)
         _ = parts.port
     except ValueError as error:
-        raise ValidationError(f"{address} is no address.") from error
-    if not address.isprintable() or " " in address:  # they are stored with a blank between them
-        raise ValidationError(f"{address} is no address: it has a blank or another character that none has.")
-    is_local = parts.scheme == "http" and (parts.hostname in _LOOPBACK or not settings.PRODUCTION)
-    if (parts.scheme != "https" and not is_local) or not parts.hostname or parts.fragment or "*" in address:
-        raise ValidationError(f"{address} is no https address (or http on the loopback) without a fragment.")
+        raise ValidationError(f"{address} is not a URI.") from error
+    is_allowed = bool(parts.scheme == "https" and parts.hostname) or is_loopback(address)
+    if not is_allowed or "@" in parts.netloc or "*" in address:
+        raise ValidationError(
+            f"{address} must begin with https://, or with http:// and 127.0.0.1, [::1] or localhost. It must not "
+            "contain a user name or a wildcard."
+        )

@@ -10,12 +10,13 @@ from django.db.models import QuerySet
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import askable, first_or
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.names import NameTaken, save_named
 from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import require_second_factor
 from identity.models import AccountHistory, OAuthClient, User
-from identity.oauth.clients import check_redirect, create_client, in_order, is_taken, new_secret
+from identity.oauth.clients import check_redirect, create_client, in_order, new_secret
 
 CLIENTS_MAX = 20  # per account
 
@@ -35,6 +36,8 @@ def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClie
             raise ValidationFailed(f"An account has at most {CLIENTS_MAX} OAuth clients.")
         try:
             client, secret = create_client(owner=actor.user, **facts)
+        except NameTaken as error:
+            raise _name_refusal() from error
         except ValidationError as refusal:
             raise ValidationFailed("; ".join(refusal.messages)) from refusal
         _note("created", client, actor, now)
@@ -50,16 +53,19 @@ def change_own_client(actor: Actor, client_id: str, *, changes: dict[str, Any], 
     require_second_factor(actor)
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
-        name = str(changes.get("name", client.name))
-        if name.casefold() == client.name.casefold():  # its own name is not taken by another
-            changes.pop("name", None)
         _check(changes)
-        client.name = name
+        is_renamed = changes.get("name", client.name) != client.name
         if "redirect_uris" in changes:
             client.redirect_uris = " ".join(changes["redirect_uris"])
         if "scopes" in changes:
             client.scopes = in_order(changes["scopes"])
-        client.save(update_fields=["name", "redirect_uris", "scopes", "updated"])
+        if is_renamed:
+            client.name = changes["name"]
+            try:
+                save_named(client, update_fields=["name", "name_key"])
+            except NameTaken as error:
+                raise _name_refusal() from error
+        client.save(update_fields=["redirect_uris", "scopes", "updated"])
         _note("changed", client, actor, now)
     return client
 
@@ -96,14 +102,16 @@ def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAut
 
 
 def _check(facts: dict[str, Any]) -> None:
-    """Raise ValidationFailed, naming the member, for a name that another client has or an address that is not fit."""
-    if "name" in facts and is_taken(facts["name"]):
-        raise ValidationFailed.of_member("name", "Another client is called so: people could not tell them apart.")
+    """Raise ValidationFailed, with the pointer, for a redirect URI that is not allowed."""
     for position, address in enumerate(facts.get("redirect_uris", ())):
         try:
             check_redirect(address)
         except ValidationError as refusal:
             raise ValidationFailed.of_member(f"redirect_uris.{position}", "; ".join(refusal.messages)) from refusal
+
+
+def _name_refusal() -> ValidationFailed:
+    return ValidationFailed.of_member("name", "Must not look like the name of another client. Choose another name.")
 
 
 def _note(verb: str, client: OAuthClient, actor: Actor, now: datetime) -> None:

@@ -1,14 +1,16 @@
 """The pages of OAuth that a person sees: consent, and what they have consented to. They work without JavaScript."""
 
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils import timezone
 from django.views.generic import ListView
 from oauth2_provider.exceptions import OAuthToolkitError
@@ -16,10 +18,12 @@ from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 from oauthlib.oauth2 import InvalidRequestError
 
+from config.api.log_in import gave_second_factor
 from config.core.ids import askable
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
+from identity.access.second_factor import has_one
 from identity.accounts import managed
 from identity.models import OAuthClient, TokenFamily
 
@@ -30,6 +34,7 @@ NONCE_MAX = 255  # the grant's column requires a value; a request without `openi
 class ConsentForm(AllowForm):  # type: ignore[misc]
     """A person's answer: of the scopes that were asked for, the client gets those that are left ticked."""
 
+    omits_redirect_uri = forms.BooleanField(required=False, widget=forms.HiddenInput())
     granted = forms.MultipleChoiceField(
         required=False, choices=list(SCOPES.items()), widget=forms.CheckboxSelectMultiple
     )
@@ -53,6 +58,8 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
 class ConsentPage(AuthorizationView):  # type: ignore[misc]
     form_class = ConsentForm
     template_name = "oauth/authorize.html"
+    _destination = ""
+    _omits_redirect_uri = False
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # No parameter of the client's decides that a person need not be asked.
@@ -66,11 +73,34 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     def validate_authorization_request(self, request: HttpRequest) -> Any:
         """Also reject, at the client's own address, a challenge that is too long for its column."""
         scopes, credentials = super().validate_authorization_request(request)
+        self._destination = credentials["redirect_uri"]
         if len(credentials.get("code_challenge") or "") > CHALLENGE_MAX:
             words = f"A code_challenge has at most {CHALLENGE_MAX} characters."
             error = InvalidRequestError(description=words, state=credentials["state"])
             raise OAuthToolkitError(error, redirect_uri=credentials["redirect_uri"])
         return scopes, credentials
+
+    def get_initial(self) -> dict[str, Any]:
+        initial: dict[str, Any] = super().get_initial()
+        return initial | {"omits_redirect_uri": "redirect_uri" not in self.request.GET}
+
+    def form_valid(self, form: Any) -> HttpResponseBase:
+        self._destination = form.cleaned_data["redirect_uri"]
+        self._omits_redirect_uri = form.cleaned_data["omits_redirect_uri"]
+        response: HttpResponseBase = super().form_valid(form)
+        return response
+
+    def create_authorization_response(
+        self, request: HttpRequest, scopes: str, credentials: dict[str, Any], allow: bool
+    ) -> Any:
+        """Tell the validator, by an attribute of its request, that the client relies on its default `redirect_uri`."""
+        credentials["omits_redirect_uri"] = self._omits_redirect_uri
+        return super().create_authorization_response(request, scopes, credentials, allow)
+
+    def error_response(self, error: Any, application: OAuthClient | None, **options: Any) -> HttpResponseBase:
+        self._destination = getattr(error.oauthlib_error, "redirect_uri", None) or ""
+        response: HttpResponseBase = super().error_response(error, application, **options)
+        return response
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
         """Say that the form is not the one that the page had, or that its client is gone."""
@@ -87,16 +117,25 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return context
 
     def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:
-        """Send the person back to the client, naming ourselves in refusals too (RFC 9207, section 2)."""
-        parts = urlsplit(redirect_to)
-        query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "iss"]
-        answer = urlencode([*query, ("iss", settings.HOST_ROOT)])
-        named = urlunsplit((parts.scheme, parts.netloc, parts.path, answer, parts.fragment))
+        """Redirect to the client, with `iss` also in errors (RFC 9207, section 2).
+
+        The client's own query is returned byte for byte; oauthlib encodes it again.
+        """
+        answer = parse_qsl(urlsplit(redirect_to).query, keep_blank_values=True)
+        for pair in parse_qsl(urlsplit(self._destination).query, keep_blank_values=True):
+            if pair in answer:  # django-oauth-toolkit replaces an `iss`
+                answer.remove(pair)
+        answer = [(name, value) for name, value in answer if name != "iss"]
+        separator = "&" if "?" in self._destination else "?"
+        named = f"{self._destination}{separator}{urlencode([*answer, ('iss', settings.HOST_ROOT)])}"
         response: HttpResponseBase = super().redirect(named, application)
         return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and let the form's answer travel to the client: browsers hold redirects against `form-action`."""
+        user: Any = request.user
+        if user.is_authenticated and has_one(user) and not gave_second_factor(request):
+            return redirect_to_login(request.get_full_path(), reverse("mfa_reauthenticate"))
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         context = getattr(response, "context_data", None) or {}
         parts = urlsplit(context.get("redirect_uri") or "")

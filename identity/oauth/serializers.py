@@ -1,14 +1,18 @@
 from typing import Any
 
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from identity.access.scopes import SCOPES
+from identity.models import OAuthClient
 
 ADDRESSES_MAX = 10
 ADDRESS_MAX_LENGTH = 2_048
 
 
 def _name(**options: Any) -> Any:
-    return serializers.PrintableIdField(help_text="What people are asked about. No other client has it.", **options)
+    return serializers.NameField(
+        help_text="The name that the consent page shows. No other client has it, or one that looks like it.", **options
+    )
 
 
 def _redirect_uris(**options: Any) -> Any:
@@ -50,17 +54,23 @@ class OAuthClientChangeRequestSerializer(serializers.RequestSerializer):
     scopes = _scopes(required=False)
 
 
-class OAuthClientSerializer(serializers.ResponseSerializer):
+class OAuthClientSerializer(serializers.ModelResponseSerializer):
     """An OAuth client, without its secret."""
 
-    client_id = serializers.TextField(help_text="What the client names itself with; no secret.")
-    name = serializers.TextField(help_text="What people are asked about.")
     redirect_uris = serializers.ListField(
         source="addresses", child=serializers.TextField(), help_text="The addresses that browsers are sent back to."
     )
-    scopes = serializers.ListField(child=serializers.TextField(), help_text="What it may ask people for.")
-    public = serializers.FlagField(source="is_public", help_text="Whether it keeps no secret.")
-    created_at = serializers.DateTimeField(source="created")
+    scopes = serializers.ListField(child=serializers.TextField())
+    public = serializers.FlagField(source="is_public", help_text="Whether the client has no secret.")
+
+    class Meta:
+        model = OAuthClient
+        fields = ["client_id", "name", "redirect_uris", "scopes", "public", "created_at"]
+        extra_kwargs = {
+            "client_id": {"help_text": "The client's public id."},
+            "name": {"help_text": "The name that the consent page shows."},
+            "created_at": {"source": "created", "help_text": "When the client was created (UTC)."},
+        }
 
 
 class OAuthClientsPageSerializer(serializers.PageSerializer):
@@ -69,10 +79,12 @@ class OAuthClientsPageSerializer(serializers.PageSerializer):
     clients = OAuthClientSerializer(many=True, help_text="The newest first.")
 
 
-class IssuedClientSerializer(OAuthClientSerializer):
+class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):
     """An OAuth client and its secret, which is shown this once."""
 
-    client_id = serializers.TextField(help_text="What the client names itself with.")
     client_secret = serializers.TextField(
         source="plain_secret", allow_null=True, help_text="Shown this once; null for a public client."
     )
+
+    class Meta(OAuthClientSerializer.Meta):
+        fields = [*OAuthClientSerializer.Meta.fields, "client_secret"]

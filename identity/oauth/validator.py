@@ -11,6 +11,7 @@ from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.digest import digest_of
 from config.core.ids import askable, first_or
 from identity.access import tokens
+from identity.access.second_factor import any_has_one
 from identity.models import TokenFamily
 
 
@@ -30,13 +31,24 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         TokenFamily.objects.filter(code_sha256=digest_of(code), client=client).revoke(now=timezone.now())
         return False
 
+    def save_authorization_code(self, client_id: str, code: dict[str, str], request: Any, *args: Any) -> None:
+        """Store the code; without `redirect_uri` if the authorization request had none."""
+        super().save_authorization_code(client_id, code, request, *args)
+        if getattr(request, "omits_redirect_uri", False):
+            Grant.objects.filter(code=code["code"]).update(redirect_uri="")
+
     def confirm_redirect_uri(
-        self, client_id: str, code: str, redirect_uri: str, client: Any, *args: Any, **kwargs: Any
+        self, _client_id: str, code: str, redirect_uri: str, client: Any, request: Any, *_args: Any
     ) -> bool:
-        try:
-            return bool(super().confirm_redirect_uri(client_id, code, redirect_uri, client, *args, **kwargs))
-        except Grant.DoesNotExist:
-            return False  # another request has just used it up
+        """Raise InvalidGrantError unless both requests have the same `redirect_uri` (RFC 6749, section 4.1.3).
+
+        A request that omits it may be followed by one that contains the client's default.
+        """
+        stored = self._grant(code, request).redirect_uri
+        is_missing = bool(stored) and request.using_default_redirect_uri
+        if is_missing or redirect_uri != (stored or client.default_redirect_uri):
+            raise InvalidGrantError("redirect_uri must be the one of the authorization request.", request=request)
+        return True
 
     def validate_scopes(
         self, client_id: str, scopes: list[str], client: Any, request: Any, *args: Any, **kwargs: Any
@@ -89,10 +101,13 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
 
     def _exchange_code(self, request: Any, scope: str) -> tokens.TokenPair:
         with transaction.atomic():
-            used, _ = Grant.objects.filter(code=request.code, application=request.client).delete()
-            if not used:
+            grant = Grant.objects.filter(code=request.code, application=request.client).first()
+            if grant is None or not grant.delete()[0]:
                 raise InvalidToken
+            # `ConsentPage` required the factor that the account had then.
+            has_factor = any_has_one(user=request.user, created_at__lte=grant.created)
             family = {"client": request.client, "scope": scope, "code_sha256": digest_of(request.code)}
+            family["second_factor"] = has_factor
             return tokens.start_family(user=request.user, now=timezone.now(), **family)
 
     def invalidate_authorization_code(self, *_args: Any, **_kwargs: Any) -> None:

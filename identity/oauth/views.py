@@ -71,7 +71,7 @@ class OAuthViewSet(ApiViewSet):
     @staticmethod
     def _ask(question: Any, request: ApiRequest, body: dict[str, str]) -> str:
         """Ask oauthlib; return the text of a success, raise OAuthError for anything else."""
-        headers = {"HTTP_AUTHORIZATION": request.META.get("HTTP_AUTHORIZATION", "")}
+        headers = {"HTTP_AUTHORIZATION": _basic_credentials(request.META.get("HTTP_AUTHORIZATION", ""))}
         try:
             _, text, status = question(settings.BASE_URL, "POST", list(body.items()), headers)
         except oauth2.OAuth2Error as error:
@@ -80,6 +80,12 @@ class OAuthViewSet(ApiViewSet):
             refusal = json.loads(text)
             raise OAuthError(refusal["error"], status, refusal.get("error_description", ""))
         return str(text)
+
+
+def _basic_credentials(header: str) -> str:
+    """Return the header with its scheme as django-oauth-toolkit compares it; "" for what cannot be Basic."""
+    scheme, _, credentials = header.partition(" ")
+    return f"Basic {credentials.strip()}" if scheme.lower() == "basic" and credentials.isascii() else ""
 
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:

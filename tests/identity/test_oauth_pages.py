@@ -1,19 +1,24 @@
 """`/oauth/authorize`, `/oauth/grants`: what a person sees."""
 
 import re
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.test import Client
+from django.utils import timezone
 from django.utils.html import escape
 from oauth2_provider.models import Grant
 
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import SCOPES
+from identity.models import TokenFamily
 from tests.api import ApiClient
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import (
     CHALLENGE,
+    REDIRECT,
     answer,
     ask,
     boxes_of,
@@ -23,6 +28,7 @@ from tests.identity.oauth_support import (
     make_client,
     redirected_with,
 )
+from tests.second_factors import authenticator_of
 
 
 @pytest.fixture
@@ -180,7 +186,8 @@ def test_a_scope_that_the_client_may_not_ask_for_goes_back_as_invalid(browser, r
     [{"client_id": "nobody"}, {"client_id": "a\0"}] + [{"redirect_uri": redirect} for redirect in (
         "https://evil.example/callback", "https://app.example/callback/more", "https://app.example:444/callback",
         "https://app.example/callback?x=1", "https://app.example.evil.example/callback",
-        "https://app.example@evil.example/callback", "http://app.example/callback", "javascript:alert(1)",
+        "https://app.example@evil.example/callback", "https://APP.example/callback",
+        "http://app.example/callback", "javascript:alert(1)",
     )],
 )  # fmt: skip
 def test_a_client_or_an_address_that_is_not_registered_is_never_redirected_to(browser, registered, changes):
@@ -197,11 +204,25 @@ def test_a_client_that_is_deleted_while_the_person_looks_at_the_page_gets_nothin
     assert b"no longer known" in refused.content
 
 
-def test_a_native_app_may_use_any_port_of_the_loopback(browser, db):
-    client, _ = make_client(name="Desktop app", public=True, redirect="http://127.0.0.1/done")
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
+def test_a_native_app_may_use_any_port_of_the_loopback(browser, db, host):
+    client, _ = make_client(name="Desktop app", public=True, redirect=f"http://{host}/done")
     asked = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
-    page = ask(browser, client, redirect_uri="http://127.0.0.1:49152/done", **asked)
+    page = ask(browser, client, redirect_uri=f"http://{host}:49152/done", **asked)
     assert page.status_code == 200, page.content
+    other = ask(browser, client, redirect_uri=f"http://{host}:49152/other", **asked)
+    assert other.status_code == 400
+
+
+@pytest.mark.parametrize("query", ["x=%E9&flag", "a=b%20c&a=1&iss=mine", "flag"])
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_query_of_a_registered_redirect_uri_is_returned_byte_for_byte(browser, db, query, allow):
+    client, _ = make_client(redirect=f"{REDIRECT}?{query}")
+    page = ask(browser, client, redirect_uri=f"{REDIRECT}?{query}")
+    response = answer(browser, page, allow=allow)
+    location = response.headers["Location"]
+    assert location.startswith(f"{REDIRECT}?{query}&{'code=' if allow else 'error='}"), location
+    assert "state=st4te" in location
 
 
 def test_a_public_client_without_pkce_is_refused(browser, db):
@@ -270,3 +291,23 @@ def test_a_client_that_none_can_be_called_is_not_found(browser, registered):
 def test_logging_out_is_a_post(browser):
     assert browser.get("/account/logout").status_code == 200
     assert browser.get("/oauth/grants").status_code == 200
+
+
+def test_consent_requires_the_second_factor_that_the_account_has(user):
+    client, _secret = make_client()
+    authenticator_of(user)
+    asked = ask(browser_of(user), client)
+    assert asked.status_code == 302
+    assert asked.headers["Location"].startswith("/account/second-factor/confirm?next=/oauth/authorize")
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("has_factor", [False, True])
+def test_tokens_of_an_app_keep_whether_consent_had_a_second_factor(user, has_factor):
+    client, secret = make_client()
+    code = code_for(user, client)
+    factor = authenticator_of(user)
+    added = timezone.now() + (-1 if has_factor else 1) * timedelta(minutes=1)
+    Authenticator.objects.filter(pk=factor.pk).update(created_at=added)
+    assert exchange(code, client, secret).status_code == 200
+    assert TokenFamily.objects.get(client=client).second_factor is has_factor

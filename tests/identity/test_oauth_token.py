@@ -58,13 +58,34 @@ def test_the_specifications_json_body_gives_tokens(registered):
     assert reads_offers(body["access_token"]) == 200
 
 
-def test_a_form_with_basic_authentication_gives_tokens(user, registered):
+@pytest.mark.parametrize(
+    ("at_authorization", "at_exchange", "status"),
+    [(REDIRECT, REDIRECT, 200), (REDIRECT, None, 400), (None, None, 200), (None, REDIRECT, 200)],
+)
+def test_exchange_requires_the_redirect_uri_of_the_authorization_request(
+    user, registered, at_authorization, at_exchange, status
+):
+    code = code_for(user, registered[0], redirect_uri=at_authorization)
+    response = exchange(code, *registered, redirect_uri=at_exchange)
+    assert response.status_code == status, response.content
+    if status == 400:
+        assert_refused(response, 400, "invalid_grant")
+
+
+@pytest.mark.parametrize("scheme", ["Basic", "basic", "BASIC "])
+def test_a_form_with_basic_authentication_gives_tokens(user, registered, scheme):
     client, secret = registered
     form = {"grant_type": "authorization_code", "code": code_for(user, client), "redirect_uri": REDIRECT}
     basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
     headers = {"content_type": "application/x-www-form-urlencoded", "Authorization": f"{scheme} {basic}"}
     response = ApiClient().send("/oauth/token", raw=urlencode(form).encode(), **headers)
     assert response.status_code == 200, response.content
+
+
+def test_basic_credentials_outside_of_ascii_are_an_invalid_client(db):
+    form = urlencode({"grant_type": "authorization_code", "code": "x"}).encode()
+    headers = {"content_type": "application/x-www-form-urlencoded", "Authorization": "Basic \u00fc"}
+    assert_refused(ApiClient().send("/oauth/token", raw=form, **headers), 401, "invalid_client")
 
 
 def test_a_token_is_limited_to_what_was_consented_to(user, registered):
@@ -83,7 +104,7 @@ def test_a_token_is_limited_to_what_was_consented_to(user, registered):
     [
         ({"client_secret": "wrong"}, 401, "invalid_client"), ({"client_secret": None}, 401, "invalid_client"),
         ({"client_id": "nobody"}, 401, "invalid_client"), ({"code": "unknown"}, 400, "invalid_grant"),
-        ({"redirect_uri": "https://app.example/other"}, 400, "invalid_request"),
+        ({"redirect_uri": "https://app.example/other"}, 400, "invalid_grant"),
         ({"grant_type": "password"}, 400, "unsupported_grant_type"),
         ({"grant_type": "client_credentials"}, 400, "unsupported_grant_type"),
         ({"grant_type": None}, 400, "unsupported_grant_type"), ({"code": None}, 400, "invalid_request"),

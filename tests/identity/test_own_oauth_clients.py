@@ -48,6 +48,8 @@ def test_a_public_client_has_no_secret(api):
     [
         {"name": "a\u200bb"}, {"redirect_uris": ["http://app.example\u00a0/x#y"]},
         {"redirect_uris": ["https://app.example/a http://evil.example/"]}, {"redirect_uris": ["https://["]},
+        {"redirect_uris": ["http://app.example/x"]}, {"redirect_uris": ["https://me:secret@app.example/x"]},
+        {"redirect_uris": ["https://app.example\\x"]}, {"redirect_uris": ["http://127.0.0.1:99999/x"]},
         {"redirect_uris": ["https://app.example/#fragment"]}, {"redirect_uris": ["javascript:alert(1)"]},
         {"redirect_uris": ["https://app.example:99999/"]}, {"scopes": ["everything"]},
     ],

@@ -3,8 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from config.core.names import NameTaken
 from config.ops.commands import JsonCommand
-from identity.oauth.clients import create_client, is_taken
+from identity.oauth.clients import create_client
 
 
 class Command(JsonCommand):
@@ -17,14 +18,15 @@ class Command(JsonCommand):
         parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        if is_taken(options["name"]):
-            raise CommandError(f"There is a client named {options['name']} already.")
-        client, secret = create_client(
-            name=options["name"],
-            redirect_uris=options["redirect_uri"],
-            scopes=options["scope"],
-            public=options["public"],
-        )
+        try:
+            client, secret = create_client(
+                name=options["name"],
+                redirect_uris=options["redirect_uri"],
+                scopes=options["scope"],
+                public=options["public"],
+            )
+        except NameTaken as error:
+            raise CommandError(f"A client is named {options['name']}, or has a name that looks like it.") from error
         return {
             "client_id": client.client_id,
             "client_secret": secret,
