@@ -7,10 +7,10 @@ MACHINE = Machine(
     {
         REQUIRES_INPUT: {PROCESSING: Role.SYSTEM, EXPIRED: Role.SYSTEM, CANCELED: Role.EITHER},
         PROCESSING: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
-        PENDING_REVIEW: {VERIFIED: Role.REVIEWER, FAILED: Role.REVIEWER},
+        PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},  # the first one wins: a reviewer or the vendor
         VERIFIED: {},
         FAILED: {},
-        EXPIRED: {},
+        EXPIRED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished late
         CANCELED: {},
     }
 )
@@ -25,6 +25,8 @@ REVIEW_PERMISSION = "identity.review_kycverification"
 # The person may still do something, so a new attempt takes these back.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
 # The provider may still have news.
-UNDECIDED = OPEN | {PENDING_REVIEW}
-# What only a person at the back office decides, and says why.
+UNDECIDED = OPEN | {PENDING_REVIEW, EXPIRED}
+# The person submitted nothing, so these do not count as attempts.
+UNUSED = frozenset({REQUIRES_INPUT, EXPIRED, CANCELED})
+# Decisions. A reviewer gives a reason for each.
 DECISIONS = frozenset({VERIFIED, FAILED})

@@ -8,27 +8,46 @@ from django.db.models import Q
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor, Role, StatefulModel, StatusHistory, Transition
+from config.core.names import shows_nothing
 from config.webhooks.events import record_event
 from identity.errors import InvalidVerificationTransition
-from identity.kyc.machine import CANCELED, DECISIONS, EXPIRED, FAILED, MACHINE, OPEN, REVIEW_PERMISSION, VERIFIED
+from identity.kyc.machine import (
+    CANCELED,
+    DECISIONS,
+    EXPIRED,
+    FAILED,
+    MACHINE,
+    OPEN,
+    PROCESSING,
+    REVIEW_PERMISSION,
+    VERIFIED,
+)
 from identity.providers.base import NameMatch
+
+REVOKED = "verification_revoked"  # the code in `last_error` of a success that the vendor took back
 
 
 class KycVerification(StatefulModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="verifications", db_index=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="verifications",
+        db_index=False,
+        help_text="The account that is verified.",
     )
     attempt = models.PositiveIntegerField(help_text="The number of the account's verification, from 1.")
     previous_attempt = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     status = models.CharField(
-        max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
+        max_length=32,
+        choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
+        help_text="The status of the verification.",
     )
     status_reason = models.TextField(null=True)  # noqa: DJ001
-    provider = models.CharField(max_length=32)
+    provider = models.CharField(max_length=32, help_text="The vendor that verifies.")
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
     provider_status = models.CharField(max_length=64, help_text="The vendor's own status.")
-    steps: Any = JsonTextField()
+    steps: Any = JsonTextField(help_text="The vendor's steps, and the status of each.")
     name_match = models.CharField(
         max_length=8,
         choices=[(one.value, one.value) for one in NameMatch],
@@ -38,11 +57,13 @@ class KycVerification(StatefulModel):
     hosted_url = models.TextField(null=True)  # noqa: DJ001
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    last_error: Any = JsonTextField(null=True)
-    expires_at = models.DateTimeField()
+    last_error: Any = JsonTextField(
+        null=True, help_text="Why the verification ended: code, message, steps; null for none."
+    )
+    expires_at = models.DateTimeField(help_text="When the verification expires unless it is completed (UTC).")
     refreshed_at = models.DateTimeField(help_text="When the provider was last asked.")
-    completed_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True, help_text="When the verification was decided (UTC); null before.")
+    created_at = models.DateTimeField(help_text="When the verification was created (UTC).")
 
     machine = MACHINE
     invalid_transition = InvalidVerificationTransition
@@ -70,6 +91,16 @@ class KycVerification(StatefulModel):
     def is_open(self) -> bool:
         return self.status in OPEN
 
+    def is_the_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
+        """Return True if the person can continue: a submitted one continues with any template and address."""
+        wanted = (template_id, redirect_uri)
+        return self.is_open and (self.status == PROCESSING or (self.template_id, self.redirect_uri) == wanted)
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether the vendor called the verification a success, and does not any more."""
+        return self.status == VERIFIED and (self.last_error or {}).get("code") == REVOKED
+
     @property
     def live_url(self) -> str | None:
         return self.hosted_url if self.is_open else None
@@ -77,28 +108,26 @@ class KycVerification(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
         """Return the error that this transition meets for `actor` now, None when it may be made, given its reason."""
         role = MACHINE.moves_from(self.status).get(to)
-        # A provider never decides what was given to a reviewer.
-        if role is None or role is (Role.REVIEWER if actor.is_system else Role.SYSTEM):
+        if role is None or (role is Role.SYSTEM and not actor.is_system):
             return InvalidVerificationTransition.between(self, to)
         if actor.is_system:
             return None
         is_own = actor.user.pk == self.user_id
-        if role is Role.EITHER and not is_own:
+        is_review = to in DECISIONS
+        if not is_review and not is_own:
             return InvalidVerificationTransition("Only the person themselves can cancel their verification.")
-        if role is Role.REVIEWER and not actor.user.has_perm(REVIEW_PERMISSION):
+        if is_review and not actor.user.has_perm(REVIEW_PERMISSION):
             return InvalidVerificationTransition("This decision belongs to a reviewer.")
-        if role is Role.REVIEWER and is_own:
+        if is_review and is_own:
             return InvalidVerificationTransition("You can't decide about your own verification.")
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         by_a_person = transition.to in DECISIONS and not transition.actor.is_system
-        if by_a_person and not (transition.reason or "").strip():
+        if by_a_person and shows_nothing(transition.reason or ""):
             raise InvalidVerificationTransition("A decision needs a reason.")
-        columns: dict[str, Any] = {"status_reason": transition.reason}
-        if transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}:
-            columns["completed_at"] = transition.now
-        return columns
+        is_complete = transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}
+        return {"status_reason": transition.reason, "completed_at": transition.now if is_complete else None}
 
     def record_transition(self, row: "KycVerificationHistory") -> None:
         record_verification_event("updated", self, now=row.changed_at)

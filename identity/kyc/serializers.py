@@ -2,8 +2,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from config.api import serializers
-from identity.kyc.machine import MACHINE
-from identity.providers.base import NameMatch
+from identity.kyc.models import KycVerification
 
 ADDRESS_MAX_LENGTH = 2048
 
@@ -31,26 +30,21 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
         return attrs
 
 
-class VerificationSerializer(serializers.ResponseSerializer):
+class VerificationSerializer(serializers.ModelResponseSerializer):
     """An identity verification."""
 
     verification_id = serializers.TextField(source="id", help_text="The verification's id.")
-    user_id = serializers.TextField(help_text="Whose identity it is.")
-    status = serializers.StatusField(MACHINE.statuses)
-    provider = serializers.TextField(help_text="Who verifies.")
-    provider_status = serializers.TextField(help_text="The status in the provider's own words.")
-    steps = serializers.FreeField(help_text="The provider's steps and where each stands.")
-    name_match = serializers.OneOfField(
-        NameMatch, help_text="The provider's word on whether the person's name is that of its sources."
-    )
     hosted_url = serializers.TextField(
         source="live_url", allow_null=True, help_text="The vendor's page; null once it is closed."
     )
-    expires_at = serializers.DateTimeField(help_text="When it ends unless it is completed (UTC).")
-    attempt = serializers.Int64Field(help_text="Counts the person's verifications from 1.")
+    attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(
         allow_null=True, help_text="The verification before this one; null for the first."
     )
-    last_error = serializers.FreeField(allow_null=True, help_text="Why it ended: code, message, steps.")
-    created_at = serializers.DateTimeField()
-    completed_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")
+
+    class Meta:
+        model = KycVerification
+        fields = [
+            "verification_id", "user_id", "status", "provider", "provider_status", "steps", "name_match", "hosted_url",
+            "expires_at", "attempt", "previous_attempt_id", "last_error", "created_at", "completed_at",
+        ]  # fmt: skip

@@ -9,12 +9,12 @@ from django.db.models import Max
 
 from config.core.digest import digest_of
 from config.core.ids import get_by_uuid, uuid7
-from config.core.leases import due
 from config.core.lifecycle import Actor
+from config.ops.failed_items import FailedItems
 from identity.errors import ATTEMPTS_DAYS, ATTEMPTS_MAX, TooManyAttempts, VerificationNotFound
 from identity.kyc import machine
-from identity.kyc.models import KycVerification, record_verification_event
-from identity.providers.base import Progress, VerificationState
+from identity.kyc.models import REVOKED, KycVerification, record_verification_event
+from identity.providers.base import SUCCESS, Progress, VerificationState
 from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
@@ -31,12 +31,14 @@ _ROUTE_OF = {
     Progress.REVIEW: (machine.PROCESSING, machine.PENDING_REVIEW),
     Progress.EXPIRED: (machine.EXPIRED,),
     Progress.CANCELED: (machine.CANCELED,),
+    Progress.UNKNOWN: (),
 }
 _ERROR_OF = {
     Progress.FAILED: {"code": "verification_failed", "message": "The provider could not verify the person."},
     Progress.EXPIRED: {"code": "verification_expired", "message": "The person did not finish in time."},
     Progress.CANCELED: {"code": "verification_canceled", "message": "The provider called the verification off."},
 }
+_TAKEN_BACK = {"code": REVOKED, "message": "The provider had verified the person, and has taken it back.", "steps": []}
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
@@ -44,8 +46,25 @@ def _next_possible_at(user: Any, now: datetime) -> datetime | None:
     if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
+    began = began.exclude(status__in=sorted(machine.UNUSED))
     counted = began.order_by("-created_at").values_list("created_at", flat=True)[:ATTEMPTS_MAX]
     return min(counted) + timedelta(days=ATTEMPTS_DAYS) if len(counted) == ATTEMPTS_MAX else None
+
+
+def resume_verification(
+    *, user: Any, template_id: str | None, redirect_uri: str | None, now: datetime
+) -> KycVerification | None:
+    """Return the person's open verification if they can go on with it, as the vendor has it; None for a new one.
+
+    Raises ProviderUnavailable.
+    """
+    current = KycVerification.objects.filter(
+        user=user, provider=settings.OPEN_BANKING, status__in=sorted(machine.OPEN)
+    ).first()
+    if current is None:
+        return None
+    current = refresh_verification(current, now=now)
+    return current if current.is_the_same_session(template_id=template_id, redirect_uri=redirect_uri) else None
 
 
 def request_verification(
@@ -79,6 +98,9 @@ def create_verification(
         if state is None or next_possible_at is not None:
             raise TooManyAttempts.until(next_possible_at or now)
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
+        wanted = {"template_id": template_id, "redirect_uri": redirect_uri}
+        if previous is not None and previous.is_the_same_session(**wanted):
+            return previous
         if previous is not None and previous.is_open:
             _take_back(previous, actor=actor, now=now)
         verification = KycVerification.objects.create(
@@ -117,8 +139,8 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     """Return the person's own verification as the provider has it; raises VerificationNotFound, ProviderUnavailable."""
     verification = get_by_uuid(KycVerification.objects.filter(user=user), verification_id, VerificationNotFound)
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
-        pause = timedelta(seconds=REFRESH_SECONDS)
-        stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)
+        refreshed_before = now - timedelta(seconds=REFRESH_SECONDS)
+        stale = KycVerification.objects.filter(refreshed_at__lte=refreshed_before, pk=verification.pk)
         # One of several concurrent readers asks the vendor; the others get the stored status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
@@ -136,6 +158,8 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
+        if current.status == machine.VERIFIED and current.provider_status == SUCCESS:
+            _note_revocation(current, state, now)
         if current.status not in machine.UNDECIDED:
             return current
         _take_over(current, state, now)
@@ -146,15 +170,26 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     return current
 
 
+def _note_revocation(verification: KycVerification, state: VerificationState, now: datetime) -> None:
+    """Flag a success that the vendor took back. The status stays: people decide what follows."""
+    if state.progress not in {Progress.FAILED, Progress.CANCELED, Progress.EXPIRED, Progress.REVIEW}:
+        return
+    verification.provider_status, verification.last_error = state.status, _TAKEN_BACK
+    verification.save(update_fields=["provider_status", "last_error"])
+    record_verification_event("revoked", verification, now=now)
+
+
 def _take_over(verification: KycVerification, state: VerificationState, now: datetime) -> None:
     verification.provider_status = state.status
     verification.steps = state.steps
     verification.name_match = state.name_match
     verification.hosted_url = state.hosted_url or verification.hosted_url
     verification.refreshed_at = now
-    if state.progress in _ERROR_OF and verification.is_open:
+    if state.progress is Progress.FAILED or (state.progress in _ERROR_OF and verification.is_open):
         failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
         verification.last_error = {**_ERROR_OF[state.progress], "steps": failed}
+    elif state.progress is Progress.PASSED:
+        verification.last_error = None  # an expired one that was finished late
     verification.save(
         update_fields=["provider_status", "steps", "name_match", "hosted_url", "last_error", "refreshed_at"]
     )
@@ -167,7 +202,9 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
             return (machine.FAILED,)  # it ended on the way: the person had begun
         return _ROUTE_OF[progress][1:]
-    return ()  # a reviewer decides now, whatever the provider says later
+    # The first decision wins: a reviewer's, or the provider's. One that expired may be finished late.
+    is_end = progress in {Progress.PASSED, Progress.FAILED} or (status, progress) == (machine.EXPIRED, Progress.REVIEW)
+    return _ROUTE_OF[progress][-1:] if is_end else ()
 
 
 def _expire(verification: KycVerification, *, now: datetime) -> None:
@@ -182,13 +219,18 @@ def expire_verifications(*, now: datetime) -> dict[str, int]:
     transaction.
     """
     overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
+    items = FailedItems("verification", overdue, lease=timedelta(minutes=1))
     count = 0
-    for identifier in list(overdue.values_list("pk", flat=True)):
+
+    def expire(row: KycVerification) -> None:
+        nonlocal count
         with transaction.atomic():
-            found = overdue.select_for_update().filter(pk=identifier).first()
-            if found is not None:
-                _expire(found, now=now)
-                count += 1
+            verification = overdue.select_for_update().filter(pk=row.pk).first()
+            if verification is not None:
+                _expire(verification, now=now)
+        count += verification is not None
+
+    items.process(expire, now=now)
     return {"verifications_expired": count}
 
 
@@ -204,7 +246,9 @@ def receive_event(event: Any, *, now: datetime) -> None:
     if not isinstance(reference, str) or "\0" in reference:
         return
     verification = KycVerification.objects.filter(
-        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(machine.UNDECIDED)
+        provider=settings.OPEN_BANKING,
+        provider_reference=reference,
+        status__in=sorted(machine.UNDECIDED | {machine.VERIFIED}),
     ).first()
     if verification is not None:
         refresh_verification(verification, now=now)

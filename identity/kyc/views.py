@@ -37,6 +37,7 @@ class KycViewSet(ApiViewSet):
         body=VerificationRequestSerializer,
         answer=VerificationSerializer,
         idempotent=True,
+        reserves_key=True,
         errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
     def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
@@ -52,6 +53,10 @@ class KycViewSet(ApiViewSet):
         require_self(request, body.pop("user_id", request.user.pk))
         # Requests with one key may each come here at the same time: it is the same verification.
         named = None if key is None else key.key
+        open_one = services.resume_verification(user=request.user, now=timezone.now(), **body)
+        if open_one is not None:
+            shown = Outcome(200, render_json(VerificationSerializer.represent(open_one)))
+            return run_once(key, lambda: shown)
         state = services.request_verification(user=request.user, key=named, now=timezone.now(), **body)
 
         def work() -> Outcome:

@@ -34,9 +34,9 @@ def test_accounts_that_could_not_be_read_are_staged_later(api, user):
     body = {"user_id": str(user.pk), "public_token": "public-sandbox-login-required-1"}
     answer = api.send("/bankdata/exchange", body).json()
     assert (answer["linked"], answer["staged_item_ids"]) == (True, [])
-    assert run("stage_bank_accounts") == {"items": 1, "staged": 0}
+    assert run("stage_bank_accounts") == {"items": 1, "staged": 0, "not_removed": 0, "failed": 0}
     api.read(f"/bankdata/accounts/{user.pk}")  # answers with a link token, which mends the sandbox's item
-    assert run("stage_bank_accounts") == {"items": 1, "staged": 1}
-    assert run("stage_bank_accounts") == {"items": 0, "staged": 0}
+    assert run("stage_bank_accounts") == {"items": 1, "staged": 1, "not_removed": 0, "failed": 0}
+    assert run("stage_bank_accounts") == {"items": 0, "staged": 0, "not_removed": 0, "failed": 0}
     assert StagedItem.objects.filter(user=user, kind="bank_account").count() == 3
     assert BankItem.objects.get().accounts_staged_at is not None

@@ -12,7 +12,7 @@ from identity.kyc.services import apply_state
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from tests.api import assert_error, client_of
-from tests.identity.banking import CREATE, age, events_of, read, row_of, start, statuses_of
+from tests.identity.banking import CREATE, age, events_of, play, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
 from tests.races import at_once
 
@@ -50,8 +50,38 @@ def test_an_invalid_return_address_is_rejected(api):
     assert SandboxVerification.objects.count() == 0
 
 
-def test_a_new_attempt_cancels_the_open_one(api, user):
-    first, second = start(api), start(api)
+OTHER_ADDRESSES = [
+    "https://example.org/", "https://example.org/done", "https://example.org/done?x=1", "http://127.0.0.1:3000/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [{}, *({"redirect_uri": uri} for uri in OTHER_ADDRESSES), {"template_id": "idv_2"}])
+def test_an_open_verification_is_returned_again(api, user, body):
+    first = start(api, body)
+    for _ in range(9):
+        assert start(api, body) == first
+    assert KycVerification.objects.count() == SandboxVerification.objects.count() == 1
+    assert statuses_of(user) == ["requires_input"]
+
+
+def test_a_retry_with_a_key_returns_the_open_verification_and_stores_the_response(api, key):
+    first = start(api)
+    assert start(api, key=key) == first
+    again = api.send(CREATE, {}, key=key)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first, "true")
+
+
+def test_a_verification_that_ended_at_the_vendor_is_not_returned_again(plaid, api, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
+    first = start(api)
+    plaid.settle(row_of(first).provider_reference, "canceled")
+    second = start(api)
+    assert (second["attempt"], second["previous_attempt_id"]) == (2, first["verification_id"])
+    assert read(api, first["verification_id"]).json()["status"] == "canceled"
+
+
+def test_an_attempt_with_another_address_cancels_the_open_one(api, user):
+    first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     assert (second["attempt"], second["previous_attempt_id"]) == (2, first["verification_id"])
     shown = read(api, first["verification_id"]).json()
     assert (shown["status"], shown["hosted_url"]) == ("canceled", None)
@@ -61,27 +91,44 @@ def test_a_new_attempt_cancels_the_open_one(api, user):
     assert statuses_of(user) == ["requires_input", "canceled", "requires_input"]
 
 
-def test_a_new_attempt_ends_one_that_is_being_processed(plaid, api, settings):
+@pytest.mark.parametrize("body", [{}, {"redirect_uri": "https://example.org/"}, {"template_id": "idvtmp_2"}])
+def test_a_verification_that_the_person_has_begun_is_returned_with_any_template_and_address(plaid, api, settings, body):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     row = row_of(first)
     plaid.settle(row.provider_reference, "active", accept_tos="success", kyc_check="success")
     apply_state(row, open_banking().read_verification(row.provider_reference), now=row.created_at)
-    start(api)
-    shown = read(api, first["verification_id"]).json()
-    assert shown["status"] == "failed"
-    assert row_of(first).status_reason == "Superseded by a new attempt."
+    again = start(api, body)
+    assert (again["verification_id"], again["status"]) == (first["verification_id"], "processing")
+
+
+def tried(api, plaid):
+    """An attempt that the vendor failed."""
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, "failed")
+    age(shown["verification_id"], refreshed_at=timedelta(seconds=11))
+    assert read(api, shown["verification_id"]).json()["status"] == "failed"
+    return shown
+
+
+def test_attempts_without_anything_submitted_do_not_count(plaid, api, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
+    for number in range(5):
+        shown = start(api, {"redirect_uri": f"https://example.org/{number}"})
+    for word in ("expired", "canceled", "expired", "canceled", "expired"):
+        plaid.settle(row_of(shown).provider_reference, word)
+        shown = start(api, {"redirect_uri": f"https://example.org/{word}/{shown['attempt']}"})
+    assert shown["attempt"] == 10
 
 
 def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
-    shown = [start(api) for _ in range(3)]
+    shown = [tried(api, plaid) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
     body = assert_error(refused, 400, "E3006")
     begun = datetime.fromisoformat(shown[0]["created_at"])
     assert datetime.fromisoformat(body["details"]["next_possible_at"]) == begun + timedelta(days=30)
     assert body["details"]["next_possible_at"] in body["message"]
-    assert read(api, shown[2]["verification_id"]).json()["status"] == "requires_input"
     assert len(plaid.verifications) == 3
     # An answer of the domain: the same key gets it again, even when an attempt has become free.
     age(shown[0]["verification_id"], created_at=timedelta(days=31))
@@ -94,7 +141,8 @@ def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings)
 def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for _ in range(3):
-        start(api)
+        tried(api, plaid)
+    assert_error(api.send(CREATE, {}), 400, "E3006")
     assert start(stranger_api)["attempt"] == 1
 
 
@@ -145,6 +193,7 @@ def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api,
 
 def test_a_forgotten_key_starts_a_new_verification(api, key):
     first = start(api, key=key)
+    play(first, "pass")
     record = IdempotencyRecord.objects.get(key=uuid.UUID(key))
     IdempotencyRecord.objects.update(created_at=record.created_at - timedelta(hours=72, seconds=1))
     assert start(api, key=key)["verification_id"] != first["verification_id"]
@@ -157,12 +206,9 @@ def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, wait
 
 def test_attempts_at_once_are_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
-    answers = at_once(*[lambda: client.send(CREATE, {})] * 3)
-    assert [answer.status_code for answer in answers] == [200, 200, 200]
-    assert sorted(answer.json()["attempt"] for answer in answers) == [1, 2, 3]
-    assert sorted(KycVerification.objects.values_list("status", flat=True)) == [
-        "canceled", "canceled", "requires_input",
-    ]  # fmt: skip
+    answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
+    assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
+    assert list(KycVerification.objects.values_list("status", flat=True)) == ["requires_input"]
 
 
 def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
@@ -176,6 +222,8 @@ def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
 def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     client = client_of(user)
+    for _ in range(3):
+        tried(client, plaid)
     answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
-    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [400] * 5
+    assert [answer.status_code for answer in answers] == [400] * 8
     assert KycVerification.objects.count() == 3

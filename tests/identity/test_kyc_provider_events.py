@@ -8,8 +8,11 @@ from hashlib import sha256
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.contrib.admin import site
 from jwt.algorithms import ECAlgorithm
 
+from identity.kyc.admin import KycVerificationAdmin
+from identity.kyc.models import KycVerification
 from identity.providers import plaid_events
 from tests.api import assert_error
 from tests.identity.banking import events_of, read, row_of, start, statuses_of
@@ -74,6 +77,31 @@ def test_an_old_event_moves_nothing_back(plaid, api, anonymous, finished):
     plaid.settle(row_of(finished).provider_reference, "active")
     deliver(anonymous, body, plaid.sign(body))
     assert read(api, finished["verification_id"]).json()["status"] == "verified"
+
+
+@pytest.mark.parametrize("word", ["failed", "canceled", "expired", "pending_review"])
+def test_a_success_that_the_vendor_takes_back_is_flagged_once(plaid, api, anonymous, finished, user, word):
+    body = event_about(finished)
+    for status in ("success", word, word):
+        plaid.settle(row_of(finished).provider_reference, status)
+        assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    shown = read(api, finished["verification_id"]).json()
+    assert (shown["status"], shown["provider_status"]) == ("verified", word)
+    assert shown["last_error"]["code"] == "verification_revoked"
+    revoked = [members for kind, members in events_of(user, "kyc.") if kind == "kyc.verification.revoked"]
+    assert revoked == [{"verification_id": finished["verification_id"], "status": "verified", "attempt": 1}]
+    (warning,) = KycVerificationAdmin(KycVerification, site).notices_of(row_of(finished))
+    assert warning == f"The provider took its success back: it says “{word}” now. The status is unchanged."
+
+
+@pytest.mark.parametrize("word", ["success", "active", "some_new_word"])
+def test_a_success_that_stands_is_not_flagged(plaid, anonymous, finished, user, word):
+    body = event_about(finished)
+    for status in ("success", word):
+        plaid.settle(row_of(finished).provider_reference, status)
+        deliver(anonymous, body, plaid.sign(body))
+    assert row_of(finished).last_error is None
+    assert "kyc.verification.revoked" not in dict(events_of(user, "kyc."))
 
 
 def test_an_event_does_not_wait_for_the_ten_seconds(plaid, api, anonymous, finished):

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
+from tests.config.test_moments import HTML_TIME
 from tests.identity.banking import age, page_of, play, read, row_of, start, statuses_of
 
 pytestmark = pytest.mark.django_db
@@ -17,6 +18,7 @@ def test_the_page_asks_for_an_outcome(api):
     assert page.count('type="radio"') == 3
     assert "<script" not in page
     assert 'style="' not in page
+    assert HTML_TIME.search(page)
     assert "script-src 'self'" in response.headers["Content-Security-Policy"]
     assert response.headers["Cache-Control"] == "no-store"
 
@@ -49,7 +51,7 @@ def test_an_unknown_outcome_shows_the_form_again(api):
 
 
 def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
-    first, second = start(api), start(api)
+    first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     play(first, "pass")
     assert row_of(first).status == "canceled"
     age(second["verification_id"], expires_at=timedelta(hours=25))

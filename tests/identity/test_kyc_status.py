@@ -7,7 +7,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from identity.kyc.models import KycVerification, KycVerificationHistory
-from identity.kyc.services import apply_state
+from identity.kyc.services import apply_state, expire_verifications
 from identity.providers.choice import open_banking
 from tests.api import assert_error, client_of
 from tests.identity.banking import age, play, read, row_of, start, statuses_of
@@ -89,13 +89,49 @@ def test_an_ended_verification_is_not_asked_about(plaid, api, status):
     assert asked(plaid) == 1
 
 
-def test_one_that_waits_for_a_reviewer_is_not_decided_by_the_provider(plaid, api):
+@pytest.mark.parametrize(("said", "status"), [
+    ("success", "verified"), ("failed", "failed"), ("expired", "pending_review"), ("canceled", "pending_review"),
+    ("active", "pending_review"), ("pending_review", "pending_review"), ("in_appeal", "pending_review"),
+])  # fmt: skip
+def test_a_decision_of_the_vendor_ends_a_review_that_no_reviewer_decided(plaid, api, said, status):
     shown = start(api)
-    for status in ("pending_review", "success"):
-        plaid.settle(row_of(shown).provider_reference, status)
+    for word in ("pending_review", said):
+        plaid.settle(row_of(shown).provider_reference, word)
         age(shown["verification_id"], refreshed_at=LATER)
         found = read(api, shown["verification_id"]).json()
-    assert (found["status"], found["provider_status"]) == ("pending_review", "success")
+    assert (found["status"], found["provider_status"]) == (status, said)
+
+
+# Words that a vendor may add, and those that other vendors have: nothing follows from them.
+@pytest.mark.parametrize("word", [
+    "manual_review", "consider", "in_review", "resubmission_requested", "SUCCESS", "on_hold", "awaiting_input",
+    "created", "approved", "declined", "unknown",
+])  # fmt: skip
+def test_a_status_that_a_vendor_adds_later_changes_nothing(plaid, api, word):
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, word)
+    age(shown["verification_id"], refreshed_at=LATER)
+    response = read(api, shown["verification_id"])
+    assert response.status_code == 200
+    assert (response.json()["status"], response.json()["provider_status"]) == ("requires_input", word)
+
+
+@pytest.mark.parametrize(("said", "status", "error"), [
+    ("success", "verified", None), ("failed", "failed", "verification_failed"),
+    ("pending_review", "pending_review", "verification_expired"), ("active", "expired", "verification_expired"),
+    ("expired", "expired", "verification_expired"), ("canceled", "expired", "verification_expired"),
+])  # fmt: skip
+@pytest.mark.parametrize("has_another", [False, True])
+def test_a_person_who_finishes_late_is_verified_when_the_vendor_says_so(plaid, api, said, status, error, has_another):
+    shown = start(api)
+    age(shown["verification_id"], expires_at=timedelta(hours=25))
+    assert expire_verifications(now=timezone.now()) == {"verifications_expired": 1}
+    if has_another:
+        assert start(api)["attempt"] == 2
+    plaid.settle(row_of(shown).provider_reference, said)
+    age(shown["verification_id"], refreshed_at=LATER)
+    found = read(api, shown["verification_id"]).json()
+    assert (found["status"], (found["last_error"] or {}).get("code")) == (status, error)
 
 
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
@@ -171,7 +207,7 @@ def test_a_verification_of_another_provider_is_shown_as_it_is(plaid, api, settin
 
 def test_the_history_cannot_be_rewritten(api):
     start(api)
-    start(api)
+    start(api, {"redirect_uri": "https://example.org/"})
     assert KycVerification.objects.count() == 2
     for change in (lambda rows: rows.update(status="verified"), lambda rows: rows.delete()):
         with pytest.raises(DatabaseError), transaction.atomic():
