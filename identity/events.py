@@ -13,15 +13,16 @@ FAMILIES = (
         {
             "created": "An identity verification was started.",
             "updated": "An identity verification moved to another status.",
+            "revoked": "The vendor took back a success; the status is unchanged.",
         },
         {"verification_id": str(demo_ids.VERIFIED), "attempt": 1},
-        statuses={"created": machine.REQUIRES_INPUT, "updated": machine.VERIFIED},
+        statuses={"created": machine.REQUIRES_INPUT, "updated": machine.VERIFIED, "revoked": machine.VERIFIED},
         rank=40,
     ),
     EventFamily(
         "bankdata.item",
         object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "The source of its data.")),
-        {"linked": "An account at a bank was linked."},
+        {"linked": "A bank was linked.", "unlinked": "A bank was unlinked."},
         {"item_id": demo_ids.BANK_ITEM, "provider": "sandbox"},
         rank=50,
     ),

@@ -36,6 +36,7 @@ urlpatterns = [
     path("kyc/sandbox/<str:page_token>", SandboxPage.as_view(), name="kyc-sandbox"),
     path("bankdata/link-token", BankdataViewSet.as_view({"post": "link_token"})),
     path("bankdata/exchange", BankdataViewSet.as_view({"post": "exchange"})),
+    path("bankdata/items/<str:item_id>", BankdataViewSet.as_view({"delete": "unlink"})),
     path("bankdata/accounts/<str:user_id>", BankdataViewSet.as_view({"get": "accounts"})),
     path("bankdata/transactions/<str:user_id>", BankdataViewSet.as_view({"get": "transactions"})),
 ]

@@ -39,6 +39,12 @@ class BankAccountQuerySet(ApprovedQuerySet):
         return self.filter(type__in=DEBTS)
 
 
+class BankItemQuerySet(models.QuerySet["BankItem"]):
+    def linked(self) -> Self:
+        """Leave out items that their person unlinked, and that still have to be removed at the vendor."""
+        return self.filter(unlinked_at__isnull=True)
+
+
 class BankItem(models.Model):
     """One log-in of one person at one bank."""
 
@@ -56,8 +62,14 @@ class BankItem(models.Model):
         null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before."
     )
     transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
+    gone_at = models.DateTimeField(null=True, help_text="When the vendor first reported the item as gone for good.")
+    unlinked_at = models.DateTimeField(
+        null=True, help_text="When the person unlinked the item. The row ends once the vendor has removed it."
+    )
     linked_at = models.DateTimeField()
     updated_at = models.DateTimeField()
+
+    objects = BankItemQuerySet.as_manager()
 
     class Meta:
         verbose_name = "bank item"
@@ -92,6 +104,12 @@ class BankAccount(models.Model):
     available_cents = models.BigIntegerField(null=True)
     current_cents = models.BigIntegerField(null=True)
     limit_cents = models.BigIntegerField(null=True)
+    institution_id = models.CharField(max_length=64, null=True, help_text="The bank's id at the vendor.")  # noqa: DJ001
+    persistent_account_id = models.CharField(  # noqa: DJ001
+        max_length=255,
+        null=True,
+        help_text="The account's id at the vendor; the same when it is linked again.",
+    )
     from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -104,6 +122,19 @@ class BankAccount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ··{self.mask}" if self.mask else self.name
+
+    def is_same_as(self, other: "BankAccount") -> bool:
+        """Return whether both rows are one account at the bank, linked twice."""
+        if self.persistent_account_id and other.persistent_account_id:
+            return self.persistent_account_id == other.persistent_account_id
+        return self.bank_identity is not None and self.bank_identity == other.bank_identity
+
+    @property
+    def bank_identity(self) -> tuple[str | None, ...] | None:
+        """Return what identifies the account at its bank, None if the bank or the mask is unknown."""
+        if not (self.institution_id and self.mask):
+            return None
+        return (self.institution_id, self.mask, self.name, self.type, self.subtype, self.currency)
 
 
 class BankTransaction(models.Model):

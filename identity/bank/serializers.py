@@ -1,6 +1,5 @@
-from typing import TypedDict
-
 from config.api import serializers
+from identity.providers.base import ItemStatus
 
 TOKEN_MAX_LENGTH = 512
 
@@ -16,6 +15,8 @@ class BankAccountPayload(serializers.RequestSerializer):
     mask = serializers.TextField(max_length=16, allow_null=True, required=False)
     subtype = serializers.TextField(max_length=64, allow_null=True, required=False)
     currency = serializers.TextField(max_length=16, allow_null=True, required=False)
+    institution_id = serializers.TextField(max_length=64, allow_null=True, required=False)
+    persistent_account_id = serializers.TextField(max_length=255, allow_null=True, required=False)
     available_cents = serializers.Int64Field(allow_null=True, required=False)
     current_cents = serializers.Int64Field(allow_null=True, required=False)
     limit_cents = serializers.Int64Field(allow_null=True, required=False)
@@ -40,10 +41,9 @@ class LinkTokenRequestSerializer(serializers.RequestSerializer):
     """The account that links a bank, or logs in again at a linked one."""
 
     user_id = serializers.IdField()
-
-
-class LinkTokenBody(TypedDict):
-    user_id: str
+    item_id = serializers.IdField(
+        allow_null=True, required=False, help_text="A linked item with status `login_required`, to log in again."
+    )
 
 
 class ExchangeRequestSerializer(serializers.RequestSerializer):
@@ -53,11 +53,6 @@ class ExchangeRequestSerializer(serializers.RequestSerializer):
         min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="Link's result in the browser."
     )
     user_id = serializers.IdField()
-
-
-class ExchangeBody(TypedDict):
-    public_token: str
-    user_id: str
 
 
 class AccountsQuery(serializers.QuerySerializer):
@@ -98,7 +93,14 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     mask = serializers.TextField(allow_null=True, help_text="The last digits of the account's number.")
     type = serializers.TextField(help_text="Such as `depository` or `credit`.")
     subtype = serializers.TextField(allow_null=True, help_text="Such as `checking`; null where that is not known.")
-    currency = serializers.TextField(allow_null=True)
+    institution_id = serializers.TextField(allow_null=True, help_text="The bank's id at the vendor, null if unknown.")
+    persistent_account_id = serializers.TextField(
+        allow_null=True, help_text="The account's id that stays the same when it is linked again, null if unknown."
+    )
+    currency = serializers.TextField(allow_null=True, help_text="The ISO 4217 code, null if unknown.")
+    exponent = serializers.Int32Field(
+        help_text="The decimal places of the currency's minor unit, such as 2 for USD and 0 for JPY."
+    )
     available_cents = serializers.Int64Field(
         allow_null=True, help_text="The available amount in the currency's minor unit, null if unknown."
     )
@@ -110,11 +112,31 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     )
 
 
+class ItemErrorSerializer(serializers.JsonPartSerializer):
+    """The reason why an item could not be read."""
+
+    code = serializers.TextField(help_text="`E5004` if the bank must be linked or logged in to again, else `E5003`.")
+    message = serializers.TextField()
+
+
+class ItemStateSerializer(serializers.JsonPartSerializer):
+    """A linked item, and whether it could be read."""
+
+    item_id = serializers.TextField()
+    status = serializers.OneOfField(
+        [str(status) for status in ItemStatus],
+        help_text="`ok`; `login_required`: get a link token for the item; `gone`: link the bank again; `bank_down`: "
+        "retry later; `internal`: the operator has to repair it.",
+    )
+    error = ItemErrorSerializer(allow_null=True, help_text="Null if the status is `ok`.")
+
+
 class BankAccountsSerializer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
-    accounts = BankAccountSerializer(many=True, help_text="Of every linked bank.")
-    item_ids = serializers.ListField(child=serializers.TextField(), help_text="The linked banks.")
+    accounts = BankAccountSerializer(many=True, help_text="The sum over every linked bank.")
+    item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
+    items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")
     total = serializers.Int64Field()
 
 
@@ -124,8 +146,13 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
     transaction_id = serializers.TextField(help_text="The booking's id, as the bank's provider has it.")
     account_id = serializers.TextField()
     item_id = serializers.TextField(allow_null=True, help_text="The linked bank; null where that is not known.")
-    amount_cents = serializers.Int64Field(help_text="Positive when money left the account.")
-    currency = serializers.TextField(allow_null=True)
+    amount_cents = serializers.Int64Field(
+        help_text="In the currency's minor unit. Positive when money left the account."
+    )
+    currency = serializers.TextField(allow_null=True, help_text="The ISO 4217 code, null if unknown.")
+    exponent = serializers.Int32Field(
+        help_text="The decimal places of the currency's minor unit, such as 2 for USD and 0 for JPY."
+    )
     date = serializers.TextField(help_text="The day, such as 2026-01-31.")
     name = serializers.TextField(help_text="The text of the statement.")
     merchant_name = serializers.TextField(allow_null=True, help_text="The payee; null if unknown.")
@@ -137,3 +164,4 @@ class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the bookings of all linked items, newest first."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The newest first.")
+    items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")

@@ -12,24 +12,35 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderUnavailable
+from config.core.currencies import exponent_of
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError
-from config.core.ids import uuid7
+from config.core.ids import first_or, uuid7
 from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
+from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
-from identity.providers.base import Account, BankingUnavailable, LinkedItem, LoginRequired, TokenRefused, Transaction
+from identity.providers.base import (
+    Account,
+    BankingUnavailable,
+    ItemStatus,
+    LinkedItem,
+    LinkToken,
+    LoginRequired,
+    TokenRefused,
+    Transaction,
+)
 from identity.providers.choice import OpenBanking, open_banking
 from staging.registry import ITEMS_PER_STATEMENT, Payload, stage_items
 
@@ -37,7 +48,8 @@ logger = logging.getLogger("platform.bank")
 
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
 MARK = "seal"
-Read = TypeVar("Read")
+_LEASE = timedelta(minutes=5)  # for all requests about one item
+_LOG_IN_AGAIN = "The bank requires a new log-in. Get a link token for the item and open Link with it."
 
 
 class Linked(NamedTuple):
@@ -46,14 +58,19 @@ class Linked(NamedTuple):
     linked: bool = True
 
 
+ItemState = dict[str, Any]
+
+
 class Accounts(NamedTuple):
     accounts: list[Account]
     item_ids: list[str]
+    items: list[ItemState]
     total: int
 
 
 class Transactions(NamedTuple):
     transactions: list[Transaction]
+    items: list[ItemState]
     total: int
     has_more: bool
 
@@ -94,9 +111,12 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
     if item.user_id != actor.user.pk:
         raise TokenNotAccepted("public_token")
     if not is_new:
-        for name, value in {**token, "needs_login": False, "updated_at": now}.items():
+        as_linked = {"needs_login": False, "gone_at": None, "unlinked_at": None, "updated_at": now}
+        for name, value in {**token, **as_linked}.items():
             setattr(item, name, value)
         item.save()
+    # Linking again replaces what is gone for good. Items that the person approved stay.
+    BankItem.objects.filter(user=actor.user, provider=settings.OPEN_BANKING, gone_at__isnull=False).delete()
     record_event(
         "bankdata.item.linked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
     )
@@ -111,6 +131,69 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
         logger.exception("item %s was linked, not stored, and could not be removed", linked.item_id)
 
 
+def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
+    """Return a link token: to link a bank, or to log in again at the item.
+
+    Raises BankItemNotFound, ProviderUnavailable.
+    """
+    if item_id is None:
+        return open_banking().create_link_token(user_id=str(user.pk))
+    try:
+        access_token = _own_item(user, item_id).access_token
+        return open_banking().create_link_token(user_id=str(user.pk), access_token=access_token)
+    except (LoginRequired, TokenRefused, UnreadableSecret):
+        return open_banking().create_link_token(user_id=str(user.pk))
+
+
+def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
+    """Unlink an item: nothing reads it from now on, and the vendor removes it after the commit or later.
+
+    Approved accounts and transactions stay. Raises BankItemNotFound.
+    """
+    item = _own_item(actor.user, item_id)
+    if not BankItem.objects.linked().filter(pk=item.pk).update(unlinked_at=now, updated_at=now):
+        raise BankItemNotFound
+    record_event(
+        "bankdata.item.unlinked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
+    )
+    transaction.on_commit(partial(_remove_now, item, now))
+
+
+def _unlinked() -> QuerySet[BankItem]:
+    return BankItem.objects.filter(provider=settings.OPEN_BANKING, unlinked_at__isnull=False)
+
+
+def _removals() -> FailedItems[BankItem]:
+    return FailedItems("unlinked_bank_item", _unlinked(), lease=_LEASE)
+
+
+def remove_unlinked(*, now: datetime) -> int:
+    """Remove unlinked items at the vendor and delete their rows; return how many still wait for the vendor."""
+    _removals().process(_remove, now=now)
+    return _unlinked().count()
+
+
+def _remove_now(item: BankItem, now: datetime) -> None:
+    with _removals().attempt(item.pk, now=now):  # otherwise `stage_bank_accounts` removes it
+        _remove(item)
+
+
+def _remove(item: BankItem) -> None:
+    try:
+        open_banking().remove_item(item.access_token)
+    except (LoginRequired, ProviderUnavailable) as error:
+        logger.warning("item %s could not be removed at the vendor yet: %s", item.item_id, type(error).__name__)
+        return
+    except UnreadableSecret:
+        logger.warning("item %s can't be removed at the vendor: its token cannot be read", item.item_id)
+    _unlinked().filter(pk=item.pk).delete()
+
+
+def _own_item(user: Any, item_id: str) -> BankItem:
+    own = BankItem.objects.linked().filter(user=user, provider=settings.OPEN_BANKING, item_id=item_id)
+    return first_or(own.none() if "\0" in item_id else own, BankItemNotFound("You have no linked item with this id."))
+
+
 def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
     """Fetch an item's accounts and bookings and stage them; return the staged items' ids.
 
@@ -122,18 +205,24 @@ def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[
 
 def stage_missing(*, now: datetime) -> dict[str, int]:
     """Stage what a first fetch did not bring; return how many items lacked something and how many lack nothing now."""
-    lacking = BankItem.objects.filter(provider=settings.OPEN_BANKING).filter(
-        Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True)
-    )
-    waiting = list(lacking)
-    for item in waiting:
+    lacking = BankItem.objects.linked().filter(
+        Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True),
+        provider=settings.OPEN_BANKING, gone_at__isnull=True, user__is_active=True,
+    )  # fmt: skip
+    items = FailedItems("bank_item", lacking, lease=_LEASE)
+    keys = []
+
+    def stage(item: BankItem) -> None:
+        keys.append(item.pk)
         provider = open_banking()
         if item.accounts_staged_at is None:
             _try(_stage_accounts, item, provider, now)
         if item.transactions_since is None:
             _try(_stage_bookings, item, provider, now)
-    missing = lacking.filter(pk__in=[item.pk for item in waiting]).count()
-    return {"items": len(waiting), "staged": len(waiting) - missing}
+
+    items.process(stage, now=now)
+    missing = lacking.filter(pk__in=keys).count()
+    return {"items": len(keys), "staged": len(keys) - missing, "not_removed": remove_unlinked(now=now)}
 
 
 Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
@@ -180,37 +269,86 @@ def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime
 
 
 def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> Accounts:
-    """Return all of the person's accounts, or those that `access_token` opens; raises what `_ask` does."""
-    provider = open_banking()
-    found: list[Account] = []
+    """Return the accounts of each item that can be read, or those that `access_token` opens; raises as `_read_each`."""
+    accounts: list[Account] = []
     item_ids: list[str] = []
-    for item in _items_of(user, access_token):
-        accounts = _ask(item, provider, provider.list_accounts, user=user, now=now)
-        found += accounts
-        item_ids += [item.item_id] if item.item_id else sorted({account["item_id"] for account in accounts})
-    return Accounts(found, item_ids, len(found))
+    states: list[ItemState] = []
+    for item, rows, state in _read_each("list_accounts", user=user, now=now, access_token=access_token):
+        accounts += [{**row, "exponent": exponent_of(row["currency"])} for row in rows]
+        own = sorted({row["item_id"] for row in rows})
+        item_ids += ([item.item_id] if item.item_id else own) if state["error"] is None else []
+        states += [{**state, "item_id": item_id} for item_id in ([item.item_id] if item.item_id else own)]
+    return Accounts(accounts, item_ids, states, len(accounts))
 
 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
 ) -> Transactions:
-    """Return one page of the bookings of all of the person's items, newest first; raises as `read_accounts`."""
-    provider = open_banking()
-    found: list[Transaction] = []
-    for item in _items_of(user, access_token):
-        bookings = _ask(item, provider, provider.list_transactions, user=user, now=now)
-        found += [{**booking, "item_id": booking["item_id"] or item.item_id or None} for booking in bookings]
+    """Return one page of the bookings of each item that can be read, newest first; raises as `_read_each`."""
+    bookings: list[Transaction] = []
+    states: list[ItemState] = []
+    for item, rows, state in _read_each("list_transactions", user=user, now=now, access_token=access_token):
+        bookings += [
+            {**row, "item_id": row["item_id"] or item.item_id or None, "exponent": exponent_of(row["currency"])}
+            for row in rows
+        ]
+        states += [{**state, "item_id": item.item_id}] if item.item_id else []
     # Two stable sorts: the latest day first, and within a day an order that no second request changes.
-    found.sort(key=itemgetter("transaction_id"))
-    found.sort(key=itemgetter("date"), reverse=True)
-    page = found[offset : offset + limit]
-    return Transactions(page, len(found), has_more=offset + len(page) < len(found))
+    bookings.sort(key=itemgetter("transaction_id"))
+    bookings.sort(key=itemgetter("date"), reverse=True)
+    page = bookings[offset : offset + limit]
+    return Transactions(page, states, len(bookings), has_more=offset + len(page) < len(bookings))
+
+
+def _read_each(
+    method: str, *, user: Any, now: datetime, access_token: str | None
+) -> list[tuple[BankItem, list[dict[str, Any]], ItemState]]:
+    """Return each item with what was read of it, and its state.
+
+    If no item can be read, raises the error of the first: RelinkRequired, TokenNotAccepted, ProviderUnavailable. Raises
+    BankItemNotFound if none is linked.
+    """
+    provider = open_banking()
+    outcomes: list[tuple[BankItem, list[dict[str, Any]], ItemState]] = []
+    failures: list[tuple[BankItem, Exception]] = []
+    for item in _items_of(user, access_token):
+        try:
+            rows = getattr(provider, method)(item.access_token)
+            outcomes.append((item, rows, {"status": ItemStatus.OK, "error": None}))
+        except (UnreadableSecret, LoginRequired, TokenRefused, ProviderUnavailable) as error:
+            failures.append((item, error))
+            outcomes.append((item, [], _failed(error)))
+        _keep_status(item, outcomes[-1][2]["status"], now=now)
+    if len(failures) == len(outcomes):
+        failures.sort(key=lambda failure: isinstance(failure[1], ProviderUnavailable))
+        raise _refusal_of(*failures[0], provider, user=user)
+    return outcomes
+
+
+def _failed(error: Exception) -> ItemState:
+    if isinstance(error, ProviderUnavailable):
+        status = getattr(error, "item_status", ItemStatus.BANK_DOWN)
+        return {"status": status, "error": {"code": error.code, "message": str(error)}}
+    if isinstance(error, LoginRequired):
+        return {"status": ItemStatus.LOGIN_REQUIRED, "error": {"code": RelinkRequired.code, "message": _LOG_IN_AGAIN}}
+    status = ItemStatus.GONE if isinstance(error, TokenRefused) else ItemStatus.INTERNAL
+    return {"status": status, "error": {"code": RelinkRequired.code, "message": "Link the bank again."}}
+
+
+def _keep_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
+    """Store what was learned of a stored item, if it is new. A bank that is down says nothing about it."""
+    if not item.item_id or status in {ItemStatus.BANK_DOWN, ItemStatus.INTERNAL}:
+        return
+    needs_login, is_gone = status is ItemStatus.LOGIN_REQUIRED, status is ItemStatus.GONE
+    if (item.needs_login, item.gone_at is not None) != (needs_login, is_gone):
+        gone_at = (item.gone_at or now) if is_gone else None
+        BankItem.objects.filter(pk=item.pk).update(needs_login=needs_login, gone_at=gone_at, updated_at=now)
 
 
 def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
     """Return the items to read: the stored ones, or one that only stands for a token given instead."""
     if access_token is None:
-        items = list(BankItem.objects.filter(user=user, provider=settings.OPEN_BANKING))
+        items = list(BankItem.objects.linked().filter(user=user, provider=settings.OPEN_BANKING))
         if not items:
             raise BankItemNotFound
         return items
@@ -223,35 +361,19 @@ def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
     return [known]
 
 
-def _ask(
-    item: BankItem, provider: OpenBanking, read: Callable[[str], list[Read]], *, user: Any, now: datetime
-) -> list[Read]:
-    """Read an item; say what is to be done when the provider refuses its token."""
-    is_stored = bool(item.item_id)
-    try:
-        found = read(item.access_token)
-    except UnreadableSecret:
-        raise _relink(item, provider, user=user, access_token=None) from None
-    except LoginRequired:
-        if is_stored and not item.needs_login:
-            BankItem.objects.filter(pk=item.pk).update(needs_login=True, updated_at=now)
-        raise _relink(item, provider, user=user, access_token=item.access_token) from None
-    except TokenRefused:
-        if not is_stored:
-            raise TokenNotAccepted("access_token") from None
-        # The provider has forgotten the item, for example because the person withdrew it there: link it anew.
-        raise _relink(item, provider, user=user, access_token=None) from None
-    if is_stored and item.needs_login:
-        BankItem.objects.filter(pk=item.pk).update(needs_login=False, updated_at=now)
-    return found
-
-
-def _relink(item: BankItem, provider: OpenBanking, *, user: Any, access_token: str | None) -> ApiError:
-    """Return the error with a fresh link token: in update mode for an access token that still names its item."""
+def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user: Any) -> ApiError:
+    """Return the error for a person none of whose items can be read, with a fresh link token where that helps."""
+    if isinstance(error, ProviderUnavailable):
+        return error
+    if isinstance(error, TokenRefused) and not item.item_id:
+        return TokenNotAccepted("access_token")
+    access_token = item.access_token if isinstance(error, LoginRequired) else None
     try:
         link = provider.create_link_token(user_id=str(user.pk), access_token=access_token)
     except (LoginRequired, TokenRefused):
         return BankingUnavailable("it gives no link token for this item")
+    except ProviderUnavailable as unavailable:
+        return unavailable
     return RelinkRequired(
         details={
             "item_id": item.item_id or None,
@@ -304,5 +426,23 @@ def _store(
     return [stored[payload[reference]] for payload in payloads]
 
 
-store_accounts = partial(_store, BankAccount, "account_id")
+def store_accounts(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[Any]:
+    """Store approved accounts. An account that was linked twice is one row: the newest replaces the others."""
+    ids = _store(BankAccount, "account_id", payloads, actor=actor, now=now)
+    if not any(MARK in payload for payload in payloads):
+        return ids  # a client's claim replaces nothing
+    kept: dict[Any, BankAccount] = {}
+    replaced: dict[UUID, UUID] = {}
+    for account in BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id"):
+        names = (account.persistent_account_id, account.bank_identity)
+        same = next((kept[name] for name in names if name in kept and kept[name].is_same_as(account)), None)
+        if same is not None:
+            replaced[account.pk] = same.pk
+            continue
+        kept |= {name: account for name in names if name is not None and name not in kept}
+    if replaced:
+        BankAccount.objects.filter(pk__in=replaced).delete()
+    return [replaced.get(each, each) for each in ids]
+
+
 store_transactions = partial(_store, BankTransaction, "transaction_id")

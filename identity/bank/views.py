@@ -9,7 +9,6 @@ from config.core.lifecycle import actor_of
 from identity.bank import serializers, services
 from identity.errors import BankItemNotFound, RelinkRequired
 from identity.providers.base import LinkToken
-from identity.providers.choice import open_banking
 
 _READING_ERRORS = (UserMismatch, BankItemNotFound, RelinkRequired, ProviderUnavailable)
 
@@ -23,20 +22,30 @@ class BankdataViewSet(ApiViewSet):
         access="bankdata:write",
         body=serializers.LinkTokenRequestSerializer,
         answer=serializers.LinkTokenPageSerializer,
-        errors=(UserMismatch, ProviderUnavailable),
+        errors=(UserMismatch, BankItemNotFound, ProviderUnavailable),
     )
-    def link_token(self, request: ApiRequest, body: serializers.LinkTokenBody) -> LinkToken:
+    def link_token(self, request: ApiRequest, body: dict[str, Any]) -> LinkToken:
         """Create a link token."""
         require_self(request, body["user_id"])
-        return open_banking().create_link_token(user_id=str(request.user.pk))
+        return services.create_link_token(user=request.user, item_id=body.get("item_id"))
+
+    @endpoint(access="bankdata:write", errors=(BankItemNotFound,), idempotent=True)
+    def unlink(self, request: ApiRequest, item_id: str) -> None:
+        """Unlink a bank.
+
+        The vendor removes the item at once, or as soon as it can be reached. Approved accounts and transactions stay.
+        """
+        services.unlink_item(actor=actor_of(request), item_id=item_id, now=timezone.now())
 
     @endpoint(
         access="bankdata:write",
         body=serializers.ExchangeRequestSerializer,
         answer=serializers.ExchangeSerializer,
+        idempotent=True,
+        leased=True,
         errors=(UserMismatch, ProviderUnavailable),
     )
-    def exchange(self, request: ApiRequest, body: serializers.ExchangeBody) -> services.Linked:
+    def exchange(self, request: ApiRequest, body: dict[str, Any]) -> services.Linked:
         """Link a bank with what Link returned.
 
         The item's accounts and the bookings of the last 90 days are put into staging, where the person approves or

@@ -23,6 +23,16 @@ Account = dict[str, Any]
 Transaction = dict[str, Any]
 
 
+class ItemStatus(StrEnum):
+    """The meaning of a vendor's answer about an item for the person."""
+
+    OK = "ok"
+    LOGIN_REQUIRED = "login_required"  # the person can log in again
+    GONE = "gone"  # the item can't be used again: link the bank again
+    BANK_DOWN = "bank_down"  # try again later
+    INTERNAL = "internal"  # our configuration or our keys are at fault
+
+
 class TokenRefused(Exception):
     """The provider does not accept this token: it is unknown, used up, revoked, or another person's."""
 
@@ -39,6 +49,10 @@ class Progress(StrEnum):
     REVIEW = "review"  # the vendor requests a manual review
     EXPIRED = "expired"
     CANCELED = "canceled"
+    UNKNOWN = "unknown"  # a word that the vendor added after this was written: nothing follows from it
+
+
+SUCCESS = "success"  # Progress.PASSED in the words of every vendor
 
 
 class NameMatch(StrEnum):
@@ -79,8 +93,11 @@ class LinkedItem:
 class BankingUnavailable(ProviderUnavailable):
     """`why` contains nothing of the request."""
 
-    def __init__(self, why: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, why: str, headers: dict[str, str] | None = None, *, item_status: ItemStatus = ItemStatus.BANK_DOWN
+    ) -> None:
         super().__init__(f"The open-banking provider could not be used: {why}.", headers=headers)
+        self.item_status = item_status
 
 
 def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:

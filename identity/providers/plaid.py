@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 from django.conf import settings
 
 from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call
+from config.core.currencies import exponent_of
 from config.core.ids import INT64_MAX
+from config.core.json_text import parse_rfc3339
 from identity.providers import base
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.plaid_events import verify_event
@@ -34,14 +36,31 @@ RETRY_SECONDS = 60  # when Plaid limits us and does not say for how long
 _LOGIN_CODES = frozenset(
     {
         "ITEM_LOGIN_REQUIRED", "INVALID_CREDENTIALS", "INVALID_MFA", "INSUFFICIENT_CREDENTIALS",
-        "USER_SETUP_REQUIRED", "PASSWORD_RESET_REQUIRED",
+        "USER_SETUP_REQUIRED", "PASSWORD_RESET_REQUIRED", "ITEM_LOCKED", "INVALID_SEND_METHOD", "INVALID_PHONE_NUMBER",
+        "INVALID_OTP", "INVALID_UPDATED_USERNAME", "ACCESS_NOT_GRANTED", "ADDITIONAL_CONSENT_REQUIRED",
+        "USER_INPUT_TIMEOUT", "NO_ACCOUNTS", "NO_AUTH_ACCOUNTS", "PENDING_EXPIRATION", "PENDING_DISCONNECT",
     }
 )  # fmt: skip
-_REFUSED_CODES = frozenset({"INVALID_ACCESS_TOKEN", "INVALID_PUBLIC_TOKEN", "ITEM_NOT_FOUND"})
+_REFUSED_CODES = frozenset(
+    {
+        "INVALID_ACCESS_TOKEN", "INVALID_PUBLIC_TOKEN", "ITEM_NOT_FOUND", "ITEM_CONCURRENTLY_DELETED",
+        "ITEM_NOT_SUPPORTED", "MFA_NOT_SUPPORTED", "INSTITUTION_NO_LONGER_SUPPORTED", "USER_PERMISSION_REVOKED",
+        "USER_ACCOUNT_REVOKED",
+    }
+)  # fmt: skip
+# Errors that only the operator can repair. Every code that is in no list counts as a bank that is down.
+_OUR_CODES = frozenset(
+    {
+        "INVALID_API_KEYS", "UNAUTHORIZED_ENVIRONMENT", "UNAUTHORIZED_ROUTE_ACCESS", "INVALID_PRODUCT",
+        "MISSING_FIELDS", "UNKNOWN_FIELDS", "INVALID_FIELD", "INVALID_BODY", "INVALID_HEADERS", "INVALID_CONFIGURATION",
+        "INVALID_INSTITUTION", "INCOMPATIBLE_API_VERSION", "DIRECT_INTEGRATION_NOT_ENABLED", "PRODUCTS_NOT_SUPPORTED",
+        "PRODUCT_NOT_ENABLED", "PLAID_DIRECT_ITEM_IMPORT_RETURNED_INVALID_MFA",
+    }
+)  # fmt: skip
 _MUTATION = "TRANSACTIONS_SYNC_MUTATION_DURING_PAGINATION"
 _PROGRESS_OF = {
     "active": Progress.WAITING,
-    "success": Progress.PASSED,
+    base.SUCCESS: Progress.PASSED,
     "failed": Progress.FAILED,
     "pending_review": Progress.REVIEW,
     "expired": Progress.EXPIRED,
@@ -58,7 +77,8 @@ class PlaidRefusal(base.BankingUnavailable):
     """Plaid answered with one of its errors: `word` is its own name for it."""
 
     def __init__(self, word: str, answer: ProviderAnswer, headers: dict[str, str]) -> None:
-        super().__init__(f"it answered {word}", headers)
+        status = base.ItemStatus.INTERNAL if word in _OUR_CODES else base.ItemStatus.BANK_DOWN
+        super().__init__(f"it answered {word}", headers, item_status=status)
         self.word, self.answer = word, answer
 
 
@@ -119,8 +139,9 @@ class Plaid:
 
     def list_accounts(self, access_token: str) -> list[Account]:
         document = self._ask("/accounts/get", {"access_token": access_token})
-        item_id = _text(_object(document, "item"), "item_id")
-        return [_account(entry, item_id) for entry in _objects(document, "accounts")]
+        item = _object(document, "item")
+        _text(item, "item_id")
+        return [_account(entry, item) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
         # When the bookings change while we page, Plaid demands to begin again from the first page.
@@ -247,14 +268,10 @@ def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str
 
 
 def _moment(document: dict[str, Any], name: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(_text(document, name))
-    except ValueError:
-        _unreadable(name)
-    return moment if moment.tzinfo is not None else _unreadable(name)
+    return parse_rfc3339(_text(document, name)) or _unreadable(name)
 
 
-def _cents(document: dict[str, Any], name: str) -> int | None:
+def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
     """Return an amount in the currency's minor unit; smaller fractions, which investments have, are rounded half up."""
     value = document.get(name)
     if value is None:
@@ -262,7 +279,8 @@ def _cents(document: dict[str, Any], name: str) -> int | None:
     if type(value) not in {int, Decimal}:
         _unreadable(name)
     try:
-        cents = int((Decimal(value) * 100).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+        units = Decimal(value).scaleb(exponent_of(currency))
+        cents = int(units.quantize(Decimal(1), rounding=ROUND_HALF_UP))
     except ArithmeticError:  # so large that even a decimal ends
         _unreadable(name)
     return cents if abs(cents) <= INT64_MAX else _unreadable(name)
@@ -273,25 +291,29 @@ def _currency(document: dict[str, Any]) -> str | None:
     return iso or _optional(document, "unofficial_currency_code", longest=16)
 
 
-def _account(document: dict[str, Any], item_id: str) -> Account:
+def _account(document: dict[str, Any], item: dict[str, Any]) -> Account:
     balances = _object(document, "balances")
+    currency = _currency(balances)
     return {
         "account_id": _text(document, "account_id", longest=255),
-        "item_id": item_id,
+        "item_id": _text(item, "item_id"),
+        "institution_id": _optional(item, "institution_id", longest=64),
+        "persistent_account_id": _optional(document, "persistent_account_id"),
         "name": _optional(document, "name") or "Account",
         "official_name": _optional(document, "official_name"),
         "mask": _optional(document, "mask", longest=16),
         "type": _text(document, "type", longest=64),
         "subtype": _optional(document, "subtype", longest=64),
-        "currency": _currency(balances),
-        "available_cents": _cents(balances, "available"),
-        "current_cents": _cents(balances, "current"),
-        "limit_cents": _cents(balances, "limit"),
+        "currency": currency,
+        "available_cents": _cents(balances, "available", currency),
+        "current_cents": _cents(balances, "current", currency),
+        "limit_cents": _cents(balances, "limit", currency),
     }
 
 
 def _transaction(document: dict[str, Any]) -> Transaction:
-    amount = _cents(document, "amount")
+    currency = _currency(document)
+    amount = _cents(document, "amount", currency)
     if amount is None:
         _unreadable("amount")
     try:
@@ -304,7 +326,7 @@ def _transaction(document: dict[str, Any]) -> Transaction:
         "account_id": _text(document, "account_id", longest=255),
         "item_id": None,
         "amount_cents": amount,
-        "currency": _currency(document),
+        "currency": currency,
         "date": booked.isoformat(),
         "name": _optional(document, "name") or "Transaction",
         "merchant_name": _optional(document, "merchant_name"),
@@ -315,9 +337,7 @@ def _transaction(document: dict[str, Any]) -> Transaction:
 
 def _verification(document: dict[str, Any]) -> VerificationState:
     status = _text(document, "status", longest=64)
-    progress = _PROGRESS_OF.get(status)
-    if progress is None:
-        _unreadable("status")
+    progress = _PROGRESS_OF.get(status, Progress.UNKNOWN)
     steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
     # The terms come first and prove nothing; once any other step was worked on, the person is on their way.
     begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")

@@ -99,6 +99,8 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
         {
             "account_id": _account_id(item_id, subtype),
             "item_id": item_id,
+            "institution_id": None,
+            "persistent_account_id": None,
             "name": name,
             "official_name": f"Sandbox Bank {name}",
             "mask": f"{_number(item_id, f'{subtype}/mask', 10_000):04d}",

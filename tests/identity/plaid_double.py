@@ -50,6 +50,7 @@ class DoubleItem:
     accounts: list = field(default_factory=list)
     feed: list = field(default_factory=list)  # ("added" | "modified" | "removed", transaction)
     error: str = ""
+    institution_id: str = "ins_1"
     mutations: int = 0  # how often paging is disturbed
     update_status: str = "HISTORICAL_UPDATE_COMPLETE"
 
@@ -206,7 +207,8 @@ class PlaidDouble(HttpDouble):
         if refusal:
             return refusal
         shown = {
-            "item_id": item.item_id, "webhook": None, "error": None, "available_products": [],
+            "item_id": item.item_id, "institution_id": item.institution_id, "webhook": None,
+            "error": None, "available_products": [],
             "billed_products": ["transactions"], "consent_expiration_time": None, "update_type": "background",
         }  # fmt: skip
         return {"accounts": item.accounts, "item": shown}

@@ -5,7 +5,9 @@ from hashlib import sha256
 import pytest
 from django.utils import timezone
 
-from identity.bank.models import BankItem
+from credit.scoring.known_facts import accounts_balance_cents
+from identity.bank.models import BankAccount, BankItem
+from identity.bank.services import stage_missing
 from identity.providers.sandbox_bank import accounts_of
 from tests.api import assert_error
 from tests.identity.plaid_double import DoubleItem, Fault, account
@@ -14,7 +16,7 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MEMBERS = {
     "account_id", "item_id", "name", "official_name", "mask", "type", "subtype", "currency", "available_cents",
-    "current_cents", "limit_cents",
+    "current_cents", "limit_cents", "institution_id", "persistent_account_id", "exponent",
 }  # fmt: skip
 
 
@@ -138,3 +140,132 @@ def test_items_of_another_provider_are_not_asked(plaid, api, user, settings):
     exchange(api, user)
     settings.OPEN_BANKING = "plaid"
     assert_error(read(api, user), 404, "E4008")
+
+
+def link_two(plaid, api, user):
+    """Link two items at Plaid's double; return both."""
+    items = [plaid.offer(f"public-double-{n}", DoubleItem(f"item-{n}", [account(n, item=f"item-{n}")])) for n in (1, 2)]
+    for number in (1, 2):
+        exchange(api, user, f"public-double-{number}")
+    return items
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "error"),
+    [
+        ("ITEM_LOGIN_REQUIRED", "login_required", "E5004"), ("ITEM_LOCKED", "login_required", "E5004"),
+        ("ACCESS_NOT_GRANTED", "login_required", "E5004"), ("ITEM_NOT_FOUND", "gone", "E5004"),
+        ("INVALID_ACCESS_TOKEN", "gone", "E5004"), ("INSTITUTION_NO_LONGER_SUPPORTED", "gone", "E5004"),
+        ("INSTITUTION_DOWN", "bank_down", "E5003"), ("INSTITUTION_NOT_RESPONDING", "bank_down", "E5003"),
+        ("A_CODE_OF_TOMORROW", "bank_down", "E5003"), ("INVALID_API_KEYS", "internal", "E5003"),
+        ("INVALID_FIELD", "internal", "E5003"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["accounts", "transactions"])
+def test_a_failing_item_does_not_hide_the_others(plaid, api, user, path, code, status, error):
+    link_two(plaid, api, user)[0].error = code
+    response = api.read(f"/bankdata/{path}/{user.pk}")
+    assert response.status_code == 200
+    failed, read_item = response.json()["items"]
+    assert (failed["item_id"], failed["status"], failed["error"]["code"]) == ("item-1", status, error)
+    assert read_item == {"item_id": "item-2", "status": "ok", "error": None}
+    if path == "accounts":
+        assert (response.json()["item_ids"], response.json()["total"]) == (["item-2"], 1)
+
+
+def test_linking_again_replaces_an_item_that_is_gone(plaid, api, user):
+    first = link_two(plaid, api, user)[0]
+    first.error = "ITEM_NOT_FOUND"
+    read(api, user)
+    assert BankItem.objects.get(item_id="item-1").gone_at is not None
+    plaid.offer("public-double-3", DoubleItem("item-3", [account(3)]))
+    exchange(api, user, "public-double-3")
+    assert read(api, user).json()["item_ids"] == ["item-2", "item-3"]
+
+
+def test_an_unlinked_item_is_removed_at_the_vendor(plaid, api, user, django_capture_on_commit_callbacks):
+    link_two(plaid, api, user)
+    token = BankItem.objects.get(item_id="item-1").access_token
+    with django_capture_on_commit_callbacks(execute=True):
+        assert api.call("DELETE", "/bankdata/items/item-1").status_code == 200
+    assert plaid.removed == [token]
+    assert [item["item_id"] for item in read(api, user).json()["items"]] == ["item-2"]
+    assert_error(api.call("DELETE", "/bankdata/items/item-1"), 404, "E4008")
+
+
+def test_an_unlinked_item_is_removed_later_if_the_vendor_is_away(plaid, api, user, django_capture_on_commit_callbacks):
+    link_two(plaid, api, user)
+    plaid.fail("/item/remove", Fault(500, b"x"), Fault(drop=True))
+    with django_capture_on_commit_callbacks(execute=True):
+        api.call("DELETE", "/bankdata/items/item-1")
+    assert read(api, user).json()["item_ids"] == ["item-2"]
+    assert stage_missing(now=timezone.now())["not_removed"] == 1
+    assert stage_missing(now=timezone.now())["not_removed"] == 0
+    assert (len(plaid.removed), BankItem.objects.count()) == (1, 1)
+
+
+def test_another_accounts_item_cannot_be_unlinked(api, user, stranger, stranger_api):
+    item_id = exchange(stranger_api, stranger).json()["item_id"]
+    assert_error(api.call("DELETE", f"/bankdata/items/{item_id}"), 404, "E4008")
+    assert_error(api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": item_id}), 404, "E4008")
+    assert BankItem.objects.get().unlinked_at is None
+
+
+def test_a_link_token_for_an_item_is_in_update_mode(judged_plaid, api, user):
+    judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
+    exchange(api, user, "public-double-1")
+    response = api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": "item-1"})
+    assert response.status_code == 200
+    assert judged_plaid.asked("/link/token/create")[-1]["access_token"] == BankItem.objects.get().access_token
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "exponent", "units"),
+    [
+        ("USD", 12.34, 2, 1_234), ("JPY", 1_000_000, 0, 1_000_000), ("KRW", 5_000, 0, 5_000), ("KWD", 1.234, 3, 1_234),
+        ("CLP", 990, 0, 990), ("EUR", 0.5, 2, 50), ("BHD", 1, 3, 1_000), ("VND", 25_000, 0, 25_000),
+        ("ISK", 100, 0, 100), ("TND", 0.001, 3, 1), ("CHF", 10.05, 2, 1_005),
+    ],
+)  # fmt: skip
+def test_amounts_are_in_the_minor_unit_of_their_currency(plaid, api, user, currency, amount, exponent, units):
+    balances = {"available": None, "current": amount, "limit": None, "iso_currency_code": currency}
+    plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
+    exchange(api, user, "public-double-1")
+    (shown,) = read(api, user).json()["accounts"]
+    assert (shown["currency"], shown["exponent"], shown["current_cents"]) == (currency, exponent, units)
+
+
+def approve_accounts(api, user):
+    ids = api.read("/staging/items?kind=bank_account").json()["items"]
+    for item in ids:
+        assert api.send(f"/staging/approve/{item['id']}", {"user_id": str(user.pk)}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ({"persistent_account_id": "p1"}, {"persistent_account_id": "p1", "name": "Renamed"}, 1),
+        ({"persistent_account_id": "p1"}, {"persistent_account_id": "p2"}, 2),
+        ({"mask": "1234"}, {"mask": "1234"}, 1), ({"mask": "1234"}, {"mask": "5678"}, 2),
+        ({"mask": "1234", "name": "Joint"}, {"mask": "1234", "name": "Own"}, 2),
+        ({"mask": "1234", "subtype": "savings"}, {"mask": "1234"}, 2), ({"mask": None}, {"mask": None}, 2),
+    ],
+)  # fmt: skip
+def test_an_account_that_is_linked_twice_counts_once(plaid, api, user, first, second, count):
+    common = {"name": "Checking"}
+    for number, changes in enumerate((first, second), start=1):
+        entry = account(number, item=f"item-{number}", **{**common, **changes})
+        plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [entry]))
+        exchange(api, user, f"public-double-{number}")
+    approve_accounts(api, user)
+    assert BankAccount.objects.filter(user=user).count() == count
+    assert accounts_balance_cents(user.pk, timezone.now()) == 10_000 * count
+
+
+@pytest.mark.parametrize("currency", ["JPY", "EUR", "usd ", None])
+def test_a_balance_in_another_currency_does_not_count(plaid, api, user, currency):
+    balances = {"available": None, "current": 1_000_000, "limit": None, "iso_currency_code": currency}
+    plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
+    exchange(api, user, "public-double-1")
+    approve_accounts(api, user)
+    assert accounts_balance_cents(user.pk, timezone.now()) is None

@@ -9,7 +9,7 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MEMBERS = {
     "transaction_id", "account_id", "item_id", "amount_cents", "currency", "date", "name", "merchant_name", "category",
-    "pending",
+    "pending", "exponent",
 }  # fmt: skip
 
 
@@ -20,7 +20,7 @@ def read(api, user, query=""):
 def test_it_lists_bookings_newest_first(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
-    assert set(shown) == {"transactions", "total", "has_more"}
+    assert set(shown) == {"transactions", "items", "total", "has_more"}
     assert (shown["total"] > 90, shown["has_more"], len(shown["transactions"])) == (True, True, 20)
     days = [one["date"] for one in shown["transactions"]]
     assert days == sorted(days, reverse=True)
