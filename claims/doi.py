@@ -9,32 +9,101 @@ The key of an arXiv id is the DOI that arXiv registers for it, without a version
 """
 
 import re
+import unicodedata
 from string import ascii_lowercase, ascii_uppercase
 from urllib.parse import unquote
 
+KEY_MAX_LENGTH = 512
 # Prefix: directory indicator 10 and a registrant's code, which may have parts. Suffix: anything that is visible.
 _DOI = re.compile(r"10(?:\.[0-9]{1,12})+/[^\x00-\x20\x7f]+")
-_RESOLVER = re.compile(r"(?:https?:)?//(?:dx\.|www\.)?doi\.org/|(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
-_SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi:)[ ]*", re.IGNORECASE)
+_RESOLVER = re.compile(r"(?:(?:https?:)?//)?(?:(?:dx\.|www\.)?doi\.org|hdl\.handle\.net)/+", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=][ ]*|doi[ ]+)", re.IGNORECASE)
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
+_ARXIV = re.compile(
+    r"(?:arxiv[ ]*:[ ]*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/|10\.48550/arxiv\.)"
+    r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]+)?(?:\.pdf)?/?(?:[ ]*\[[a-z.-]+\])?(?:[?#].*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
+_SAYS_ISBN = re.compile(r"urn:isbn:|isbn(?:[\s-]?1[03](?=[\s:]))?[\s:]*", re.ASCII | re.IGNORECASE)
+_ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
+_DASHES = re.compile(r"[\u2010-\u2015\u2212]")
+_CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
+_BEHIND = ".,;:!'\"\u2018\u2019\u201c\u201d\u2026"
+
+
+def publication_key(identifier: str) -> str:
+    """Return what a publication is found by: its DOI name, its ISBN, else the identifier without what is invisible."""
+    text = _cleaned(identifier)
+    doi = normalise_doi(text)
+    if match := _ARXIV.fullmatch(doi or _without_end(text)):
+        return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
+    isbn = _isbn_of(_isbn_digits(text)[0])
+    key = doi or (f"isbn:{isbn}" if isbn else " ".join(text.split()))
+    return key if len(key) <= KEY_MAX_LENGTH else identifier
+
+
+def fault_of(identifier: str) -> str:
+    """Return what is wrong with an identifier: it shows nothing, or it is an ISBN with a wrong check digit."""
+    text = _cleaned(identifier)
+    if not text:
+        return "Must have visible characters."
+    digits, is_sure = _isbn_digits(text)
+    if is_sure and not _isbn_of(digits):
+        return "The check digit of the ISBN is wrong. Compare it with the book, and send it again."
+    return ""
 
 
 def normalise_doi(identifier: str) -> str | None:
     """Return the DOI name that `identifier` spells, in lower case, without what surrounds it; None for no DOI."""
-    name = identifier.strip(" ")
-    if resolver := _RESOLVER.match(name):
-        name = re.split(r"[?#]", name[resolver.end() :], maxsplit=1)[0]
-    elif scheme := _SCHEME.match(name):
-        name = name[scheme.end() :]
+    name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip("\"'<([{\u201c\u2018 "))
+    while prefix := _RESOLVER.match(name) or _SCHEME.match(name):
+        name = name[prefix.end() :]
+        if prefix.re is _RESOLVER:
+            name = re.split(r"[?#]", name, maxsplit=1)[0]
     if "%" in name:
         try:
-            name = unquote(name, errors="strict")
+            name = unicodedata.normalize("NFC", _visible(unquote(name, errors="strict")))
         except UnicodeDecodeError:
             return None
-    name = name.translate(_FOLD)
+    name = _without_end(name.translate(_FOLD))
     return name if _DOI.fullmatch(name) else None
 
 
-def publication_key(identifier: str) -> str:
-    """Return what a publication is found by: its DOI name, else the identifier as it is."""
-    return normalise_doi(identifier) or identifier
+def _visible(text: str) -> str:
+    return "".join(character for character in text if unicodedata.category(character) != "Cf")
+
+
+def _cleaned(identifier: str) -> str:
+    return unicodedata.normalize("NFC", _visible(identifier)).strip()
+
+
+def _without_end(name: str) -> str:
+    """Return a name without the punctuation of the sentence that it was copied from."""
+    while name and (name[-1] in _BEHIND or name.count(name[-1]) > name.count(_CLOSING.get(name[-1], name[-1]))):
+        name = name[:-1]
+    return name
+
+
+def _isbn_digits(text: str) -> tuple[str, bool]:
+    """Return the digits of a possible ISBN, and whether it can only be one: it has the prefix, or 13 digits."""
+    text = _DASHES.sub("-", text)
+    says_so = _SAYS_ISBN.match(text)
+    rest = text[says_so.end() :] if says_so else text
+    digits = re.sub(r"[\s-]", "", rest).upper()
+    if not _ISBN.fullmatch(digits) or (len(digits) == 10 and not says_so and len(re.findall(r"[\s-]", rest)) != 3):
+        return "", False
+    return digits, bool(says_so) or len(digits) == 13
+
+
+def _isbn_of(digits: str) -> str:
+    """Return the 13 digits of an ISBN whose check digit is right, else nothing."""
+    if len(digits) == 10:
+        values = [10 if digit == "X" else int(digit) for digit in digits]
+        is_right = sum(value * weight for value, weight in zip(values, range(10, 0, -1), strict=True)) % 11 == 0
+        return f"978{digits[:9]}{-_weighted('978' + digits[:9]) % 10}" if is_right else ""
+    return digits if digits and _weighted(digits) % 10 == 0 else ""
+
+
+def _weighted(digits: str) -> int:
+    return sum(int(digit) * (3 if position % 2 else 1) for position, digit in enumerate(digits))

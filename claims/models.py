@@ -41,24 +41,43 @@ class LiveClaims(models.Manager["Claim"]):
 
 
 class Claim(StatefulModel):
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="claims", db_index=False)
-    publication_id = models.CharField(max_length=512, help_text="As the owner spelled it.")
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The claim's id.")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="claims",
+        db_index=False,
+        help_text="The account that claims.",
+    )
+    publication_id = models.CharField(max_length=512, help_text="The publication, as sent: a DOI or a work identifier.")
     publication_key = models.CharField(
-        max_length=512, editable=False, help_text="The DOI name in its one spelling, or the identifier as it is."
+        max_length=512, editable=False, help_text="The DOI or ISBN in its one spelling, or the identifier."
     )
-    claim_type = models.CharField(max_length=64)
-    status = models.CharField(max_length=32, choices=[(one, one) for one in MACHINE.statuses], default=DRAFT)
+    claim_type = models.CharField(max_length=64, help_text="The kind of the claim, such as `author` or `contributor`.")
+    status = models.CharField(
+        max_length=32,
+        choices=[(one, one) for one in MACHINE.statuses],
+        default=DRAFT,
+        help_text="The status of the claim.",
+    )
     verification_level = models.CharField(
-        max_length=32, choices=[(one, one.replace("_", " ")) for one in LEVELS], default=SELF_ASSERTED
+        max_length=32,
+        choices=[(one, one.replace("_", " ")) for one in LEVELS],
+        default=SELF_ASSERTED,
+        help_text="How the claim is verified: by its owner, evidence, its source, or an institution.",
     )
-    visibility = models.CharField(max_length=16, choices=[(one, one) for one in VISIBILITIES], default=PRIVATE)
-    evidence = JsonTextField(help_text="A list of texts; what looks like an address is never fetched.")
-    notes = models.TextField(null=True)  # noqa: DJ001  null and "" are different answers of the interface
-    approved_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
+    visibility = models.CharField(
+        max_length=16,
+        choices=[(one, one) for one in VISIBILITIES],
+        default=PRIVATE,
+        help_text="`private`: its owner reads it. `conditional`: reviewers, too. `shared`: every account.",
+    )
+    evidence = JsonTextField(help_text="Addresses or documents; the API never fetches them.")
+    notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
+    approved_at = models.DateTimeField(null=True, help_text="When the claim was first approved (UTC); null before.")
+    revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before.")
     content_changed_at = models.DateTimeField(null=True, help_text="When the owner last changed what is claimed.")
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the claim was created (UTC).")
     deleted_at = models.DateTimeField(null=True)
     deleted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -158,9 +177,6 @@ class Claim(StatefulModel):
         if transition.to == APPROVED and self.approved_at is None:
             return {"approved_at": transition.now}
         return {"revoked_at": transition.now} if transition.to == REVOKED else {}
-
-    def record_transition(self, row: "ClaimHistory") -> None:
-        record_claim_event(row.status, self, now=row.changed_at)
 
 
 class ClaimHistory(StatusHistory):

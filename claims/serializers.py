@@ -1,7 +1,10 @@
 import re
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlsplit
 
+from rest_framework.exceptions import ValidationError
+
+from claims.doi import fault_of
 from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
 from claims.models import Claim
 from config.api import serializers
@@ -51,12 +54,24 @@ def _evidence(**options: Any) -> Any:
     return serializers.ListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
+class PublicationField(serializers.TextField):
+    """A publication's identifier, whose key tells publications apart."""
+
+    def to_internal_value(self, data: Any) -> str:
+        identifier = super().to_internal_value(data)
+        if fault := fault_of(identifier):
+            raise ValidationError(fault)
+        return identifier
+
+
 class ClaimRequestSerializer(serializers.RequestSerializer):
     """CreateClaim."""
 
-    user_id = serializers.IdField(help_text="Who claims: your own user_id, as text.")
-    publication_id = serializers.TextField(
-        min_length=1, max_length=PUBLICATION_MAX_LENGTH, help_text="A DOI in any spelling, or a work identifier."
+    user_id = serializers.IdField(help_text="The claimant: your own user_id, as a string.")
+    publication_id = PublicationField(
+        min_length=1,
+        max_length=PUBLICATION_MAX_LENGTH,
+        help_text="A DOI, an arXiv id, or an ISBN in any spelling, or a work identifier.",
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Addresses (http or https, never fetched) or documents.")
@@ -101,12 +116,6 @@ class ClaimStatusRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class ClaimStatusBody(TypedDict):
-    status: str
-    updated_by: str
-    reason: str | None
-
-
 class ClaimFilter(serializers.FilterSet):
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
     verification_level = serializers.QueryFilter(
@@ -120,7 +129,7 @@ class ClaimQuery(serializers.PageQuery):
     user_id = serializers.IdField(
         required=False, help_text="The claimant; another user's claims require `publication_id`."
     )
-    publication_id = serializers.TextField(
+    publication_id = PublicationField(
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
         required=False,
@@ -131,9 +140,7 @@ class ClaimQuery(serializers.PageQuery):
 class ClaimSerializer(serializers.ModelResponseSerializer):
     """A claim."""
 
-    evidence = serializers.ListField(
-        child=serializers.TextField(), help_text="Addresses or documents; none is ever fetched."
-    )
+    evidence = serializers.ListField(child=serializers.TextField())
 
     class Meta:
         model = Claim
@@ -141,11 +148,3 @@ class ClaimSerializer(serializers.ModelResponseSerializer):
             "id", "user_id", "publication_id", "claim_type", "status", "verification_level", "visibility", "evidence",
             "created_at", "updated_at", "approved_at", "revoked_at", "notes",
         ]  # fmt: skip
-        extra_kwargs = {
-            "id": {"help_text": "The claim's id."},
-            "user_id": {"help_text": "Who claims."},
-            "publication_id": {"help_text": "The publication: a DOI in its one spelling, or a work identifier."},
-            "claim_type": {"help_text": "What is claimed, for example `author` or `contributor`."},
-            "approved_at": {"help_text": "When it was last approved (UTC); null before."},
-            "revoked_at": {"help_text": "When it was revoked (UTC); null before."},
-        }

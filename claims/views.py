@@ -63,7 +63,7 @@ class ClaimViewSet(ApiViewSet):
         answer=serializers.ClaimSerializer,
         errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def move(self, request: ApiRequest, claim_id: str, body: serializers.ClaimStatusBody) -> Claim:
+    def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Move the claim to another status."""
         claim = services.load_movable(claim_id, request.user)
         claim.transition_to(

@@ -1,8 +1,15 @@
 """DOI names in every spelling."""
 
-import pytest
+from importlib import import_module
+from types import SimpleNamespace
 
-from claims.doi import normalise_doi, publication_key
+import pytest
+from django.apps import apps
+from django.db import connection
+
+from claims.doi import KEY_MAX_LENGTH, fault_of, normalise_doi, publication_key
+from tests.api import assert_error
+from tests.factories import ClaimFactory
 
 SAME = "10.1000/abc(182)<x>"
 
@@ -52,6 +59,76 @@ def test_only_ascii_letters_are_folded_and_only_one_layer_of_escapes_is_read(spe
 def test_anything_else_is_its_own_key(identifier):
     assert normalise_doi(identifier) is None
     assert publication_key(identifier) == identifier
+
+
+ONE_PUBLICATION = {
+    "10.1000/182": (
+        "DOI 10.1000/182", "10.1000/182.", "https://doi.org/doi:10.1000/182", "doi:https://doi.org/10.1000/182",
+        "<https://doi.org/10.1000/182>", "(10.1000/182)", "10.1000/182).", "10.1000/\n182", "10.1000/182\u200b",
+        "\ufeff10.1000/182", "\u201c10.1000/182\u201d", "https://hdl.handle.net/10.1000/182", "DOI=10.1000/182",
+        "doi : 10.1000/182", "https://doi.org//10.1000/182", "10.1000/182;", "10.1000/1\u00ad82",
+        "\u00a010.1000/182\r\n",
+        "https://doi.org/10.1000/182%E2%80%8B", "DOI: http://dx.doi.org/10.1000/182,", "[doi:10.1000/182]",
+        "\u206610.1000/182\u2069", "10.1000/182\u2026",
+    ),
+    "10.1000/\u00e9": ("10.1000/e\u0301", "https://doi.org/10.1000/e%CC%81", "https://doi.org/10.1000/%C3%A9"),
+    "10.48550/arxiv.2101.00001": (
+        "arXiv:2101.00001", "arXiv:2101.00001v2", "arxiv: 2101.00001v13", "https://arxiv.org/abs/2101.00001",
+        "https://arxiv.org/pdf/2101.00001v3.pdf", "http://www.arxiv.org/abs/2101.00001v1", "arXiv:2101.00001v1 [cs.CL]",
+        "10.48550/arXiv.2101.00001", "https://doi.org/10.48550/arXiv.2101.00001v2", "arXiv:2101.00001.",
+        "https://export.arxiv.org/abs/2101.00001?context=math", "https://arxiv.org/html/2101.00001v2#S1",
+    ),
+    "10.48550/arxiv.math/0309136": ("arXiv:math.GT/0309136v1", "arXiv:math/0309136", "arxiv.org/abs/math/0309136v2"),
+    "isbn:9783161484100": (
+        "ISBN 978-3-16-148410-0", "9783161484100", "978 3 16 148410 0", "ISBN-10: 3-16-148410-X", "isbn 316148410x",
+        "urn:isbn:9783161484100", "ISBN-13: 978-3-16-148410-0", "ISBN13 9783161484100", "978-3161484100",
+        "978\u20103\u201016\u2010148410\u20100", "978\u20133\u201316\u2013148410\u20130", "3-16-148410-X",
+        "3 16 148410 X",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spelling", "key"), [(spelling, key) for key, spellings in ONE_PUBLICATION.items() for spelling in spellings]
+)
+def test_each_spelling_of_a_publication_has_one_key(spelling, key):
+    assert (publication_key(spelling), fault_of(spelling)) == (key, "")
+    assert publication_key(key) == key
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        "ISBN: 978-3-16-148410-1", "9783161484101", "978-0-306-40615-8", "ISBN 0-306-40615-3", "isbn:3161484101",
+        "urn:isbn:9790000000000", "979-10-90636-07-2", "ISBN-10 0-8044-2957-0", "978 1 86197 271 3",
+        "ISBN13: 9781402894627",
+        "\u200b", " ", "\u00ad\u200e", "\ufeff",
+    ],
+)  # fmt: skip
+def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identifier):
+    body = {"user_id": str(user.pk), "publication_id": identifier, "claim_type": "author"}
+    refusal = assert_error(api.send("/claims", body), 400, "E1001")
+    assert refusal["details"][0]["field"] == "publication_id"
+
+
+@pytest.mark.parametrize(
+    "identifier", ["W2741809807", "1234567890", "978316148410", "2101.00001", "3-16-148410-1", "97"]
+)
+def test_other_identifiers_are_not_isbns(identifier):
+    assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
+
+
+def test_a_key_fits_its_column():
+    assert len(publication_key("\u0958" * 512)) <= KEY_MAX_LENGTH
+
+
+@pytest.mark.django_db
+def test_the_migration_renews_keys(user):
+    claim = ClaimFactory(user=user, publication_id="arXiv:2101.00001v2", publication_key="arXiv:2101.00001v2")
+    migration = import_module("claims.migrations.0002_publication_keys")
+    migration.renew_keys(apps, SimpleNamespace(connection=connection))
+    claim.refresh_from_db()
+    assert claim.publication_key == "10.48550/arxiv.2101.00001"
 
 
 def test_normalising_twice_is_normalising_once():
