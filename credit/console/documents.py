@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Prefetch
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
@@ -78,10 +78,9 @@ class Checklist(ReviewAdmin):
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
     """Return the checklist with every file and who handed it in, read once for a page."""
-    if "checklist" not in record.__dict__:
-        files = Prefetch("files", DocumentFile.objects.select_related("principal"))
-        record.checklist = list(record.requested_documents.prefetch_related(files))
-    return record.checklist  # type: ignore[no-any-return]
+    files = Prefetch("requested_documents__files", DocumentFile.objects.select_related("principal"))
+    prefetch_related_objects([record], "requested_documents", files)
+    return list(record.requested_documents.all())
 
 
 def file_entries(record: Application) -> list[TimelineEntry]:

@@ -10,11 +10,11 @@ _JPEG_SCAN, _JPEG_END = 0xDA, 0xD9
 
 def may_be_shown(content: bytes) -> bool:
     """Return whether this is a PNG or JPEG whose own header has a size of at most PIXELS_MAX."""
-    width, height = _size_of(content)
+    width, height = size_of(content)
     return 0 < width * height <= PIXELS_MAX
 
 
-def _size_of(content: bytes) -> tuple[int, int]:
+def size_of(content: bytes) -> tuple[int, int]:
     """Return width and height in pixels, zeros when the head does not tell."""
     if content.startswith(_PNG_HEAD) and len(content) >= 24:
         return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])

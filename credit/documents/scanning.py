@@ -1,14 +1,18 @@
 """Asking clamd about a file before it is kept (`DOCUMENT_SCANNER`): the INSTREAM command of clamd(8)."""
 
+import logging
 import socket
 import struct
 import time
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info
 
-from config.core.errors import Unavailable
+from config.core.errors import PayloadTooLarge, Unavailable, UnsupportedMediaType
+
+logger = logging.getLogger("platform.documents")
 
 Address = tuple[str, int] | str  # host and port, or the path of a socket
 
@@ -33,12 +37,22 @@ def find_infection(content: bytes) -> str:
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return ""
-    verdict = _ask(address, b"INSTREAM", content).removeprefix("stream: ")
+    verdict = _ask(address, b"INSTREAM", content).rpartition(": ")[2]
     if verdict == "OK":
         return ""
+    # With AlertExceedsMax and AlertEncrypted clamd reports as found what it could not scan.
+    if _is_beyond_limits(verdict):
+        logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
+        raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
+    if verdict.startswith("Heuristics.Encrypted"):
+        raise UnsupportedMediaType("The file needs a password. Remove the password, and send the file again.")
     if not verdict.endswith(" FOUND"):
         raise ScannerUnavailable
     return verdict.removesuffix(" FOUND")[:255]
+
+
+def _is_beyond_limits(verdict: str) -> bool:
+    return verdict.startswith(("INSTREAM size limit exceeded", "Heuristics.Limits.Exceeded"))
 
 
 def check_document_scanner(**_options: Any) -> list[CheckMessage]:
@@ -50,8 +64,15 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     except ScannerUnavailable as error:
         return [Error(f"DOCUMENT_SCANNER does not answer ({error.__cause__}): documents can't be uploaded.")]
     if answer != "PONG":
-        return [Error(f"What listens at DOCUMENT_SCANNER answers {answer[:50]!r}: it is no clamd.")]
-    return [Info("answers")]
+        return [Error(f"The service at DOCUMENT_SCANNER must be clamd, and answers {answer[:50]!r}.")]
+    try:
+        verdict = _ask(address, b"INSTREAM", bytes(settings.FILE_UPLOAD_MAX_BYTES)).rpartition(": ")[2]
+    except ScannerUnavailable as error:
+        return [Error(f"DOCUMENT_SCANNER gives no verdict on the largest file ({error.__cause__}).")]
+    if verdict != "OK":
+        text = f"DOCUMENT_SCANNER answers {verdict[:50]!r} to {settings.FILE_UPLOAD_MAX_BYTES} zero bytes: "
+        return [Error(text + "raise StreamMaxLength, MaxFileSize and MaxScanSize of clamd above that size.")]
+    return [Info("answers, and takes the largest file")]
 
 
 def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
@@ -67,11 +88,12 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
             send(b"z" + command + b"\0")
             if content is not None:
                 view = memoryview(content)
-                for start in range(0, len(view), _PIECE_BYTES):
-                    piece = view[start : start + _PIECE_BYTES]
-                    send(struct.pack("!L", len(piece)))
-                    send(piece)
-                send(struct.pack("!L", 0))
+                with suppress(BrokenPipeError, ConnectionResetError):  # its limit is reached: it answers, and hangs up
+                    for start in range(0, len(view), _PIECE_BYTES):
+                        piece = view[start : start + _PIECE_BYTES]
+                        send(struct.pack("!L", len(piece)))
+                        send(piece)
+                    send(struct.pack("!L", 0))
             answer = b""
             while b"\0" not in answer and len(answer) < _ANSWER_MAX_BYTES:
                 connection.settimeout(max(deadline - time.monotonic(), 0.001))

@@ -4,29 +4,33 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, Sum
 
-from config.core.errors import NotFound, Unavailable, UnsupportedMediaType
+from config.core.errors import NotFound, Unavailable
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, RecordNotEditable
 from credit.applications.services import load_for
 from credit.core.errors.applications import ApplicationNotFound
-from credit.core.errors.documents import DocumentClosed, InfectedFile
-from credit.core.machine import FROZEN
+from credit.core.errors.documents import DocumentClosed, InfectedFile, StorageQuotaExceeded
+from credit.core.machine import DRAFT, FROZEN
+from credit.documents.kinds import recognize
 from credit.documents.scanning import find_infection
 from credit.documents.storage import keep
 from credit.models import Application, RequestedDocument
 from credit.models.applications import record_application_event
 from credit.models.documents import DocumentFile, StoredFile
+from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-FILES_MAX = 10  # for a document each time that it is asked for
+FILES_MAX = 10  # per document and request for it
+_MIB = 1 << 20
+DRAFT_BYTES_MAX = 200 * _MIB
+DRAFTS_BYTES_MAX = 300 * _MIB  # over all documents of an account
+ACCOUNT_BYTES_MAX = 1024 * _MIB
 
-# How a file of each kind begins: ISO 32000-1, 7.5.2; ITU-T T.81, B.1.1.3; PNG (W3C), 5.2.
-_BEGINNINGS = {b"%PDF-": "application/pdf", b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
-NO_DOCUMENT = NotFound("There is no such document on the checklist.")
-NO_FILE = NotFound("There is no such file.")
+NO_DOCUMENT = NotFound("Document not found on the checklist.")
+NO_FILE = NotFound("File not found.")
 
 
 class Received(NamedTuple):
@@ -34,14 +38,6 @@ class Received(NamedTuple):
 
     stored: StoredFile
     facts: dict[str, Any]
-
-
-def recognise(content: bytes) -> str:
-    """Return the media type of a PDF, JPEG or PNG by its first bytes; raises UnsupportedMediaType for all else."""
-    for beginning, content_type in _BEGINNINGS.items():
-        if content.startswith(beginning):
-            return content_type
-    raise UnsupportedMediaType("The file is no PDF, JPEG or PNG, whatever its name says.")
 
 
 def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
@@ -71,10 +67,11 @@ def receive_file(
     """
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
+    _check_quota(document, file.size or 0)
     content = file.read()
     facts = {
         "name": file.name or "",
-        "content_type": recognise(content),
+        "content_type": recognize(content),
         "size_bytes": len(content),
         "sha256": sha256(content).hexdigest(),
     }
@@ -98,6 +95,8 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     """
     document = _document_of_own(application_id, document_id, actor, locked=True)
     _check_open(document)
+    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)  # two files at once must not both fit
+    _check_quota(document, received.facts["size_bytes"])
     application = document.application
     # See Note [What a crash leaves]: a process that was paused for an hour finds the file gone.
     if not StoredFile.objects.filter(pk=received.stored.pk, is_kept=False).update(is_kept=True):
@@ -137,3 +136,29 @@ def _check_open(document: RequestedDocument) -> None:
         raise DocumentClosed("The document was accepted: it takes no more files.")
     if document.files.filter(received_at__gte=document.requested_at).count() >= FILES_MAX:
         raise DocumentClosed(f"The document has {FILES_MAX} files, and takes no more.")
+
+
+def _check_quota(document: RequestedDocument, size: int) -> None:
+    """Raise StorageQuotaExceeded where the account, its drafts, or this draft lack room for a file."""
+    application = document.application
+    files = DocumentFile.objects.filter(
+        document__application__consumer=application.consumer_id, stored__isnull=False, stored__deleted_at=None
+    )
+    in_drafts = Q(document__application__status=DRAFT)
+    in_this = Q(document__application=application.pk)
+    used = files.aggregate(
+        account=Sum("size_bytes"), drafts=Sum("size_bytes", filter=in_drafts), draft=Sum("size_bytes", filter=in_this)
+    )
+    limits = [("account", ACCOUNT_BYTES_MAX, "Your files")]
+    if application.status == DRAFT:
+        limits += [
+            ("draft", DRAFT_BYTES_MAX, "The files of this draft"),
+            ("drafts", DRAFTS_BYTES_MAX, "The files of your drafts"),
+        ]
+    for name, limit, words in limits:
+        if (used[name] or 0) + size > limit:
+            room = max(0, limit - (used[name] or 0))
+            raise StorageQuotaExceeded(
+                f"{words} may take {limit // _MIB} MiB together; {room} bytes are left. Send a smaller file, or submit "
+                "or withdraw a draft."
+            )

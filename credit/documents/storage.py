@@ -19,11 +19,11 @@ The record of a file is append-only. The file of a draft that ended unsent is de
 import logging
 import os
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
@@ -31,11 +31,13 @@ from django.core.checks import CheckMessage, Error, Info
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, Storage, storages
 from django.db import transaction
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from config.core.errors import NotFound, Unavailable
 from config.ops.backup import Part
+from config.ops.failed_items import FailedItems
+from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
 from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
@@ -43,6 +45,7 @@ logger = logging.getLogger("platform.documents")
 # A request ends within a minute; what is not kept after this long never will be.
 ABANDONED_AFTER = timedelta(hours=1)
 _BATCH_ROWS = 500
+_LEASE = timedelta(minutes=1)  # for one file
 # A key encrypts one file and nothing else, so that this need not differ.
 _NONCE = bytes(12)
 
@@ -90,6 +93,8 @@ def read(file: DocumentFile) -> bytes:
     stored = file.stored
     if stored is None:
         raise NotFound
+    if stored.deleted_at is not None:
+        raise NotFound("The file was deleted with its draft.")
     key = b64decode(stored.key)
     try:
         with storage().open(stored.name) as written:
@@ -106,19 +111,20 @@ def read(file: DocumentFile) -> bytes:
 def forget_abandoned(*, now: datetime) -> dict[str, int]:
     """Delete the files that were written and never kept; return how many. Failures are left to the next run."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
-    count = 0
-    try:
-        while rows := list(abandoned.values_list("pk", flat=True)[:_BATCH_ROWS]):
-            count += sum(_forget(pk) for pk in rows)
-    except Exception:  # each storage has errors of its own
-        logger.exception("an abandoned document file could not be deleted")
-    return {"abandoned_document_files": count}
+    return {"abandoned_document_files": _each("abandoned_file", abandoned, _forget, now)}
 
 
-def _forget(pk: UUID) -> int:
+def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
+    """Call `do` for each file; return the sum of its results. Each storage has errors of its own."""
+    items, results = FailedItems(kind, files.order_by("pk"), lease=_LEASE), list[int]()
+    items.process(lambda stored: results.append(do(stored)), now=now)
+    return sum(results)
+
+
+def _forget(file: StoredFile) -> int:
     with transaction.atomic():
         # Locked: who still wants to keep it waits, and then finds no row.
-        stored = StoredFile.objects.select_for_update().filter(pk=pk, is_kept=False).first()
+        stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0
         storage().delete(stored.name)
@@ -126,9 +132,27 @@ def _forget(pk: UUID) -> int:
         return 1
 
 
+def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
+    """Delete the files of applications that ended without ever being submitted; return how many."""
+    ended = StoredFile.objects.filter(
+        deleted_at=None,
+        file__document__application__status__in=(WITHDRAWN, EXPIRED),
+        file__document__application__submitted_at=None,
+        file__document__application__initial_status=DRAFT,
+    )
+
+    def delete(stored: StoredFile) -> int:
+        storage().delete(stored.name)
+        stored.key, stored.deleted_at = "", now
+        stored.save(update_fields=["key", "deleted_at"])
+        return 1
+
+    return {"draft_document_files": _each("draft_file", ended, delete, now)}
+
+
 def check_document_storage(**_options: Any) -> list[CheckMessage]:
     """Look whether files can be kept, and for some of those that were; nothing is written."""
-    names = [row.name for row in StoredFile.objects.filter(is_kept=True)[:3]]
+    names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
         storage().exists("doctor")  # asks also where nothing was kept yet
         missing = [name for name in names if not storage().exists(name)]
@@ -154,13 +178,15 @@ def _is_writable() -> bool:
 
 
 def describe_storage() -> dict[str, Any]:
-    found = DocumentFile.objects.filter(infection="").aggregate(files=Count("id"), bytes=Coalesce(Sum("size_bytes"), 0))
+    found = DocumentFile.objects.filter(infection="", stored__deleted_at=None).aggregate(
+        files=Count("id"), bytes=Coalesce(Sum("size_bytes"), 0)
+    )
     return {"storage": settings.DOCUMENT_STORAGE, **found}
 
 
 def missing_files() -> list[str]:
     """Return a message if uploads are missing in the storage; checks each of them."""
-    kept = StoredFile.objects.filter(is_kept=True).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
+    kept = StoredFile.objects.filter(is_kept=True, deleted_at=None).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
     fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."
     return [fault] if missing else []

@@ -1,5 +1,8 @@
 """An uploaded file of a requested document: its record, and the key of its content."""
 
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -20,16 +23,18 @@ class RequestedDocument(models.Model):
     REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
     STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The document's id.")
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="requested_documents", db_index=False
     )
-    name = models.CharField(max_length=255)
-    status = models.CharField(max_length=16, default=REQUESTED)
-    reason = models.TextField(blank=True, default="", help_text="Why it is asked for again.")
-    requested_at = models.DateTimeField()
-    received_at = models.DateTimeField(null=True)
-    accepted_at = models.DateTimeField(null=True)
+    name = models.CharField(max_length=255, help_text="The name of the requested document.")
+    status = models.CharField(max_length=16, default=REQUESTED, help_text="`requested`, `received`, or `accepted`.")
+    reason = models.TextField(
+        blank=True, default="", help_text="Why the document is requested again; empty the first time."
+    )
+    requested_at = models.DateTimeField(help_text="When the document was requested (UTC).")
+    received_at = models.DateTimeField(null=True, help_text="When the newest file was uploaded (UTC); null before.")
+    accepted_at = models.DateTimeField(null=True, help_text="When a reviewer accepted the document (UTC); null before.")
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
 
     class Meta:
@@ -43,6 +48,14 @@ class RequestedDocument(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @staticmethod
+    def put_on_checklist(application: Any, names: Iterable[str], *, now: datetime) -> None:
+        """Put documents on an application's checklist; those that are on it stay as they are."""
+        asked = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
+        RequestedDocument.objects.bulk_create(
+            [RequestedDocument(name=name, **asked) for name in names], ignore_conflicts=True
+        )
 
     @property
     def kept_files(self) -> list["DocumentFile"]:
@@ -60,6 +73,7 @@ class StoredFile(models.Model):
     key = EncryptedTextField(help_text="256 bits in base64, of this file alone.")
     begun_at = models.DateTimeField()
     is_kept = models.BooleanField(default=False)
+    deleted_at = models.DateTimeField(null=True, help_text="When the file and its key were deleted.")
 
     class Meta:
         indexes = [models.Index(fields=["begun_at"], condition=Q(is_kept=False), name="credit_file_not_kept")]
@@ -76,15 +90,19 @@ class StoredFile(models.Model):
 class DocumentFile(models.Model):
     """A file that was uploaded for a requested document, or rejected for a scanner's finding. Append-only."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The file's id.")
     document = models.ForeignKey("credit.RequestedDocument", on_delete=models.PROTECT, related_name="files")
     stored = models.OneToOneField(StoredFile, null=True, on_delete=models.PROTECT, related_name="file")
-    name = models.CharField(max_length=255, help_text="As the person's machine calls it, without folders.")
-    content_type = models.CharField(max_length=32, help_text="By its content, whatever its name says.")
-    size_bytes = models.PositiveIntegerField()
-    sha256 = models.CharField(max_length=64)
-    infection = models.CharField(max_length=255, blank=True, help_text="What the scanner calls it; it was not kept.")
-    received_at = models.DateTimeField()
+    name = models.CharField(max_length=255, help_text="The name of the uploaded file, without folders.")
+    content_type = models.CharField(
+        max_length=32, help_text="`application/pdf`, `image/jpeg`, or `image/png`, detected from the content."
+    )
+    size_bytes = models.PositiveIntegerField(help_text="The size of the file, in bytes.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
+    infection = models.CharField(
+        max_length=255, blank=True, help_text="The scanner's name for it; the file was not kept."
+    )
+    received_at = models.DateTimeField(help_text="When the file was uploaded (UTC).")
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     credential = models.CharField(max_length=80)
 
@@ -102,7 +120,7 @@ class DocumentFile(models.Model):
 
     @property
     def download_name(self) -> str:
-        extension = CONTENT_TYPES[self.content_type]
+        extension = CONTENT_TYPES.get(self.content_type, "")
         same = {extension, ".jpeg"} if extension == ".jpg" else {extension}
         return self.name if any(self.name.lower().endswith(one) for one in same) else f"{self.name}{extension}"
 

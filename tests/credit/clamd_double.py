@@ -32,6 +32,9 @@ class _Handler(socketserver.StreamRequestHandler):
             content += self.rfile.read(length)
             if len(content) > double.size_limit:
                 self.wfile.write(b"INSTREAM size limit exceeded. ERROR\0")
+                self.wfile.flush()
+                while self.rfile.read(65_536):  # a close with unread bytes would reset the connection
+                    pass
                 return
         double.streams.append(content)
         if double.fault == "nonsense":
@@ -42,7 +45,8 @@ class _Handler(socketserver.StreamRequestHandler):
                 self.wfile.flush()
                 time.sleep(0.05)
         else:
-            self.wfile.write(b"stream: Win.Test.EICAR_HDB-1 FOUND\0" if EICAR in content else b"stream: OK\0")
+            verdict = b"Win.Test.EICAR_HDB-1 FOUND" if EICAR in content else double.verdict
+            self.wfile.write(b"stream: " + verdict + b"\0")
 
     def read_until_nul(self):
         found = b""
@@ -59,7 +63,7 @@ class Clamd:
 
     def __init__(self):
         self.commands, self.streams, self.fault = [], [], ""
-        self.size_limit, self.hang_seconds = 26_214_400, 5
+        self.size_limit, self.hang_seconds, self.verdict = 26_214_400, 5, b"OK"
         self.address = None
 
 

@@ -12,7 +12,6 @@ from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error, client_of
 from tests.config.test_unreadable import lose_the_key
 from tests.credit.document_support import JPEG, PDF, PNG, asked, hand_in, path_of
-from tests.credit.support import make_reviewer
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -22,11 +21,6 @@ pytestmark = pytest.mark.django_db
 def application(user, settings):
     settings.REVIEW_POLICY = "reviewed"
     return asked(user)
-
-
-@pytest.fixture
-def reviewer(db):
-    return make_reviewer(username="rita")
 
 
 def handed_in(api, application, content=PDF, filename="payslip.pdf"):

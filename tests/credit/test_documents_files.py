@@ -8,28 +8,22 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import RequestFactory
 from django.utils import timezone
 
+from config.core.lifecycle import Actor
+from config.ops.pruning import prune
 from config.webhooks.models import Event
+from credit.core.errors.documents import StorageQuotaExceeded
 from credit.documents import services as documents
 from credit.documents.requests import mark_document
+from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, asked, form, hand_in, part, path_of
 from tests.credit.support import app_of, make_reviewer
 from tests.identity.support import issue, signed_call
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 MEMBERS = {"id", "name", "content_type", "size_bytes", "sha256", "received_at"}
 MIB = 1_048_576
-
-
-@pytest.fixture(autouse=True)
-def _policy(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
-@pytest.fixture
-def application(user):
-    return asked(user)
 
 
 @pytest.fixture
@@ -87,7 +81,7 @@ def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application)
 
 @pytest.mark.parametrize(("content", "filename"), [
     (b"hello", "text.pdf"), (b"<html><script>", "page.png"), (b"GIF89a" + bytes(20), "picture.jpg"),
-    (b"\x89PNG", "cut.png"), (b" " + PDF, "space.pdf"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
+    (b"\x89PNG", "cut.png"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
 ])  # fmt: skip
 def test_the_content_determines_the_file_type(api, application, content, filename):
     assert_error(hand_in(api, application, content, filename), 415, "E1013")
@@ -125,9 +119,62 @@ def test_an_empty_file_is_refused(api, application):
     assert error["details"] == [{"field": "file", "message": "The submitted file is empty."}]
 
 
+WHOLE = {
+    "a byte order mark": b"\xef\xbb\xbf" + PDF, "a line before": b"\r\n" + PDF, "mail headers": b"X: 1\n" * 100 + PDF,
+    "a header at byte 1,019": bytes(1_019) + PDF, "NULs behind": PDF + bytes(5_000),
+    "HTML behind": PDF + b"<html>" * 900,
+    "no table of references": b"%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\n%%EOF",
+    "the word Encrypt": PDF + b"/Encryption",
+    "linearized": b"%PDF-1.4\n1 0 obj<</Linearized 1/L 60>>endobj\n%%EOF" + bytes(9) + b"\n%%EOF\n",
+    "two ends": PDF + PDF,
+    "data behind a JPEG": JPEG + b"ftypmp42" * 99, "data behind a PNG": PNG + b"x", "a JPEG with a comment":
+    JPEG[:2] + b"\xff\xfe\x00\x04\xff\xd9" + JPEG[2:],
+}  # fmt: skip
+LOCKED = [
+    PDF.replace(b"/Root", b"/Encrypt 5 0 R/Root"), PDF.replace(b"/Root", b"/Encrypt\n12 0 R /Root"),
+    PDF.replace(b"/Root", b"/Encrypt<</Filter/Standard/V 2/R 3>>/Root"), b"\n" + PDF.replace(b"/Root",
+    b"/Encrypt 9  0  R/Root"),
+]  # fmt: skip
+BROKEN = [
+    PDF[:-6], PDF[: len(PDF) // 2], b"%PDF-1.4\n", b"%PDF-1.4\n1 0 obj<</Linearized 1/L 99999>>endobj\n%%EOF\n",
+    JPEG[:-2],
+    JPEG[:40], JPEG[:3], b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9", PNG[:-1],
+    PNG[:-12],
+    PNG[:40], PNG[:8], PNG[:16] + bytes(8) + PNG[24:], PNG[:33] + PNG[-12:],
+]  # fmt: skip
+OTHER_KINDS = {
+    "heic": b"\x00\x00\x00\x18ftypheic", "mif1": b"\x00\x00\x00\x1cftypmif1", "avif": b"\x00\x00\x00\x1cftypavif",
+    "heix": b"\x00\x00\x00\x18ftypheix", "docx": b"PK\x03\x04", "doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    "gif": b"GIF89a",
+    "webp": b"RIFF\x10\x00\x00\x00WEBP", "tiff": b"II*\x00", "rtf": b"{\\rtf1", "html": b"<!DOCTYPE html>", "mp4":
+    b"\x00\x00\x00\x18ftypmp42", "a late header": bytes(1_024) + PDF,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_file_that_readers_open_is_taken(api, application, name):
+    assert hand_in(api, application, WHOLE[name]).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("content", "way_on"), [*((one, "Print it") for one in LOCKED), *((one, "again") for one in BROKEN)]
+)
+def test_a_file_that_people_cannot_open_is_400_with_the_way_on(api, application, content, way_on):
+    refusal = assert_error(hand_in(api, application, content), 400, "E1001")
+    assert refusal["details"][0]["field"] == "file"
+    assert way_on in refusal["message"]
+
+
+@pytest.mark.parametrize("name", OTHER_KINDS)
+def test_another_kind_is_415_with_the_way_on(api, application, name):
+    refusal = assert_error(hand_in(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
+    way_on = "as JPEG" if name in {"heic", "heix", "mif1", "avif"} else "as a PDF"
+    assert way_on in refusal["message"]
+
+
 def test_a_file_in_base64_is_decoded(api, application):
-    raw = form(part(content=b"JVBERi0xLjQK", headers=["Content-Transfer-Encoding: base64"]))
-    assert hand_in(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n").hexdigest()
+    raw = form(part(content=b"JVBERi0xLjQKJSVFT0Y=", headers=["Content-Transfer-Encoding: base64"]))
+    assert hand_in(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n%%EOF").hexdigest()
 
 
 # --- What is around the file -----------------------------------------------------------------------------------------
@@ -308,3 +355,54 @@ def test_django_s_own_form_of_the_test_client_is_understood(api, application):
     made = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
     answer = hand_in(api, application, raw=made.body, content_type=made.META["CONTENT_TYPE"])
     assert answer.json()["name"] == "scan.pdf"
+
+
+@pytest.mark.parametrize(
+    ("limit", "accepted"),
+    [("DRAFT_BYTES_MAX", [2, 2, 2]), ("DRAFTS_BYTES_MAX", [2, 0, 2]), ("ACCOUNT_BYTES_MAX", [2, 0, 0])],
+)
+def test_the_files_of_a_draft_of_the_drafts_and_of_an_account_have_a_quota(api, user, monkeypatch, limit, accepted):
+    monkeypatch.setattr(documents, limit, 2 * len(PDF) + 1)
+    counts = []
+    for application in (asked(user, status="draft"), asked(user, status="draft"), asked(user)):
+        answers = [hand_in(api, application) for _ in range(2)]
+        counts.append(sum(answer.status_code == 201 for answer in answers))
+        for answer in answers:
+            if answer.status_code != 201:
+                assert_error(answer, 400, "E3016")
+    assert counts == accepted
+    assert hand_in(api, asked(user, status="draft")).status_code == (201 if limit == "DRAFT_BYTES_MAX" else 400)
+
+
+def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
+    application, now = asked(user, status="draft"), timezone.now()
+    document, actor = application.requested_documents.get(), Actor(user=user, credential="test")
+    received = [
+        documents.receive_file(
+            str(application.pk), str(document.pk), SimpleUploadedFile("a.pdf", PDF), actor=actor, now=now
+        )
+        for _ in range(2)
+    ]
+    monkeypatch.setattr(documents, "DRAFT_BYTES_MAX", len(PDF))
+    documents.add_file(str(application.pk), str(document.pk), received[0], actor=actor, now=now)
+    with pytest.raises(StorageQuotaExceeded):
+        documents.add_file(str(application.pk), str(document.pk), received[1], actor=actor, now=now)
+
+
+def test_files_that_never_left_a_draft_go_with_it(api, user, monkeypatch):
+    monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
+    draft, sent = asked(user, status="draft"), asked(user, submitted_at=timezone.now())
+    for application in (draft, sent):
+        assert hand_in(api, application).status_code == 201
+    for application in (draft, sent):
+        moved = api.replace(f"/applications/{application.pk}/status", {"status": "withdrawn", "updated_by": "me"})
+        assert moved.status_code == 200
+    assert_error(hand_in(api, asked(user, status="draft")), 400, "E3016")
+    stored = [DocumentFile.objects.get(document__application=application).stored for application in (draft, sent)]
+    assert prune(now=timezone.now())["draft_document_files"] == 1
+    assert [storage().exists(file.name) for file in stored] == [False, True]
+    file = DocumentFile.objects.get(document__application=draft)
+    assert_error(api.read(f"{path_of(draft)}/{file.pk}"), 404, "E4001")
+    assert StoredFile.objects.get(file=file).key == ""
+    assert hand_in(api, asked(user, status="draft")).status_code == 201
+    assert prune(now=timezone.now())["draft_document_files"] == 0

@@ -9,22 +9,11 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ProviderMember, RequestedDocument
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.document_support import asked, hand_in
-from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory, ProviderFactory
 from tests.identity.support import issue
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 MEMBERS = {"id", "name", "status", "reason", "requested_at", "received_at", "accepted_at", "files"}
-
-
-@pytest.fixture(autouse=True)
-def _policy(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
-@pytest.fixture
-def reviewer(db):
-    return make_reviewer(username="rita")
 
 
 @pytest.fixture
@@ -164,10 +153,11 @@ def test_a_checklist_has_an_end(reviewers_api, user):
     assert RequestedDocument.objects.count() == 30
 
 
-def test_hostile_names_are_kept_as_they_are(reviewers_api, application):
-    names = ["'; DROP TABLE", "<script>", "\u202eright to left", "e\u0301"]
-    shown = ask(reviewers_api, application, *names).json()
-    assert [one["name"] for one in shown["documents"]] == names
+def test_names_of_documents_are_stored_as_they_look(reviewers_api, application):
+    shown = ask(reviewers_api, application, "'; DROP TABLE", "<script>", " Caf\u0065\u0301 ").json()
+    assert [one["name"] for one in shown["documents"]] == ["'; DROP TABLE", "<script>", "Caf\u00e9"]
+    for name in (" ", "\u202eright to left", "Pay\u200bslip"):
+        assert_error(ask(reviewers_api, application, name), 400, "E1001")
 
 
 class TestGoingBackToReview:

@@ -7,16 +7,11 @@ from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import assert_error
 from tests.config.test_doctor import why
 from tests.credit.clamd_double import EICAR, clamd
-from tests.credit.document_support import PDF, asked, hand_in, path_of
+from tests.credit.document_support import PDF, hand_in, path_of
 from tests.processes import free_port
 
 pytestmark = pytest.mark.django_db
 INFECTED = PDF + EICAR
-
-
-@pytest.fixture
-def application(user):
-    return asked(user)
 
 
 @pytest.fixture(params=["tcp", "unix"])
@@ -75,8 +70,26 @@ def test_a_scanner_that_takes_too_long_is_given_up(api, application, scanner, mo
 
 def test_a_scanner_whose_limit_is_lower_than_ours_keeps_nothing(api, application, scanner):
     scanner.size_limit = 100_000
-    assert_error(hand_in(api, application, PDF + b"x" * 5_000_000), 503, "E5030")
+    assert_error(hand_in(api, application, PDF + b"x" * 5_000_000), 413, "E1007")
     assert not StoredFile.objects.exists()
+    assert "raise StreamMaxLength" in why("document_scanner")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "code"),
+    [
+        (b"Heuristics.Limits.Exceeded.MaxFileSize FOUND", 413, "E1007"),
+        (b"Heuristics.Encrypted.PDF FOUND", 415, "E1013"),
+        (b"Can't allocate memory ERROR", 503, "E5030"),
+        (b"", 503, "E5030"),
+        (b"PUA.Pdf.Trojan FOUND", 400, "E1021"),
+        (b"Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND", 400, "E1021"),
+    ],
+)
+def test_other_scanner_verdicts_are_distinguished(api, application, scanner, verdict, status, code):
+    scanner.verdict = verdict
+    assert_error(hand_in(api, application), status, code)
+    assert DocumentFile.objects.exists() == (code == "E1021")
 
 
 @pytest.mark.parametrize("nobody", ["tcp", "unix"])
@@ -93,6 +106,6 @@ def test_rejected_uploads_are_not_scanned(api, application, scanner):
 
 
 def test_doctor_checks_the_scanner(scanner):
-    assert why("document_scanner") == "answers"
+    assert why("document_scanner") == "answers, and takes the largest file"
     scanner.fault = "nonsense"
     assert "must be clamd" in why("document_scanner")

@@ -1,13 +1,13 @@
 from config.api import serializers
 from credit.api.documents.parsers import UploadField
-from credit.models.documents import DOCUMENTS_MAX
+from credit.models.documents import DOCUMENTS_MAX, DocumentFile, RequestedDocument
 
 
 class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     """Documents to ask the consumer for."""
 
     names = serializers.ListField(
-        child=serializers.IdField(),
+        child=serializers.NameField(),
         min_length=1,
         max_length=DOCUMENTS_MAX,
         help_text="The documents to request: each becomes an entry of the checklist.",
@@ -16,11 +16,6 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
         allow_null=True, default=None, help_text="The message to the consumer above the checklist."
     )
 
-    def validate_names(self, names: list[str]) -> list[str]:
-        if not all(name.strip() for name in names):
-            raise serializers.ValidationError("A name says what is asked for.")
-        return names
-
 
 class DocumentFileRequestSerializer(serializers.RequestSerializer):
     """A file to upload."""
@@ -28,15 +23,14 @@ class DocumentFileRequestSerializer(serializers.RequestSerializer):
     file = UploadField(help_text="A PDF, JPEG or PNG of at most 10 MiB.")
 
 
-class DocumentFileSerializer(serializers.ResponseSerializer):
-    """A file that was handed in."""
+class DocumentFileSerializer(serializers.ModelResponseSerializer):
+    """A file that was uploaded."""
 
-    id = serializers.UUIDField(help_text="The file's id.")
-    name = serializers.TextField(help_text="The name that the file came with.")
-    content_type = serializers.TextField(help_text="application/pdf, image/jpeg or image/png, by its content")
-    size_bytes = serializers.Int64Field(help_text="In bytes.")
-    sha256 = serializers.TextField(help_text="The SHA-256 of the file, in hex.")
-    received_at = serializers.DateTimeField(help_text="When it was handed in (UTC).")
+    size_bytes = serializers.Int64Field()
+
+    class Meta:
+        model = DocumentFile
+        fields = ["id", "name", "content_type", "size_bytes", "sha256", "received_at"]
 
 
 class DocumentFilesSerializer(serializers.ResponseSerializer):
@@ -46,21 +40,14 @@ class DocumentFilesSerializer(serializers.ResponseSerializer):
     total = serializers.Int64Field()
 
 
-class RequestedDocumentSerializer(serializers.ResponseSerializer):
+class RequestedDocumentSerializer(serializers.ModelResponseSerializer):
     """A document that a reviewer requested."""
 
-    id = serializers.UUIDField(help_text="The document's id.")
-    name = serializers.TextField(help_text="What was asked for.")
-    status = serializers.TextField(help_text="requested, received or accepted")
-    reason = serializers.TextField(help_text="Why it is asked for again; empty the first time.")
-    requested_at = serializers.DateTimeField(help_text="When it was asked for (UTC).")
-    received_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the newest file was handed in (UTC); null before."
-    )
-    accepted_at = serializers.DateTimeField(
-        allow_null=True, help_text="When a reviewer accepted it (UTC); null before."
-    )
-    files = DocumentFileSerializer(many=True, source="kept_files", help_text="What was handed in for it.")
+    files = DocumentFileSerializer(many=True, source="kept_files", help_text="The uploaded files.")
+
+    class Meta:
+        model = RequestedDocument
+        fields = ["id", "name", "status", "reason", "requested_at", "received_at", "accepted_at", "files"]
 
 
 class DocumentsPageSerializer(serializers.ResponseSerializer):

@@ -17,7 +17,7 @@ from credit.api.documents import serializers
 from credit.api.documents.parsers import FileParser
 from credit.applications.services import load_for, note_reading
 from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound, InvalidApplicationTransition
-from credit.core.errors.documents import DocumentClosed, InfectedFile
+from credit.core.errors.documents import DocumentClosed, InfectedFile, StorageQuotaExceeded
 from credit.documents.pictures import may_be_shown
 from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
@@ -94,8 +94,9 @@ class DocumentViewSet(ApiViewSet):
         answer=serializers.DocumentFileSerializer,
         status=201,
         idempotent=True,
+        reserves_key=True,
         limit="upload",
-        errors=(ApplicationNotFound, NotFound, RecordNotEditable, DocumentClosed, InfectedFile),
+        errors=(ApplicationNotFound, NotFound, RecordNotEditable, DocumentClosed, StorageQuotaExceeded, InfectedFile),
     )
     def add_file(
         self,
