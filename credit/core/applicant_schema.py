@@ -3,13 +3,27 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from credit.api.applications import applicant_serializers
 from credit.core.applicants import APPLICANTS_MAX
-from credit.core.countries import COUNTRIES
+from credit.core.countries import COUNTRIES, WITH_POSTAL_CODE, WITH_REGION
 
-# What everybody who is named has, and what an offer may ask for besides.
-ALWAYS = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
+NAME_MAX_LENGTH = 200
+LINE_MAX_LENGTH = 200
+POSTAL_CODE_MAX_LENGTH = 20
+EMAIL_MAX_LENGTH = 254
+PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
+# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before there was a form.
+LANGUAGE = (
+    r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
+    r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"
+)
+LANGUAGE_MAX_LENGTH = 35
+
+# Members that every person has, members that are due of an applicant, and those that an offer may require in addition.
+ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
+DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")
+# Addresses of other countries may lack these.
+_ONLY_IN = {"address.postal_code": WITH_POSTAL_CODE, "address.region": WITH_REGION}
 
 # Every member of a person, in the order of a form.
 PATHS = (
@@ -23,24 +37,22 @@ def _text(title: str, longest: int, **more: Any) -> dict[str, Any]:
 
 
 _ADDRESS = {
-    "line1": _text("Address line 1", applicant_serializers.LINE_MAX_LENGTH),
-    "line2": _text("Address line 2", applicant_serializers.LINE_MAX_LENGTH),
-    "city": _text("City", applicant_serializers.LINE_MAX_LENGTH),
-    "region": _text("State or province", applicant_serializers.LINE_MAX_LENGTH),
-    "postal_code": _text("Postal code", applicant_serializers.POSTAL_CODE_MAX_LENGTH),
+    "line1": _text("Address line 1", LINE_MAX_LENGTH),
+    "line2": _text("Address line 2", LINE_MAX_LENGTH),
+    "city": _text("City", LINE_MAX_LENGTH),
+    "region": _text("State or province", LINE_MAX_LENGTH),
+    "postal_code": _text("Postal code", POSTAL_CODE_MAX_LENGTH),
     "country": {"type": "string", "title": "Country", "enum": list(COUNTRIES)},
 }
 _PERSON = {
-    "legal_name": _text("Legal name", applicant_serializers.NAME_MAX_LENGTH),
-    "email": _text("E-mail address", applicant_serializers.EMAIL_MAX_LENGTH, format="email"),
-    "phone": _text(
-        "Phone number", 16, pattern=applicant_serializers.PHONE, description="With its country: +15035550199."
-    ),
+    "legal_name": _text("Legal name", NAME_MAX_LENGTH),
+    "email": _text("E-mail address", EMAIL_MAX_LENGTH, format="email"),
+    "phone": _text("Phone number", 16, pattern=PHONE, description="With its country: +15035550199."),
     "date_of_birth": {"type": "string", "title": "Date of birth", "format": "date"},
     "language": _text(
         "Language",
-        applicant_serializers.LANGUAGE_MAX_LENGTH,
-        pattern=applicant_serializers.LANGUAGE,
+        LANGUAGE_MAX_LENGTH,
+        pattern=LANGUAGE,
         description="Such as en or es-US.",
     ),
 }
@@ -48,9 +60,18 @@ _PERSON = {
 
 def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
     own = [name for name in _PERSON if name == "legal_name" or name in requires]
-    there = [name for name in _ADDRESS if f"address.{name}" in {*ALWAYS, *requires}]
+    there = [name for name in _ADDRESS if f"address.{name}" in ALWAYS]
+    rules = [
+        {
+            "if": {"properties": {"country": {"enum": sorted(countries)}}},
+            "then": {"required": [path.partition(".")[2]]},
+        }
+        for path, countries in _ONLY_IN.items()
+        if path in {"address.postal_code", *requires}
+    ]
     address = {
-        "type": "object", "title": "Address", "properties": _ADDRESS, "required": there, "additionalProperties": False,
+        "type": "object", "title": "Address", "properties": _ADDRESS, "required": there, "allOf": rules,
+        "additionalProperties": False,
     }  # fmt: skip
     person = {
         "type": "object",
@@ -60,6 +81,12 @@ def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
         "additionalProperties": False,
     }
     return {"type": "array", "title": "Applicants", "minItems": 1, "maxItems": APPLICANTS_MAX, "items": person}
+
+
+def is_required(person: Mapping[str, Any], path: str) -> bool:
+    """Return True unless addresses in the person's country may lack this member; without a country, nothing may."""
+    countries, country = _ONLY_IN.get(path), person["address"].get("country")
+    return countries is None or country is None or country in countries
 
 
 def title_of_member(path: str) -> str:

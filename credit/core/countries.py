@@ -10,3 +10,14 @@ SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM
 UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
 """
 COUNTRIES = tuple(_CODES.split())
+
+# Mail arrives only with a postal code, by the national posts (UPU addressing sheets). Some sixty countries have none,
+# and in others people do not know theirs.
+_POSTAL_CODES = """
+AT AU BE BR CA CH CN CZ DE DK EE ES FI FR GB GR HU IN IT JP KR LT LU LV MX NL NO NZ PL PR PT RU SE SG SI SK TR TW UA US
+ZA
+"""
+WITH_POSTAL_CODE = frozenset(_POSTAL_CODES.split())
+# Addresses have a state, a province or a prefecture. Everywhere else an offer that requires a region requires none.
+_REGIONS = "AU BR CA CN ES IN IT JP KR MX MY RU TW US"
+WITH_REGION = frozenset(_REGIONS.split())

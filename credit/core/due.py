@@ -6,9 +6,10 @@ from typing import Any
 
 from config.core.json_text import escaped
 from credit.core import profile
-from credit.core.applicant_schema import ALWAYS, schema_of, title_of_member, value_at
+from credit.core.applicant_schema import DUE, is_required, schema_of, title_of_member, value_at
 
 REQUIRED = "Is required."
+ENDED = "The offer has ended. Apply to another offer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,21 @@ class Asked:
     schema: Mapping[str, Any] | None = None
     documents: Sequence[str] = ()
     applicant: Sequence[str] = ()
+    has_ended: bool = False
 
     @classmethod
-    def by(cls, terms: Mapping[str, Any] | None) -> "Asked":
+    def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "Asked":
         """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
         told = terms or {}
         return cls(
             told.get("application_schema"),
             tuple(told.get("required_documents") or ()),
             tuple(told.get("applicant_requires") or ()),
+            has_ended,
         )
 
     def __bool__(self) -> bool:
-        return self.schema is not None or bool(self.documents or self.applicant)
+        return self.schema is not None or bool(self.documents or self.applicant or self.has_ended)
 
     @property
     def members(self) -> Mapping[str, Any]:
@@ -58,7 +61,8 @@ class Asked:
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Has no file yet.") for name in missing]
-        return [*self._data(data), *self._applicants(persons), *documents]
+        ended = [Due("/offer_id", "Offer", "integer", ENDED)] if self.has_ended else []
+        return [*ended, *self._data(data), *self._applicants(persons), *documents]
 
     def _data(self, data: Any) -> Iterator[Due]:
         if self.schema is None:
@@ -77,8 +81,8 @@ class Asked:
             return
         # For an unknown person every required fact is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
-            for path in dict.fromkeys((*ALWAYS, *self.applicant)):
-                if path != "address" and value_at(person, path) is None:
+            for path in dict.fromkeys((*DUE, *self.applicant)):
+                if path != "address" and value_at(person, path) is None and is_required(person, path):
                     pointer = f"/applicants/{number}/{path.replace('.', '/')}"
                     yield Due(pointer, title_of_member(path), "string", REQUIRED)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
+from unicodedata import normalize
 
 from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json, day_of
@@ -147,10 +148,14 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
     for number, value in enumerate(values):
         if (why := fault(rest, value)) is not None:
             yield f"{here}/{number}", why
-        elif value in seen:
+        elif _in_nfc(value) in seen:
             yield f"{here}/{number}", "Is there twice."
         else:
-            seen.add(value)
+            seen.add(_in_nfc(value))
+
+
+def _in_nfc(value: Any) -> Any:
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def _is_integer(value: Any) -> bool:
@@ -180,7 +185,7 @@ def _faults(member: Mapping[str, Any], value: Any) -> Iterator[str]:
     kind = member["type"]
     if not _KINDS[kind](value):
         yield f"Must be {_A[kind]}."
-    if "enum" in member and value not in member["enum"]:
+    if "enum" in member and _in_nfc(value) not in map(_in_nfc, member["enum"]):
         yield "Must be one of the values of its `enum`."
     if member.get("format") == "date" and day_of(value) is None:
         yield "Must be a day such as 2026-01-31."

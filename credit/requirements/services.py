@@ -1,6 +1,5 @@
 """An application's requirements that are due, and the checklist of its offer's documents."""
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from credit.core.due import Asked, DocumentAsked, Requirements
@@ -24,7 +23,7 @@ def of_application(application: Application, *, is_own: bool, now: datetime) -> 
     """
     asked = asked_of(application)
     if asked.documents and is_own and application.status == DRAFT:
-        put_on_checklist(application, asked.documents, now=now)
+        RequestedDocument.put_on_checklist(application, asked.documents, now=now)
     documents = _documents(application, asked)
     return Requirements.of(asked, application.due(asked), documents)
 
@@ -33,15 +32,7 @@ def asked_of(application: Application) -> Asked:
     if application.status != DRAFT:
         return Asked.by(application.offer_snapshot)
     offer = Offer.objects.filter(pk=application.offer_id).first()
-    return Asked.by(None if offer is None else offer.terms())
-
-
-def put_on_checklist(application: Application, names: Iterable[str], *, now: datetime) -> None:
-    """Put documents on an application's checklist; those that are on it stay as they are."""
-    asked = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
-    RequestedDocument.objects.bulk_create(
-        [RequestedDocument(name=name, **asked) for name in names], ignore_conflicts=True
-    )
+    return Asked.by(None) if offer is None else Asked.by(offer.terms(), has_ended=not offer.is_active)
 
 
 def refusal_of(application: Application, to: str) -> RequirementsDue | None:

@@ -25,10 +25,21 @@ GOOD = {
     "language": ["en", "es-US", "zh-Hant-TW", "sl-rozaj-biske-1994", "de-CH-x-phonebk", "en-a-myext-b-another"],
     "phone": ["+1234567", "+123456789012345"],
     "date_of_birth": ["1900-01-01", (datetime.now(UTC) - timedelta(days=1)).date().isoformat()],
-    "legal_name": ["李伟", "Ó Súilleabháin, Máire", "x" * 200], "email": ["a@b.co"],
+    "legal_name": [
+        "李伟", "Ó Súilleabháin, Máire", "x" * 200, "Suharto", "U", "عل\u06cc\u200cرض\u0627", "ශ්\u200dරී ලංකා",
+        "क्\u200dष", "O\u2019Brien", "Nguyễn Thị Ánh",
+        "Łukasz Żółć", "მარიამ", "Ὀδυσσεύς", "ຄໍາແພງ", "อภิสิทธิ์", "葛\U000e0100城",
+        "D'Arcy-Smith", "X Æ A-12", "ምን ይልክ", "ნინო", "Иван Ёлкин", "שָׂרָה", "ᠮᠣᠩᠭᠣᠯ", "𞤀𞤣𞤤𞤢𞤥", "Ng", "Cher", "John 3rd",
+        "Mc\u2011Neil",
+    ],
+    "email": ["a@b.co"],
     "address.country": ["DE", "GB", "ZW"], "address.line2": ["Apt 4"],
 }  # fmt: skip
-_TEXTS = (1, True, ["a"], {"a": 1}, "", " ", "\n", "a\nb", "a\u200bb", "x" * 201)
+_TEXTS = (
+    1, True, ["a"], {"a": 1}, "", " ", "\n", "a\nb", "a\u200bb", "x" * 201, "a\u202eb", "a\u2066b", "a\u200fb",
+    "a\u061cb", "a\u200cb", "\u200cعلی", "a\u200db", "\u3164", "\u00a0", "\u2800", "a\tb", "a\u2028b", "a\ufeffb",
+    "a\u00adb",
+)  # fmt: skip
 BAD = {
     "legal_name": (*_TEXTS, None),
     "email": (1, "", "rosa", "rosa@", "@example.test", "a b@example.test", "a@b\n.co", f"{'x' * 250}@b.co", ["a@b.co"]),

@@ -7,33 +7,21 @@ from drf_spectacular.utils import extend_schema_field
 
 from config.api import serializers
 from config.core.json_text import escaped
+from credit.core.applicant_schema import (
+    EMAIL_MAX_LENGTH,
+    LANGUAGE,
+    LANGUAGE_MAX_LENGTH,
+    LINE_MAX_LENGTH,
+    NAME_MAX_LENGTH,
+    PHONE,
+    POSTAL_CODE_MAX_LENGTH,
+)
 from credit.core.applicants import APPLICANTS_MAX
-from credit.core.countries import COUNTRIES
+from credit.core.countries import COUNTRIES, WITH_POSTAL_CODE
 from credit.core.errors.applications import refusal_of
 
-NAME_MAX_LENGTH = 200
-LINE_MAX_LENGTH = 200
-POSTAL_CODE_MAX_LENGTH = 20
-EMAIL_MAX_LENGTH = 254
 AGE_MAX_YEARS = 130
-PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
-# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before there was a form.
-LANGUAGE = (
-    r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
-    r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"
-)
-LANGUAGE_MAX_LENGTH = 35
 _NAME_SHOWN = 60
-
-
-class WordsField(serializers.PrintableIdField):
-    default_error_messages = {"blank_line": "Must not be blank."}
-
-    def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
-        if not text.strip():
-            self.fail("blank_line")
-        return text
 
 
 class PatternField(serializers.TextField):
@@ -87,25 +75,37 @@ class Whole(serializers.RequestSerializer):
 class ApplicantAddressRequestSerializer(Whole):
     """Where a person lives."""
 
-    line1 = WordsField(max_length=LINE_MAX_LENGTH, help_text="Street and number.")
-    line2 = WordsField(
+    line1 = serializers.WordsField(max_length=LINE_MAX_LENGTH, help_text="Street and number.")
+    line2 = serializers.WordsField(
         max_length=LINE_MAX_LENGTH,
         allow_null=True,
         default=None,
         help_text="Apartment, floor or similar; null if there is none.",
     )
-    city = WordsField(max_length=LINE_MAX_LENGTH, help_text="City or town.")
-    region = WordsField(
+    city = serializers.WordsField(max_length=LINE_MAX_LENGTH, help_text="City or town.")
+    region = serializers.WordsField(
         max_length=LINE_MAX_LENGTH, allow_null=True, default=None, help_text="A state or a province; null for none."
     )
-    postal_code = WordsField(max_length=POSTAL_CODE_MAX_LENGTH, help_text="As the country writes it.")
+    postal_code = serializers.WordsField(
+        max_length=POSTAL_CODE_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="As the country writes it; null only for a country where mail arrives without one.",
+    )
     country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["postal_code"] is None and attrs["country"] in WITH_POSTAL_CODE:
+            raise serializers.ValidationError({"postal_code": [f"Is required in {attrs['country']}."]})
+        return attrs
 
 
 class ApplicantRequestSerializer(Whole):
     """A person who applies."""
 
-    legal_name = WordsField(max_length=NAME_MAX_LENGTH, help_text="The name as an official document has it.")
+    legal_name = serializers.WordsField(
+        max_length=NAME_MAX_LENGTH, help_text="The name as an official document has it."
+    )
     email = EmailField(
         max_length=EMAIL_MAX_LENGTH, allow_null=True, default=None, help_text="An e-mail address; null for none."
     )

@@ -85,6 +85,7 @@ BAD = [
     ("/properties/a/enum", with_member({"type": "string", "enum": "a"})),
     ("/properties/a/enum", with_member({"type": "integer", "enum": list(range(101))})),
     ("/properties/a/enum/1", with_member({"type": "string", "enum": ["a", 1]})),
+    ("/properties/a/enum/1", with_member({"type": "string", "enum": ["caf\u00e9", "cafe\u0301"]})),
     ("/properties/a/enum/0", with_member({"type": "string", "enum": [["a"]]})),
     ("/properties/a/enum/1", with_member({"type": "string", "enum": ["a", "a"]})),
     ("/properties/a/enum/1", with_member({"type": "number", "enum": [1, 1.0]})),

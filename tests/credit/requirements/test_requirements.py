@@ -2,6 +2,7 @@
 
 import json
 import random
+import unicodedata
 
 import pytest
 from django.utils import timezone
@@ -10,6 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from config.core.errors import ValidationFailed
 from credit.core import profile
 from credit.core.applicant_schema import REQUIRABLE
+from credit.core.due import Asked
 from credit.models import Application, Offer, RequestedDocument
 from tests.api import assert_error, client_of
 from tests.credit.applicants import BAD as BAD_PERSONS
@@ -164,6 +166,17 @@ class TestDue:
         assert "/documents/Payslip" in pointers(assert_error(answer, 400, "E1020"))
         assert Application.objects.count() == RequestedDocument.objects.count() == 0
 
+    def test_an_offer_that_ended_is_refused_and_the_draft_shows_it(self, api, body):
+        made = api.send(PATH, {**body, "applicants": None}).json()
+        Offer.objects.update(is_active=False)
+        assert [due["pointer"] for due in requirements(api, made)["currently_due"]][:1] == ["/offer_id"]
+        moves = {one["to"]: one for one in api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]}
+        assert moves["submitted"]["code"] == "E1020"
+        assert pointers(assert_error(submit(api, made), 400, "E1020")) == ["/offer_id"]
+        assert_error(api.send(PATH, {**body, "status": "submitted"}), 400, "E1011")
+        Offer.objects.update(is_active=True)
+        assert "/offer_id" not in [due["pointer"] for due in requirements(api, made)["currently_due"]]
+
     def test_transitions_say_it_too(self, api, body):
         made = api.send(PATH, body).json()
         moves = api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]
@@ -240,6 +253,20 @@ def test_the_schema_of_applicants_matches_the_api(api, user, offer):
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 
+@pytest.mark.parametrize(("country", "needs"), [
+    ("HK", set()), ("JM", set()), ("PA", set()), ("NL", {"postal_code"}), ("FR", {"postal_code"}),
+    ("US", {"region", "postal_code"}), ("CA", {"region", "postal_code"}), ("MY", {"region"}),
+])  # fmt: skip
+def test_a_region_and_a_postal_code_are_due_only_where_a_country_has_them(api, user, offer, country, needs):
+    address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
+    person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
+    due = Asked.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
+    assert {one.pointer for one in due} == {f"/applicants/0/address/{name}" for name in needs}
+    judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
+    assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())
+    assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
+
+
 def test_a_program_files_a_complete_application_at_the_first_try(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
@@ -252,3 +279,11 @@ def test_a_program_files_a_complete_application_at_the_first_try(api, user, sett
         )
         answer = file_application(api, offer.pk, user.pk)
         assert (answer.status_code, answer.json().get("status")) == (200, "submitted"), answer.content
+
+
+@pytest.mark.parametrize("word", ["Café", "Ångström", "Việt Nam", "Zażółć", "가나다", "Škoda"])
+def test_a_choice_is_the_same_in_nfc_and_nfd(word):
+    listed, said = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
+    for choice, value in ((listed, said), (said, listed)):
+        assert profile.fault({"type": "string", "enum": [choice]}, value) is None
+        assert profile.fault({"type": "string", "enum": [choice]}, f"{value}x") is not None
