@@ -67,11 +67,15 @@ DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() /
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
 # Notices to applicants: their legal profile, delivery, the agency that they name, and replacements of their texts.
 NOTICE_PROFILE = environment.choice("NOTICE_PROFILE", "us", ("us", "eu"))
+if NOTICE_PROFILE == "eu":
+    raise ImproperlyConfigured(
+        "NOTICE_PROFILE=eu is not available: this version doesn't compute the figures that Directive (EU) 2023/2225 "
+        "requires in notices. Remove the setting, or set it to us."
+    )
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
-NOTICE_AGENCY = environment.text(
-    "NOTICE_AGENCY", "Federal Trade Commission, Equal Credit Opportunity, Washington, DC 20580"
-)
+# A code of `credit/core/agencies.py`, or the agency's name and address. A lender's own agency comes first.
+NOTICE_AGENCY = environment.text("NOTICE_AGENCY", "ftc")
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
 # Says that this is a trial: production starts on simulated providers, and it or a sandbox on SQLite, with this alone.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")

@@ -8,7 +8,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -82,21 +82,17 @@ class ClockAdmin(_OfApplication):
     def left(self, record: Clock) -> SafeString | str:
         return NOTHING if record.stopped_at else days_left(record.due_at, now=timezone.now())
 
-    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Find the newest notice of each application, for the page."""
-        super().rows_shown(request, rows)
-        found = Notice.objects.filter(application__in={row.application_id for row in rows}).defer("content", "html")
-        newest = {notice.application_id: notice for notice in found.order_by("id")}
-        for row in rows:
-            row.notice = newest.get(row.application_id)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Clock]:
+        notices = Notice.objects.defer("content", "html").order_by("id")
+        return super().get_queryset(request).prefetch_related(Prefetch("application__notices", notices))
 
     @admin.display(description="waits for")
     def waits(self, record: Any) -> SafeString | str:
         """Return the event that stops the clock."""
         if record.stopped_at:
             return NOTHING
-        kept = record.application.notices.defer("content", "html").order_by("-id")
-        notice = record.notice if hasattr(record, "notice") else kept.first()
+        notices = record.application.notices.all()
+        notice = notices[len(notices) - 1] if notices else None
         if record.kind == Clock.REVIEW or notice is None or notice.status in {"delivered", "cancelled"}:
             return "a decision"
         return record_link(

@@ -1,6 +1,7 @@
 """A loan as people read it, in the language of the moment."""
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
@@ -19,6 +20,7 @@ _TITLES = {
     "payment_cents": gettext_noop("Monthly payment"),
     "final_payment_cents": gettext_noop("Final payment"),
 }
+_HUNDREDTH = Decimal("0.01")  # people read an annual percentage rate with two decimals; the API returns four
 FIGURES = tuple(_TITLES)
 LOAN, COST = FIGURES[:4], FIGURES[4:]
 
@@ -44,4 +46,8 @@ def rows_of(terms: Mapping[str, Any], names: Sequence[str] = COST) -> list[tuple
 
 
 def _shown(name: str, value: Any) -> str:
-    return money(value) if name.endswith("_cents") else f"{value} %" if name.endswith("_percent") else str(value)
+    if name.endswith("_cents"):
+        return money(value)
+    if name == "apr_percent":
+        return f"{Decimal(str(value)).quantize(_HUNDREDTH, ROUND_HALF_UP)} %"
+    return f"{value} %" if name.endswith("_percent") else str(value)

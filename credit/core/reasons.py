@@ -7,13 +7,17 @@ A consumer who is turned down is owed the principal reasons, most important firs
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from config.core.names import shows_nothing
+
 PRINCIPAL_MAX = 4
 
+INCOMPLETE = "application_incomplete"
 REASONS = {
-    "application_incomplete": "Credit application incomplete",
+    INCOMPLETE: "Credit application incomplete",
     "references_insufficient": "Insufficient number of credit references provided",
     "references_unacceptable": "Unacceptable type of credit references provided",
     "references_unverifiable": "Unable to verify credit references",
@@ -36,6 +40,7 @@ REASONS = {
     "foreclosure_or_repossession": "Foreclosure or repossession",
     "bankruptcy": "Bankruptcy",
     "inquiries_recent": "Number of recent inquiries on credit bureau report",
+    "inquiries_stated": "Number of recent applications for credit that you stated",
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
@@ -46,6 +51,37 @@ _SAYS_NOTHING = re.compile(
     re.IGNORECASE,
 )
 OTHER_TEXT_MAX = 120
+# These name a consumer report. They are true only of a decision that used one.
+_OF_A_REPORT = frozenset({"inquiries_recent"})
+# Words of which a reason may consist and still name nothing that was scored or considered, in English and Spanish.
+# "Insufficient points" and "Does not meet credit policy" have no other words; "Insufficient income" has one.
+_ENGLISH = """
+a acceptable acceptance accepted ai algorithm algorithmic an analysis and any applicant applicants application approval
+approve approved are as assessment at automated automatic bank based be because been below beneath business by
+calculated calculation can cannot committee company computed computer could credit creditworthiness creditworthy
+criteria criterion customer cut cutoff decision decisions declined decline denial denied did didn do does doesn don due
+eligibility eligible engine enough evaluation fail failed failing fails failure for from general given good grade
+guideline guidelines has have high higher if in ineligible institution insufficient internal is isn it its lack lacking
+lacks lender lenders lending level levels loan low lower lowest machine made matrix may measure meet meeting meets met
+minimum model models need needed needs neg negative no non none norm norms not of off on or other our out outcome
+overall own parameters points policies policy poor procedure procedures process processing product profile program
+qualification qualifications qualified qualify qualifying rank ranking rated rating reached reaching reason reasons
+recommendation refused reject rejected rejection required requirement requirements result results review risk risky
+rule rules s satisfied satisfy score scorecard scored scores scoring see software standard standards statistical such
+system t than that the there they this threshold tier to too total unacceptable under underwriter underwriting
+undesirable undisclosed unfavorable unqualified unsatisfactory unspecified unsuitable us various was wasn we were which
+with within without worthy you your
+"""
+_SPANISH = """
+al alcanza alcanzo algoritmo alta alto analisis aprobada aprobado aprobar automatica automatico baja bajas bajo bajos
+banco calificacion como con credito criterio criterios cumple cumplen cumplir de debajo decision del demasiado denegada
+denegado directrices el ella en es esta este evaluacion exigido exigidos falta general generales ha insuficiente
+insuficientes interna internas interno internos la las llega lo los mas minima minimo minimos modelo motivo motivos
+ningun ninguna no norma normas nota nuestra nuestras nuestro nuestros o otras otro otros para perfil politica politicas
+por prestamo puntaje puntajes puntos puntuacion que rechazada rechazado rechazo regla reglas requisito requisitos
+resultado riesgo se segun sin sistema solicitud solicitante su suficiente suficientes tarjeta umbral un una y
+"""
+_EMPTY_WORDS = frozenset((_ENGLISH + _SPANISH).split())
 
 Reason = str | dict[str, str]
 
@@ -66,10 +102,37 @@ def reasons_of(metadata: Any) -> list[Reason]:
 def _is_reason(reason: Any) -> bool:
     if isinstance(reason, dict):
         text = reason.get("text")
-        is_text = isinstance(text, str) and 0 < len(text.strip()) <= len(text) <= OTHER_TEXT_MAX
+        is_text = isinstance(text, str) and len(text) <= OTHER_TEXT_MAX and not shows_nothing(text)
         is_one = reason.keys() == {"code", "text"} and reason["code"] == OTHER and is_text
         return is_one and _SAYS_NOTHING.search(reason["text"]) is None
     return isinstance(reason, str) and reason in REASONS
+
+
+def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
+    """Return a sentence for each reason that must not be given, in their order: what it lacks and what to send instead.
+
+    A text must name a specific factor (12 CFR 1002.9(b)(2)). A code that names a consumer report needs one.
+    """
+    faults = []
+    for position, reason in enumerate(reasons):
+        if isinstance(reason, dict) and names_no_factor(reason["text"]):
+            faults.append(
+                f'`reasons[{position}]` names no specific factor: "{reason["text"]}". Name what was insufficient, such '
+                "as income, length of employment, or collateral."
+            )
+        elif isinstance(reason, str) and reason in _OF_A_REPORT and not has_report:
+            faults.append(
+                f"`reasons[{position}]`, `{reason}`, names a consumer report. Send `consumer_report` as well, or "
+                "another code, such as `inquiries_stated`."
+            )
+    return faults
+
+
+def names_no_factor(text: str) -> bool:
+    """Return True for a text that consists of words about scores, standards, and decisions alone, or of no words."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
+    words = re.findall(r"[^\W\d_]+", plain)
+    return all((len(word) == 1 and word.isascii()) or word in _EMPTY_WORDS for word in words)
 
 
 def key_of(reason: Reason) -> str:
@@ -78,7 +141,8 @@ def key_of(reason: Reason) -> str:
 
 
 def text_of(reason: Reason) -> str:
-    return reason["text"] if isinstance(reason, dict) else REASONS[reason]
+    """Return a reason's text; a stored code that REASONS lacks stands for itself."""
+    return reason["text"] if isinstance(reason, dict) else REASONS.get(reason, reason)
 
 
 def in_words(reasons: Sequence[Reason]) -> str | None:

@@ -17,6 +17,7 @@ from config.core.lifecycle import (
     InvalidTransition,
     Machine,
     RecordNotEditable,
+    ReviewerRequired,
     Role,
     StatefulModel,
     StatusHistory,
@@ -24,6 +25,7 @@ from config.core.lifecycle import (
 )
 from config.core.prepared import insert
 from config.webhooks.events import record_event
+from credit.core.machine import DECIDED, JUDGEMENTS
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
 KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE)
@@ -122,7 +124,7 @@ class Notice(StatefulModel):
         FAULT: "it could not be made: the log of issue_notices says why",
     }
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The notice's id.")
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="notices", db_index=False
     )
@@ -131,22 +133,38 @@ class Notice(StatefulModel):
     counteroffer = models.OneToOneField(
         "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notice"
     )
-    kind = models.CharField(max_length=16, choices=[(one, one) for one in KINDS])
-    profile = models.CharField(max_length=8)
-    language = models.CharField(max_length=8, default="en")
-    due_at = models.DateTimeField()
-    status = models.CharField(max_length=16, default=DUE, choices=[(one, one) for one in MACHINE.statuses])
+    kind = models.CharField(
+        max_length=16,
+        choices=[(one, one) for one in KINDS],
+        help_text="`adverse_action`, `approval`, `counteroffer`, or `incomplete`.",
+    )
+    profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
+    language = models.CharField(
+        max_length=8, default="en", help_text="The language of the notice; empty until the notice is made."
+    )
+    due_at = models.DateTimeField(help_text="The deadline of the notice (UTC).")
+    status = models.CharField(
+        max_length=16,
+        default=DUE,
+        choices=[(one, one) for one in MACHINE.statuses],
+        help_text="The status of the notice.",
+    )
     waits_for = models.CharField(max_length=16, blank=True, default="", choices=list(WAITS_FOR.items()))
     look_at = models.DateTimeField(help_text="When a worker looks at it next, while it is due.")
     content = EncryptedTextField(null=True)
     html = EncryptedTextField(null=True)
-    sha256 = models.CharField(max_length=64, blank=True, default="")
+    sha256 = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="SHA-256 of the HTML's bytes, in hex; empty until the notice is made.",
+    )
     mail = models.ForeignKey(
         "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
-    made_at = models.DateTimeField(null=True)
-    delivered_at = models.DateTimeField(null=True)
+    made_at = models.DateTimeField(null=True, help_text="When the notice was made (UTC); null before.")
+    delivered_at = models.DateTimeField(null=True, help_text="When the notice was delivered (UTC); null before.")
 
     machine = MACHINE
     invalid_transition = NoticeSettled
@@ -216,6 +234,13 @@ class Notice(StatefulModel):
         if row.status in {READY, DELIVERED}:
             self.tell(row.status, now=row.changed_at)
 
+    @classmethod
+    def cancel_undelivered(cls, application: Any, *, now: datetime) -> None:
+        """Cancel the notices of an application that are not delivered yet; a delivery at the same time comes first."""
+        rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED)
+        for notice in rows.defer("content", "html").order_by("-id"):
+            notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
+
     def tell(self, word: str, *, now: datetime) -> None:
         """Record an event, for the consumer and the provider's owner."""
         about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
@@ -238,12 +263,18 @@ class NoticeHistory(StatusHistory):
 class Delivery(models.Model):
     """How and when a notice reached the person, and what shows it. Append-only."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="deliveries")
-    channel = models.CharField(max_length=16, choices=[(one, one) for one in CHANNELS])
-    at = models.DateTimeField()
-    evidence = JsonTextField(help_text="What shows it: a mail's id, a credential, a reference of the post.")
-    recorded_at = models.DateTimeField()
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
+    notice = models.ForeignKey(
+        Notice, on_delete=models.PROTECT, related_name="deliveries", help_text="The notice that was delivered."
+    )
+    channel = models.CharField(
+        max_length=16, choices=[(one, one) for one in CHANNELS], help_text="`portal`, `email`, `post`, or `provider`."
+    )
+    at = models.DateTimeField(help_text="When the notice was delivered (UTC).")
+    evidence = JsonTextField(
+        help_text="The evidence: a reference, a mail's id, or the credential that opened the notice."
+    )
+    recorded_at = models.DateTimeField(help_text="When the delivery was recorded (UTC).")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -297,14 +328,16 @@ class ReviewRequest(models.Model):
     Accounts that had a part in a decision before cannot make it (`refusal_for`).
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The request's id.")
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="review_requests", db_index=False
     )
-    statement = EncryptedTextField(null=True, help_text="Null once it need no longer be kept.")
-    requested_at = models.DateTimeField()
-    due_at = models.DateTimeField()
-    answered_at = models.DateTimeField(null=True)
+    statement = EncryptedTextField(null=True, help_text="The applicant's statement; null after its retention period.")
+    requested_at = models.DateTimeField(help_text="When the reconsideration was requested (UTC).")
+    due_at = models.DateTimeField(help_text="The deadline of the response (UTC).")
+    answered_at = models.DateTimeField(
+        null=True, help_text="When the new decision was made (UTC); null while the request is open."
+    )
     answered_by = models.CharField(max_length=255, blank=True, default="")
     outcome = models.CharField(
         max_length=32,
@@ -335,3 +368,24 @@ class ReviewRequest(models.Model):
     @property
     def status(self) -> str:
         return "open" if self.answered_at is None else "answered"
+
+    def refusal_for(self, actor: Actor) -> ApiError | None:
+        """Return why `actor` may not decide now: they had a part in a decision before, or it is their own request."""
+        if actor.user is None:
+            return ReviewerRequired("A person has asked for a person's decision.")
+        if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
+            return ReviewerRequired(
+                "The applicant has requested reconsideration: a reviewer who did not decide before must decide."
+            )
+        return None
+
+    def _had_a_part(self) -> set[Any]:
+        """Return the accounts that decided, proposed what was confirmed, or made a counteroffer by the request."""
+        application, until = self.application, self.requested_at
+        decided = application.history.filter(status__in=DECIDED, changed_at__lte=until)
+        proposed = application.proposals.filter(outcome="confirmed", to__in=JUDGEMENTS, proposed_at__lte=until)
+        return {
+            *decided.values_list("principal_id", flat=True),
+            *proposed.values_list("proposed_by_id", flat=True),
+            *application.counteroffers.filter(offered_at__lte=until).values_list("principal_id", flat=True),
+        }

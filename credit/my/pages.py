@@ -20,11 +20,13 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import ListView, View
 
 from config.api.rate_limits import consume
+from config.core.digest import digest_of
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.api.documents.parsers import take_one_file
 from credit.api.terms.views import agreement_page
+from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import LANGUAGES, language_of
 from credit.core.figures import reference_of
@@ -33,9 +35,9 @@ from credit.documents.services import add_file, documents_of, receive_file
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider, ReviewRequest
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
-from credit.my.words import BY_STATUS, lacks, said, standing_of, told
+from credit.my.words import lacks, of_status, said, standing_of, told
 from credit.notices import services as notices
-from credit.notices.reviews import STATEMENT_MAX, open_request
+from credit.notices.reviews import STATEMENT_MAX
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
@@ -135,7 +137,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     documents = list(documents_of(application)) if application.status not in states.FROZEN else []
     missing = [one for one in documents if one.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
-    asked_again = open_request(application)
+    asked_again = application.open_review_request
+    zone = deadlines.zone_of(application.applicants)
     is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
     return {
         "application": application,
@@ -150,10 +153,13 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "notices": application.notices.exclude(sha256="").exclude(status=CANCELLED).values("pk", "kind", "made_at"),
+        "until": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         "asked_again": asked_again,
-        "may_ask_again": application.status == states.REJECTED and asked_again is None,
+        "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),
+        "may_ask_again": asked_again is None and application.is_reconsiderable,
+        "by_post": not Consent.is_given_by(application.consumer_id),
         "moves": [
-            (BY_STATUS[move.status].words, move, told(move)) for move in application.history.order_by("-position")
+            (of_status(move.status).words, move, told(move)) for move in application.history.order_by("-position")
         ],
     }
 
@@ -269,7 +275,7 @@ class ConsentPage(MyPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         language = _chosen(request.GET)
         text = notices.consent_text(language)
-        facts = {"text": text, "text_sha256": notices.digest_of(text), "language": language}
+        facts = {"text": text, "text_sha256": digest_of(text), "language": language}
         return render(request, "credit/my/consent.html", {**facts, "is_given": Consent.is_given_by(request.user.pk)})
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -12,7 +12,7 @@ from config.core.lifecycle import RecordNotEditable
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
 from credit.core.errors.applications import InvalidApplicationTransition, NothingToAccept, TermsChanged
-from credit.core.errors.documents import DocumentClosed, InfectedFile
+from credit.core.errors.documents import BrokenFile, DocumentClosed, InfectedFile, LockedFile, PhonePicture
 from credit.core.errors.requirements import RequirementsDue
 from credit.core.reasons import in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
@@ -49,7 +49,10 @@ _REFUSALS: dict[type[ApiError], Any] = {
     TermsChanged: _("The terms are others today. Look at them again before you take them up."),
     DocumentClosed: _("The document takes no more files."),
     InfectedFile: _("The file is infected. It was not kept."),
-    UnsupportedMediaType: _("The file is no PDF, JPEG or PNG, whatever its name says."),
+    LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
+    BrokenFile: _("The file is damaged, or only a part of it arrived. Save or scan it again, and send that."),
+    PhonePicture: _("This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."),
+    UnsupportedMediaType: _("The file's content must be a PDF, JPEG or PNG."),
     PayloadTooLarge: _("The file is too large."),
     RateLimited: _("That was too often. Wait a little, then try again."),
     InvalidApplicationTransition: _CHANGED,
@@ -68,7 +71,12 @@ def standing_of(application: Any) -> Standing:
         return _OFFERED
     if application.is_asked_again and application.status == states.REJECTED:
         return _ASKED_AGAIN
-    return BY_STATUS[application.status]
+    return of_status(application.status)
+
+
+def of_status(status: str) -> Standing:
+    """Return the words of a status; one of another version stands for itself."""
+    return BY_STATUS.get(status) or Standing(status, "")
 
 
 def said(refusal: ApiError) -> str:

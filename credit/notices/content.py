@@ -5,7 +5,7 @@ that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave t
 """
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,17 +16,18 @@ from django.utils.translation import gettext
 
 from config.core.json_text import rfc3339
 from credit.applications.services import IDLE_DAYS
+from credit.core import deadlines
+from credit.core.agencies import agency_text
 from credit.core.applicants import language_of
-from credit.core.consumer_reports import report_of
+from credit.core.consumer_reports import reports_of
 from credit.core.figures import reference_of
 from credit.core.loan_words import FIGURES, rows_of
-from credit.core.machine import EXPIRED, PENDING_DOCUMENTS
+from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
+from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.models import LoanTerms
 from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
-from credit.notices.clocks import EU, missing_of
-
-INCOMPLETE_REASON = "application_incomplete"
+from credit.notices.clocks import EU
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,14 @@ class Lacking:
 
 
 def blocks_of(
-    kind: str, profile: str, *, is_denial: bool, has_terms: bool, report: Any = None, automated: bool = False
+    kind: str,
+    profile: str,
+    *,
+    is_denial: bool,
+    has_terms: bool,
+    reports: Any = (),
+    has_source: bool = False,
+    can_ask: bool = False,
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
@@ -54,13 +62,14 @@ def blocks_of(
         ("missing", kind == INCOMPLETE),
         ("period", kind == INCOMPLETE),
         ("reasons", is_adverse),
-        ("database" if is_eu else "report", is_adverse and report is not None),
-        ("score", is_adverse and not is_eu and report is not None and report["score"] is not None),
+        ("database" if is_eu else "report", is_adverse and bool(reports)),
+        ("source", is_adverse and not is_eu and has_source),
+        ("score", is_adverse and not is_eu and any(one["score"] is not None for one in reports)),
         ("ecoa", is_adverse and not is_eu),
         ("automated", is_eu and kind != INCOMPLETE),
-        ("rights", is_eu and (is_adverse or automated)),
+        ("rights", is_eu and can_ask),
         ("creditor", True),
-        ("review", is_adverse and not is_eu),
+        ("review", can_ask and not is_eu),
     )
     return [name for name, is_in in asked if is_in]
 
@@ -77,14 +86,14 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         return Lacking(Notice.ADDRESS)
     metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
     is_denial = notice.kind == ADVERSE_ACTION or (offered is not None and offered.with_denial)
-    missing = missing_of(application) if _is_incomplete(notice) else []
+    missing = application.missing_titles() if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
         return Lacking(Notice.MISSING)
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
-    report = report_of(metadata)
+    reports = reports_of(metadata)
     respond_by = None
     if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
@@ -95,8 +104,9 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
             notice.profile,
             is_denial=is_denial,
             has_terms=terms is not None,
-            report=report,
-            automated=automated,
+            reports=reports,
+            has_source="bank" in (application.share or ()),
+            can_ask=_can_ask(notice),
         ),
         "kind": notice.kind,
         "is_denial": is_denial,
@@ -106,20 +116,30 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "creditor": {"name": provider.name, "address": provider.address},
         "persons": [_person(one) for one in persons],
         "language": language_of(application.applicants),
-        "agency": settings.NOTICE_AGENCY,
+        "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
-        "report": report if is_denial else None,
+        "reports": reports if is_denial else [],
         "automated": automated,
         "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE} else _terms(terms),
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
         "respond_by": respond_by,
+        "zone": deadlines.zone_of(application.applicants),
         "request_review": f"{settings.APP_URL}/my",
     }
 
 
 def _is_incomplete(notice: Notice) -> bool:
     return notice.kind == INCOMPLETE or (notice.move is not None and notice.move.status == EXPIRED)
+
+
+def _can_ask(notice: Notice) -> bool:
+    """Return True if reconsideration of what the notice states can be requested (`Application.is_reconsiderable`)."""
+    move = notice.move
+    if move is None:
+        return True  # a counteroffer
+    application: Any = notice.application
+    return move.status == REJECTED or (move.status == APPROVED and application.approves_less)
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
@@ -133,7 +153,7 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
 
 def _person(person: dict[str, Any]) -> dict[str, Any]:
     where = person["address"]
-    town = " ".join(filter(None, (where["city"], where.get("region"), where["postal_code"])))
+    town = " ".join(filter(None, (where["city"], where.get("region"), where.get("postal_code"))))
     lines = filter(None, (where["line1"], where.get("line2"), town, where["country"]))
     return {"name": person["legal_name"], "address": list(lines)}
 
@@ -153,12 +173,17 @@ def render(content: dict[str, Any], profile: str) -> str:
             "reference": reference_of(UUID(content["application_id"])),
             "submitted_on": day_in_words(content["submitted_at"]),
             "decided_on": day_in_words(content["decided_at"]),
-            "until_on": day_in_words(content["until"]),
-            "respond_by_on": day_in_words(content["respond_by"]),
-            "reported_on": day_in_words((content["report"] or {}).get("date")),
+            "until_on": _deadline(content["until"], content),
+            "respond_by_on": _deadline(content["respond_by"], content),
+            "reports": [{**one, "dated_on": day_in_words(one["date"])} for one in content["reports"]],
             "figures": rows_of(content["terms"]["kept"], FIGURES) if content["terms"] else [],
         }
         return render_to_string("notices/notice.html", context)
+
+
+def _deadline(value: str | None, content: dict[str, Any]) -> str:
+    # Content from before there was a zone has none.
+    return "" if value is None else deadlines.in_words(datetime.fromisoformat(value), content.get("zone", "UTC"))
 
 
 def day_in_words(value: str | None) -> str:

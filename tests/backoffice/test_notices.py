@@ -70,10 +70,10 @@ def test_support_sees_it_masked(world):
 
 
 def test_one_that_waits_says_for_what(world, reviewers):
-    world.offer.provider.address = ""
-    world.offer.provider.save()
     world.reopen(7)
     world.reject(8)
+    world.offer.provider.address = ""
+    world.offer.provider.save()
     world.issue(9)
     assert "the provider has no name or no address" in page(reviewers, "clock_changelist", query="?state=running")
     assert "the provider has no name or no address" in page(reviewers, "notice_change", world.notice.pk)

@@ -18,14 +18,9 @@ from tests.credit.terms.lending import approve, lender_of
 from tests.credit.test_my_pages import browser_of, hand_in, page_of, press
 from tests.factories import UserFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 CATALOGUE = (ROOT / "locale" / "es" / "LC_MESSAGES" / "django.po").read_text()
 ENGLISH = [text for text in re.findall(r'^msgid "([^%]+)"$', CATALOGUE, re.MULTILINE) if " " in text]
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
 
 
 def spanish(page):
@@ -70,7 +65,7 @@ def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():
     assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
 
 
-def test_a_document_is_handed_in_in_spanish():
+def test_a_document_is_uploaded_in_spanish():
     application = speaking(asked(UserFactory()))
     assert "El archivo no es PDF, JPEG ni PNG" in spanish(hand_in(application, b"MZ"))
     assert "El archivo está entregado." in spanish(hand_in(application))

@@ -11,30 +11,23 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from config.core.digest import digest_of
+from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
+from credit.core import deadlines
 from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
 from credit.models import Application, Consent, Counteroffer, DocumentFile
-from credit.notices.services import consent_text, digest_of
+from credit.notices.services import consent_text, give_consent
 from identity.accounts.addresses import confirm
 from tests.api import client_of
 from tests.credit.document_support import PDF, asked
 from tests.credit.support import make_reviewer as reviewer
-from tests.credit.terms.lending import applied, approve, lender_of, listed
+from tests.credit.terms.lending import applied, approve, lender_of
 from tests.credit.terms.test_counteroffers import counter
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
-@pytest.fixture
-def offer(db):
-    return listed()
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 
 
 def browser_of(user, **options):
@@ -138,7 +131,7 @@ class TestButtons:
         assert "Annual percentage rate" in page
         assert "The terms are others today." in press(application, "take_up", terms_sha256="0" * 64)
         shown = press(application, "take_up", terms_sha256=application.loan_terms.terms_sha256)
-        assert "You have taken up these terms." in shown
+        assert "You have accepted these terms." in shown
         assert application.accepted_at is not None
         agreement = browser_of(application.consumer).get(f"/my/applications/{application.pk}/agreement")
         assert "Credit agreement" in agreement.content.decode()
@@ -151,6 +144,7 @@ class TestButtons:
         page = page_of(application)
         assert "The lender offers other terms" in page
         assert "$6,000.00 at 8 % for 24 months" in page
+        assert f"It stands until {deadlines.in_words(made.expires_at, 'UTC')}." in page
         press(application, do, terms_sha256=made.loan_terms.terms_sha256, counteroffer_id=made.pk)
         assert application.status == status
         assert "The lender offers other terms" not in page_of(application)
@@ -185,7 +179,7 @@ class TestDocuments:
         page = page_of(application)
         assert "Payslip" in page
         assert "Send it back" not in page
-        assert "The file is handed in." in hand_in(application)
+        assert "The file was uploaded." in hand_in(application)
         assert DocumentFile.objects.get().credential == "my"
         assert "Send it back" in page_of(application)
         press(application, "send")
@@ -193,7 +187,7 @@ class TestDocuments:
 
     def test_what_is_no_document_is_refused_with_a_sentence(self):
         application = asked(UserFactory())
-        assert "no PDF, JPEG or PNG" in hand_in(application, b"MZ")
+        assert "must be a PDF, JPEG or PNG" in hand_in(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
     def test_what_is_too_large_is_refused_and_read_away(self, settings):
@@ -243,12 +237,21 @@ class TestNotices:
         call_command("issue_notices", once=True, stdout=StringIO())
         return application
 
-    def test_one_is_read_which_delivers_it(self, rejected):
+    def test_reading_a_notice_delivers_it_with_consent_to_electronic_notices(self, rejected):
         notice = rejected.notices.get()
         assert (notice.status, notice.waits_for) == ("ready", "")
         assert f"/notices/{notice.pk}" in page_of(rejected)
         path = f"/my/applications/{rejected.pk}/notices/{notice.pk}"
         assert browser_of(UserFactory()).get(path).status_code == 404
+        assert browser_of(rejected.consumer).get(path).content.decode() == notice.html
+        assert notice.deliveries.count() == 0
+        assert "We also send these notices by post" in page_of(rejected)
+        text = consent_text("en")
+        give_consent(
+            text_sha256=digest_of(text), language="en", actor=Actor(user=rejected.consumer, credential="jwt"),
+            now=timezone.now(),
+        )  # fmt: skip
+        assert "We also send these notices by post" not in page_of(rejected)
         answer = browser_of(rejected.consumer).get(path)
         assert answer.content.decode() == notice.html
         notice.refresh_from_db()
@@ -257,7 +260,7 @@ class TestNotices:
     def test_somebody_looks_again_when_asked_once(self, rejected):
         assert "Ask a person to look again" in page_of(rejected)
         assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
-        assert "Somebody who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
+        assert "A reviewer who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
         page = page_of(rejected)
         assert "You have asked for it" in page
         assert "A person looks at it again." in page

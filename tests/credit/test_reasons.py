@@ -8,6 +8,8 @@ from tests.api import assert_error, client_of
 from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory
 
+pytestmark = pytest.mark.usefixtures("reviewed")
+
 OTHER = {"code": "other", "text": "The car is older than we finance"}
 
 
@@ -20,11 +22,6 @@ def application(db):
 def reviewer(db):
     made = make_reviewer()
     return client_of(made)
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
 
 
 def reject(client, application, metadata=None, **members):
@@ -76,3 +73,47 @@ def test_the_first_of_two_reviewers_gives_them(reviewer, application, settings):
 def test_the_open_policy_requires_no_reason(application, settings):
     settings.REVIEW_POLICY = "open"
     assert reject(client_of(application.consumer), application).json()["status_reason"] is None
+
+
+EMPTY = [
+    "Model decision", "Insufficient points", "Does not meet credit policy", "Did not meet our lending criteria",
+    "Rejected by scorecard", "Declined by our automated system", "Below the minimum required", "High risk profile",
+    "Not eligible under our internal rules", "Underwriting guidelines not met", "Low rating", "Application denied",
+    "Other", "n/a", "---", "42", "No cumple la política de crédito", "Puntuación insuficiente", "Decisión del modelo",
+    "\uff2dodel\u3000decision", "Credit-policy", "The applicant's creditworthiness was insufficient",
+]  # fmt: skip
+SPECIFIC = [
+    "Insufficient income", "Length of employment", "The car is older than we finance", "Amount above the car's value",
+    "Applicant is below the minimum age", "Too many open loans", "Ingresos insuficientes", "収入が不足しています",
+    "Недостаточный доход",
+    "No bank account", "Rental history", "Fraud alert on file",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_a_reason_that_names_no_factor_is_rejected_with_what_it_lacks(reviewer, application, text):
+    reasons = ["bankruptcy", {"code": "other", "text": text}]
+    body = assert_error(reject(reviewer, application, {"reasons": reasons}), 400, "E1017")
+    if text != EMPTY[0]:
+        return
+    assert body["message"] == (
+        '`reasons[1]` names no specific factor: "Model decision". Name what was insufficient, such as income, '
+        "length of employment, or collateral."
+    )
+
+
+@pytest.mark.parametrize("text", SPECIFIC)
+def test_a_reason_that_names_a_factor_is_accepted(reviewer, application, text):
+    assert reject(reviewer, application, {"reasons": [{"code": "other", "text": text}]}).status_code == 200
+
+
+def test_a_reason_that_names_a_consumer_report_needs_one(reviewer, application):
+    reasons = {"reasons": ["inquiries_recent"]}
+    body = assert_error(reject(reviewer, application, reasons), 400, "E1017")
+    assert "inquiries_stated" in body["message"]
+    report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
+    assert reject(reviewer, application, {**reasons, "consumer_report": report}).status_code == 200
+
+
+def test_stated_inquiries_require_no_report(reviewer, application):
+    assert reject(reviewer, application, {"reasons": ["inquiries_stated"]}).status_code == 200

@@ -1,8 +1,5 @@
 """Bodies, queries and answers about notices, deliveries, consent and requests to look again."""
 
-from datetime import datetime
-from typing import TypedDict
-
 from config.api import serializers
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.terms.serializers import MomentField
@@ -16,13 +13,12 @@ from credit.notices.services import RECORDED
 class NoticeRowSerializer(serializers.ModelResponseSerializer):
     """A notice without its content."""
 
-    kind = serializers.TextField(help_text="`adverse_action`, `approval`, `counteroffer` or `incomplete`.")
+    kind = serializers.TextField()
     waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
         help_text="Why it is not made yet, in words; null where nothing lacks.",
     )
-    sha256 = serializers.TextField(help_text="The SHA-256 of the HTML's bytes, in hex; empty until it is made.")
 
     class Meta:
         model = Notice
@@ -30,33 +26,14 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
             "id", "application_id", "kind", "profile", "language", "status", "waits_for", "due_at", "made_at",
             "delivered_at", "sha256",
         ]  # fmt: skip
-        extra_kwargs = {
-            "id": {"help_text": "The notice's id."},
-            "profile": {"help_text": "Whose rules it follows: `us` or `eu`."},
-            "language": {"help_text": "In which it is written; known once it is made."},
-            "due_at": {"help_text": "By when the person has to be told (UTC)."},
-            "made_at": {"help_text": "Since when it says what it says (UTC); null before."},
-            "delivered_at": {"help_text": "When it reached the person (UTC); null before."},
-        }
 
 
 class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
     """How a notice reached the person."""
 
-    evidence = serializers.FreeField(
-        help_text="What shows it: a reference, a mail's id, the credential that opened it."
-    )
-
     class Meta:
         model = Delivery
         fields = ["id", "notice_id", "channel", "at", "evidence", "recorded_at"]
-        extra_kwargs = {
-            "id": {"help_text": "The delivery's id."},
-            "notice_id": {"help_text": "What was delivered."},
-            "channel": {"help_text": "`portal`, `email`, `post` or `provider`."},
-            "at": {"help_text": "When it reached the person (UTC)."},
-            "recorded_at": {"help_text": "When it was said so (UTC)."},
-        }
 
 
 class NoticeSerializer(NoticeRowSerializer):
@@ -107,38 +84,21 @@ class NoticeDeliveryRequestSerializer(serializers.RequestSerializer):
     reference = serializers.IdField(help_text="By which the proof is found, such as the number of a registered letter.")
 
 
-class DeliveryBody(TypedDict):
-    channel: str
-    at: datetime
-    reference: str
-
-
 class ReviewRequestRequestSerializer(serializers.RequestSerializer):
     """The applicant's request for reconsideration."""
 
     statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
 
 
-class StatementBody(TypedDict):
-    statement: str
-
-
 class ReviewRequestSerializer(serializers.ModelResponseSerializer):
     """A wish that a person looks again, and the decision that answers it."""
 
     status = serializers.OneOfField(("open", "answered"))
-    statement = serializers.TextField(allow_null=True, help_text="Null once it need no longer be kept.")
-    outcome = serializers.TextField(help_text="The status that was decided; empty while it is open.")
+    statement = serializers.TextField(allow_null=True)
 
     class Meta:
         model = ReviewRequest
         fields = ["id", "application_id", "status", "statement", "requested_at", "due_at", "answered_at", "outcome"]
-        extra_kwargs = {
-            "id": {"help_text": "The request's id."},
-            "requested_at": {"help_text": "When it was asked for (UTC)."},
-            "due_at": {"help_text": "By when it has to be answered (UTC)."},
-            "answered_at": {"help_text": "When it was decided again (UTC); null while it is open."},
-        }
 
 
 class ReviewRequestsPageSerializer(serializers.PageSerializer):
@@ -156,11 +116,6 @@ class ConsentRequestSerializer(serializers.RequestSerializer):
 
     text_sha256 = serializers.IdField(help_text="SHA-256 of the consent text that you read, from the response to GET.")
     language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
-
-
-class ConsentBody(TypedDict):
-    text_sha256: str
-    language: str
 
 
 class ConsentSerializer(serializers.ResponseSerializer):

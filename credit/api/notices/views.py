@@ -7,11 +7,13 @@ from django.utils import timezone
 from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
+from config.api import heavy
 from config.api.permissions import InsufficientScope
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY
+from config.core.digest import digest_of
 from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.notices import serializers
@@ -35,7 +37,7 @@ class NoticeViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @_reads(query=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
+    @_reads(page=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
         """List an application's notices, due or delivered, the newest first."""
         return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
@@ -55,7 +57,10 @@ class NoticeViewSet(ApiViewSet):
             raise InsufficientScope.lacking("score:read")
         if wanted in {HTML, PDF} and notice.html is None:
             raise NotFound("The notice is not made yet, or no longer kept.")
-        printed = pdf_of(notice.html or "") if wanted == PDF else None
+        printed = None
+        if wanted == PDF:
+            with heavy.slot(request):
+                printed = pdf_of(notice.html or "")
         services.note_opening(notice, actor=actor, now=timezone.now())
         if wanted in {HTML, PDF}:
             return HttpResponse(printed or notice.html, content_type=PDF if printed else f"{HTML}; charset=utf-8")
@@ -67,9 +72,7 @@ class NoticeViewSet(ApiViewSet):
         status=201,
         errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
     )
-    def deliver(
-        self, request: ApiRequest, application_id: str, notice_id: str, body: serializers.DeliveryBody
-    ) -> Delivery:
+    def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
         """Say that a notice was handed over by post, or by the provider's own means. For who may decide."""
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -78,7 +81,7 @@ class ProviderNoticeViewSet(ApiViewSet):
     tag = "providers"
 
     @_reads(
-        query=serializers.ProviderNoticeQuery,
+        page=serializers.ProviderNoticeQuery,
         answer=serializers.NoticesPageSerializer,
         errors=(ProviderNotFound, SecondFactorRequired),
     )
@@ -96,7 +99,7 @@ class ReviewRequestViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @_reads(query=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
+    @_reads(page=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
         """List the applicant's requests for reconsideration and the decisions on them, the newest first."""
         return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
@@ -107,7 +110,7 @@ class ReviewRequestViewSet(ApiViewSet):
         status=201,
         errors=(ApplicationNotFound, RecordNotEditable),
     )
-    def create(self, request: ApiRequest, application_id: str, body: serializers.StatementBody) -> ReviewRequest:
+    def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> ReviewRequest:
         """Request reconsideration of a decision.
 
         Accepts a rejection, an open counteroffer, and an approval for less than was requested until it is accepted.
@@ -125,7 +128,7 @@ class ConsentViewSet(ApiViewSet):
     def agreed(self, language: str) -> Response:
         newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
-        values = (is_given, at, text, services.digest_of(text))
+        values = (is_given, at, text, digest_of(text))
         return Response(serializers.ConsentSerializer.represent_values(values))
 
     @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
@@ -139,7 +142,7 @@ class ConsentViewSet(ApiViewSet):
         answer=serializers.ConsentSerializer,
         idempotent=True,
     )
-    def give(self, request: ApiRequest, body: serializers.ConsentBody) -> Response:
+    def give(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Agree to receive notices electronically. The text is kept with its hash."""
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Q
 
+from config.core.digest import digest_of
 from config.core.errors import ApiError
 from config.webhooks.models import Event
 from credit.models import Application, Clock, Notice
@@ -140,9 +141,7 @@ class Simulation:
         named = Event.objects.filter(type="notice.overdue").count()
         told = Notice.objects.filter(status="delivered").count()
         forgotten = Notice.objects.exclude(status__in=("delivered", "cancelled")).count()
-        wrong = sum(
-            services.digest_of(one.html) != one.sha256 for one in Notice.objects.filter(html__isnull=False).iterator()
-        )
+        wrong = sum(digest_of(one.html) != one.sha256 for one in Notice.objects.filter(html__isnull=False).iterator())
         return {
             "notices": Notice.objects.count(), "told": told, "overdue": len(late), "named": named,
             "forgotten": forgotten, "hashes_wrong": wrong, "owed_twice": self.owed_twice(),

@@ -4,14 +4,17 @@ import json
 import sys
 from datetime import timedelta
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
 
+from config.api import heavy
 from config.backoffice.models import DataAccess
 from config.webhooks.models import Event
-from credit.models import Consent, DecisionAnchor, Delivery, Notice
+from credit.models import Clock, Consent, DecisionAnchor, Delivery, Notice
 from credit.notices import services
+from credit.notices.printing import pdf_of
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import ADDRESS, World
@@ -19,6 +22,33 @@ from tests.credit.support import key_of
 from tests.factories import ProviderFactory
 
 pytestmark = pytest.mark.django_db
+PRINTER = """
+import re
+
+
+class HTML:
+    def __init__(self, string, base_url, url_fetcher):
+        self.string, self.fetcher = string, url_fetcher
+
+    def write_pdf(self):
+        return " ".join(filter(None, map(self.read, re.findall('src="([^"]+)"', self.string)))).encode()
+
+    def read(self, url):
+        try:
+            return self.fetcher.fetch(url)
+        except ValueError:
+            return ""
+"""
+FETCHER = """
+class URLFetcher:
+    def __init__(self, allowed_protocols=None):
+        self.allowed = allowed_protocols
+
+    def fetch(self, url, headers=None):
+        if self.allowed is not None and url.partition(":")[0] not in self.allowed:
+            raise ValueError(url)
+        return url
+"""
 
 
 @pytest.fixture
@@ -84,11 +114,23 @@ class TestRead:
         anchor = DecisionAnchor.objects.get(notice=shown["id"])
         assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
-    def test_opening_it_delivers_it_once(self, world, consumer):
+    def test_opening_it_with_consent_to_electronic_notices_delivers_it_once(self, world, consumer):
+        world.consent(6)
         consumer.read(one(world), accept="text/html")
         shown = consumer.read(one(world)).json()
         assert shown["status"] == "delivered"
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
+
+    @pytest.mark.parametrize("was_withdrawn", [False, True])
+    def test_opening_it_without_consent_delivers_nothing_and_no_clock_stops(self, world, consumer, was_withdrawn):
+        """12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
+        if was_withdrawn:
+            world.consent(6)
+            services.withdraw_consent(actor=world.consumer, now=world.at(7))
+        assert consumer.read(one(world), accept="text/html").status_code == 200
+        shown = consumer.read(one(world)).json()
+        assert (shown["status"], shown["deliveries"]) == ("ready", [])
+        assert Clock.running(world.pk).count() == 1
 
     def test_a_reviewer_who_reads_it_delivers_nothing_and_leaves_a_row(self, world, lender):
         assert lender.read(one(world), accept="text/html").status_code == 200
@@ -129,6 +171,29 @@ class TestRead:
             assert_error(consumer.read(one(world), accept="application/pdf"), 406, "E1014")
         assert world.notice.status == "ready"
 
+    def test_a_pdf_reads_no_file_and_no_address(self, monkeypatch, tmp_path):
+        """A stand-in for weasyprint that fetches every `src` as the package does; tests/system has the real one."""
+        package = tmp_path / "weasyprint"
+        package.mkdir()
+        (package / "__init__.py").write_text(PRINTER)
+        (package / "urls.py").write_text(FETCHER)
+        monkeypatch.syspath_prepend(tmp_path)
+        for module in ("weasyprint", "weasyprint.urls"):
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        sources = ("file:///etc/passwd", "http://127.0.0.1/x", "https://example.com/x", "data:image/png,1")
+        page = "".join(f'<img src="{source}">' for source in sources)
+        try:
+            assert pdf_of(page) == b"data:image/png,1"
+        finally:
+            for module in ("weasyprint", "weasyprint.urls"):
+                monkeypatch.delitem(sys.modules, module, raising=False)
+
+    def test_a_notice_as_pdf_takes_the_heavy_slot_of_its_account(self, world, consumer, impatient):
+        person = SimpleNamespace(user_id=world.consumer.user.pk, label="")
+        with heavy.slot(SimpleNamespace(auth=person)):
+            assert_error(consumer.read(one(world), accept="application/pdf"), 429, "E6001")
+            assert consumer.read(one(world), accept="text/html").status_code == 200
+
     def test_the_list_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(path(world))
         with django_assert_max_num_queries(3) as first:
@@ -140,6 +205,7 @@ class TestRead:
             assert consumer.read(path(world)).json()["total"] == 2
 
     def test_one_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+        world.consent(6)
         consumer.read(one(world))
         # The application, the notice with its proof, its deliveries; and the credential's.
         with django_assert_max_num_queries(5):
@@ -190,9 +256,18 @@ class TestDelivered:
         body = handed_over(world, at=world.at(9).isoformat().replace("+00:00", "Z"))
         assert_error(lender.send(one(world, "deliveries"), body), 400, "E3004")
 
-    def test_not_by_a_channel_that_is_off(self, world, lender, settings):
-        settings.NOTICE_CHANNELS = ["portal"]
-        assert_error(lender.send(one(world, "deliveries"), handed_over(world)), 400, "E1001")
+    @pytest.mark.parametrize(("channel", "on"), [("post", "portal"), ("post", "provider"), ("provider", "post")])
+    def test_not_by_a_channel_that_is_off(self, world, lender, settings, channel, on):
+        settings.NOTICE_CHANNELS = ["portal", on]
+        body = assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
+        assert body["details"][0]["field"] == "channel"
+        assert world.notice.status == "ready"
+
+    @pytest.mark.parametrize("channel", ["portal", "email"])
+    def test_not_by_a_channel_that_the_platform_sees_itself(self, world, lender, settings, channel):
+        settings.NOTICE_CHANNELS = ["portal", "email", "post", "provider"]
+        assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
+        assert not Delivery.objects.exists()
 
 
 class TestConsent:
@@ -236,12 +311,12 @@ class TestConsent:
         assert world.notice.status == "delivered"
 
 
-def test_without_consent_nobody_is_written_to(world):
+def test_no_mail_is_sent_without_consent(world):
     assert world.notice.mail is None
 
 
 def test_events_name_ids_and_nothing_else(world):
-    services.note_opening(world.notice, actor=world.consumer, now=world.at(7))
+    world.told(7)
     told = Event.objects.filter(type__startswith="notice.").order_by("pk")
     assert {(event.type, event.account_id) for event in told} == {
         (f"notice.{word}", who.user.pk) for word in ("ready", "delivered") for who in (world.consumer, world.lender)

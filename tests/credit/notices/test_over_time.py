@@ -18,7 +18,7 @@ def _many(no_rate_limits):
 
 
 @pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
-def test_nobody_is_told_late_while_the_worker_runs_and_pauses_for_days():
+def test_notices_are_in_time_although_the_worker_pauses_for_days():
     simulation = Simulation(provider_offer(), seed=30, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 420, days=400 if wanted else 150)

@@ -24,7 +24,7 @@ ECOA = {
     " capacity to enter into a binding contract); because all or part of the applicant's income derives from any public"
     " assistance program; or because the applicant has in good faith exercised any right under the Consumer Credit"
     " Protection Act. The Federal agency that administers compliance with this law concerning this creditor is: Federal"
-    " Trade Commission, Equal Credit Opportunity, Washington, DC 20580",
+    " Trade Commission, Consumer Response Center, 600 Pennsylvania Avenue NW, Washington, DC 20580",
     "es": "prohíbe a los acreedores discriminar a los solicitantes de crédito por motivos de raza, color, religión,"
     " origen nacional, sexo, estado civil o edad (siempre que el solicitante tenga capacidad para celebrar un contrato"
     " vinculante); porque la totalidad o parte de los ingresos del solicitante provenga de un programa de asistencia"
@@ -59,23 +59,26 @@ REQUIRED = [
       "Fecha 30 de enero de 2028 Los puntajes van de un mínimo de 300 a un máximo de 850"]),
     ("us", "en", [(5, "approve")],
      ["We approved your application for credit on February 5, 2028.", "Amount $5,000.00", "Number of months 24",
-      "Annual percentage rate 9.0004 %", CREDITOR]),
+      "Annual percentage rate 9.00 %", CREDITOR]),
     ("us", "es", [(5, "approve")],
      ["Aprobamos su solicitud de crédito el 5 de febrero de 2028.", "Importe $5,000.00", "Número de meses 24"]),
     ("us", "en", [(5, "counter", {"with_denial": True})],
      ["offer you credit on terms other than those you asked for", "Amount $5,000.00",
-      "You can accept this offer until March 11, 2028.", "We cannot grant the credit that you asked for.",
+      "You can accept this offer until March 11, 2028, 4:00 a.m. PST.",
+      "We cannot grant the credit that you asked for.",
       "If you do not accept this offer, that is our decision about your application", "Income insufficient",
       ECOA["en"]]),
     ("us", "es", [(5, "counter", {"with_denial": True})],
      ["ofrecerle un crédito en condiciones distintas de las que usted solicitó",
-      "Puede aceptar esta oferta hasta el 11 de marzo de 2028.", "Si no acepta esta oferta, esa es nuestra decisión",
+      "Puede aceptar esta oferta hasta el 11 de marzo de 2028, 4:00 a.m. PST.",
+      "Si no acepta esta oferta, esa es nuestra decisión",
       "Ingresos insuficientes", ECOA["es"]]),
     ("us", "en", [(5, "ask")],
-     ["What we need from you Payslip", "Send us this information by March 6, 2028.",
+     ["What we need from you Payslip", "Send us this information by March 6, 2028, 4:00 a.m. PST.",
       "If we do not receive it by then, we will give your application no further consideration.", CREDITOR]),
     ("us", "es", [(5, "ask")],
-     ["Lo que necesitamos de usted Payslip", "Envíenos esta información a más tardar el 6 de marzo de 2028.",
+     ["Lo que necesitamos de usted Payslip",
+      "Envíenos esta información a más tardar el 6 de marzo de 2028, 4:00 a.m. PST.",
       "Si no la recibimos para entonces, no seguiremos considerando su solicitud."]),
     ("eu", "en", [(5, "reject", {"consumer_report": REPORT})],
      ["based on a consultation of the following database", "Example Bureau", "This decision was made by a person.",
@@ -130,7 +133,7 @@ def test_every_required_sentence_is_there(settings, profile, language, steps, se
         assert sentence in text, (sentence, text)
 
 
-def test_what_a_person_wrote_is_no_markup(settings):
+def test_a_persons_text_is_escaped(settings):
     other = {"code": "other", "text": "<script>alert(1)</script>"}
     world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
     world.submit(0)
@@ -182,7 +185,7 @@ def said_in_templates():
 
 
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
-def test_no_word_of_a_template_stands_beside_gettext(file):
+def test_every_word_of_a_template_is_translated(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
     bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # to the page in another language, in that language
     bare = re.sub(r"{%.*?%}|{{.*?}}|<!doctype html>|<[^>]*>", " ", bare, flags=re.DOTALL)

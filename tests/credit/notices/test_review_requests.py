@@ -11,9 +11,11 @@ from config.core.errors import ApiError
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, Clock, ReviewRequest
 from credit.notices import services
+from credit.notices.content import gather
 from credit.review.services import change_status
+from credit.terms import counteroffers
 from tests.api import assert_error, client_of
-from tests.credit.notices.world import BECAUSE, World, provider_offer
+from tests.credit.notices.world import BECAUSE, TERMS, World, provider_offer
 from tests.factories import ApplicationFactory
 from tests.races import at_once
 
@@ -34,6 +36,25 @@ def rejected(offer=None):
     made.submit(0)
     made.reject(2)
     return made
+
+
+def recent():
+    """An application under review, submitted three days ago."""
+    made = World(start=timezone.now() - timedelta(days=3))
+    made.submit(0)
+    return made
+
+
+def offers_reconsideration(world):
+    return "review" in gather(world.notice)["blocks"]
+
+
+def offered(world):
+    return {"terms": TERMS, "reasons": BECAUSE, "expires_at": world.at(40).isoformat()}
+
+
+def withdraw_as(actor):
+    return lambda pk, counteroffer_id, *, now, **_: counteroffers.withdraw(pk, counteroffer_id, actor=actor, now=now)
 
 
 def path(world):
@@ -83,22 +104,84 @@ class TestAsked:
         assert ReviewRequest.objects.get().outcome == "withdrawn"
         assert not Clock.running(began.pk, Clock.KINDS).exists()
 
-    def test_only_of_a_rejection(self, world):
+    def test_an_application_under_review_without_a_counteroffer_has_nothing_to_reconsider(self, world):
         world.reopen(2.5)
         assert_error(ask(world), 400, "E3004")
+
+    def test_an_approval_for_what_was_requested_has_nothing_to_reconsider(self):
+        world = recent()
+        world.move(2, "approved", metadata={"terms": {"amount_cents": 1_000_000, "rate_percent": 9, "term_months": 24}})
+        assert_error(ask(world), 400, "E3004")
+        assert offers_reconsideration(world) is False
 
     def test_only_by_the_consumer(self, world):
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
 
-    @pytest.mark.parametrize("statement", ["", 1, None, "x" * 4_001])
-    def test_of_another_shape_it_is_refused(self, world, statement):
-        assert_error(ask(world, statement=statement), 400, "E1001")
-
     def test_the_statement_is_encrypted(self, world):
         ask(world)
-        field = ReviewRequest._meta.get_field("statement")
-        assert field.get_db_prep_save(SAID["statement"], None) != SAID["statement"]
+        stored = ReviewRequest.objects.values_list("statement", flat=True).get()
+        assert SAID["statement"] not in stored.ciphertext
+
+
+class TestOtherThanRejections:
+    """The notice offers reconsideration where a request for it is accepted, and only there."""
+
+    @pytest.mark.parametrize("with_denial", [False, True])
+    def test_a_counteroffer_can_be_reconsidered_until_it_ends(self, with_denial):
+        world = recent()
+        world.counter(2, with_denial=with_denial)
+        assert offers_reconsideration(world)
+        assert ask(world).status_code == 201
+        # Silence rejects nothing while a person has to answer.
+        world.silence(41)
+        assert world.application.status == "under_review"
+        for who in (world.lender, world.consumer):
+            with pytest.raises(ApiError) as refused:
+                decide(world, "rejected", who)
+            assert refused.value.code == "E2010"
+        decide(world, "rejected", world.other)
+        assert ReviewRequest.objects.get().outcome == "rejected"
+
+    def test_a_declined_counteroffer_has_nothing_to_reconsider(self):
+        world = recent()
+        world.counter(2)
+        world.decline(2.5)
+        assert_error(ask(world), 400, "E3004")
+
+    def test_another_counteroffer_answers_the_request(self):
+        world = recent()
+        world.counter(2)
+        ask(world)
+        world.end_counter(2.5, withdraw_as(world.other))
+        world.move(3, "counteroffer", by=world.other, metadata=offered(world))
+        assert ReviewRequest.objects.get().outcome == "counteroffer"
+        assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
+
+    def test_taking_up_a_counteroffer_answers_the_request(self):
+        world = recent()
+        world.counter(2)
+        ask(world)
+        world.take_up(2.5)
+        assert ReviewRequest.objects.get().outcome == "approved"
+
+    def test_an_approval_for_less_can_be_reconsidered_until_it_is_accepted(self):
+        world = recent()
+        world.approve(2)
+        assert offers_reconsideration(world)
+        assert ask(world).status_code == 201
+        world.take_up(2.5)
+        assert ReviewRequest.objects.get().outcome == "approved"
+        assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
+        assert_error(ask(world), 400, "E3004")
+
+    def test_an_application_that_expired_incomplete_has_nothing_to_reconsider(self):
+        world = recent()
+        world.ask(0.1)
+        world.expire(40)
+        assert world.application.status == "expired"
+        assert_error(ask(world), 400, "E3004")
+        assert offers_reconsideration(world) is False
 
 
 class TestAnswered:
@@ -122,6 +205,23 @@ class TestAnswered:
                     decide(world, to, who)
                 assert refused.value.code == "E2010"
 
+    @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
+    def test_never_by_who_made_the_counteroffer_that_ended_in_the_rejection(self, settings, policy):
+        offer = provider_offer()
+        world = World(offer, start=timezone.now() - timedelta(days=30))
+        offer.provider.created_at = world.start - timedelta(days=1)
+        offer.provider.save()
+        world.submit(0)
+        world.counter(2, until=10)
+        world.silence(11)
+        assert (world.application.status, ask(world).status_code) == ("rejected", 201)
+        decide(world, "under_review", world.other)
+        settings.REVIEW_POLICY = policy
+        with pytest.raises(ApiError) as refused:
+            decide(world, "rejected", world.lender)
+        assert refused.value.code == "E2010"
+        decide(world, "rejected", world.other)
+
     def test_a_reviewer_sees_why_they_may_not(self, world):
         ask(world)
         decide(world, "under_review", world.lender)
@@ -141,7 +241,7 @@ class TestAnswered:
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])
-def test_of_all_who_decide_at_once_it_is_always_somebody_else(committed, needs_postgresql, tries):
+def test_concurrent_reconsiderations_are_decided_by_another_reviewer(committed, needs_postgresql, tries):
     offer = provider_offer()
     for _ in range(tries):
         race(offer)

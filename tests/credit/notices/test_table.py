@@ -15,13 +15,14 @@ from credit.review.automatic import decide_scored
 from tests.credit.notices.world import BECAUSE, World
 from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer, verify
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 
 DENIED = "action reasons ecoa creditor review"
 REPORTED = "action reasons report ecoa creditor review"
 SCORED = "action reasons report score ecoa creditor review"
-APPROVED = "action terms creditor"
-OTHER_TERMS = "action terms until creditor"
+APPROVED = "action terms creditor review"  # for less than was requested
+NOT_COMPLETED = "action reasons ecoa creditor"
+OTHER_TERMS = "action terms until creditor review"
 COMBINED = "action terms until reasons ecoa creditor review"
 INCOMPLETE = "action missing period creditor"
 EU_DENIED = "action reasons automated rights creditor"
@@ -47,7 +48,7 @@ TABLE = [
     ("asked, told, never completed", "1002.9(c)(2)", "us",
      [(3, "ask"), (4, "told"), (34, "expire")], ("incomplete", 30, INCOMPLETE)),
     ("asked, never told, never completed", "1002.9(c)(1)(i)", "us",
-     [(3, "ask"), (34, "expire")], ("adverse_action", 30, DENIED)),
+     [(3, "ask"), (34, "expire")], ("adverse_action", 30, NOT_COMPLETED)),
     ("asked, told, denied", "1002.9(a)(1)(ii)", "us",
      [(3, "ask"), (4, "told"), (20, "reject")], ("adverse_action", 50, DENIED)),
     ("asked, not told, denied", "1002.9(c)(1)(i)", "us",
@@ -93,23 +94,19 @@ TABLE = [
      [(5, "counter", {"with_denial": True, "consumer_report": REPORT})],
      ("counteroffer", 30, "action terms until reasons report ecoa creditor review")),
     ("four reasons", "comment 9(b)(2)-1", "us",
-     [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file", "residence_short", "inquiries_recent"]})],
+     [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file", "residence_short", "inquiries_stated"]})],
      ("adverse_action", 30, DENIED)),
     ("denied", "2023/2225 Art. 18(6)", "eu", [(5, "reject")], ("adverse_action", 8, EU_DENIED)),
     ("denied on a database", "2023/2225 Art. 19(5)", "eu",
      [(5, "reject", {"consumer_report": REPORT})],
      ("adverse_action", 8, "action reasons database automated rights creditor")),
-    ("approved", "2023/2225 Art. 18", "eu", [(5, "approve")], ("approval", 8, "action terms automated creditor")),
+    ("approved", "2023/2225 Art. 18", "eu",
+     [(5, "approve")], ("approval", 8, "action terms automated rights creditor")),
     ("other terms with the denial", "2023/2225 Art. 18(6)", "eu",
      [(5, "counter", {"with_denial": True})],
      ("counteroffer", 8, "action terms until reasons automated rights creditor")),
     ("asked for more", "2023/2225 Art. 18", "eu", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
 
 
 def test_there_are_forty_of_them():
@@ -119,7 +116,7 @@ def test_there_are_forty_of_them():
 @pytest.mark.parametrize(
     ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
 )
-def test_what_is_owed(settings, profile, steps, owed):
+def test_due_notices(settings, profile, steps, owed):
     settings.NOTICE_PROFILE = profile
     world = World()
     world.submit(0)
@@ -135,7 +132,7 @@ def test_what_is_owed(settings, profile, steps, owed):
 
 
 @pytest.mark.parametrize("text", ["Score too low", "Did not meet our internal standards", "Insufficient credit score"])
-def test_that_somebody_scored_too_little_is_no_reason(text):
+def test_a_low_score_is_not_a_reason(text):
     """12 CFR 1002.9(b)(2)."""
     world = World()
     world.submit(0)
@@ -198,7 +195,7 @@ def test_a_clock_pauses_for_nothing_and_does_not_start_again():
     ([(5, "reject"), (6, "told")], "told"), ([(5, "ask"), (6, "told")], "told_what_is_missing"),
     ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
 ])  # fmt: skip
-def test_what_stops_a_clock(steps, why):
+def test_events_that_stop_a_clock(steps, why):
     world = World()
     world.submit(0)
     for day, name in steps:
@@ -215,7 +212,7 @@ def test_two_documents_that_lack_are_named_and_what_came_is_not():
     assert gather(world.notice)["missing"] == ["Payslip"]
 
 
-def test_what_was_asked_for_after_the_notice_was_told_by_none_so_its_lack_is_told_at_the_end():
+def test_documents_requested_after_the_notice_are_named_at_the_end():
     """12 CFR 1002.9(c)(2): a notice ends what is owed for what it names."""
     world = World()
     world.submit(0)
@@ -228,7 +225,7 @@ def test_what_was_asked_for_after_the_notice_was_told_by_none_so_its_lack_is_tol
     assert gather(world.notice)["missing"] == ["Lease"]
 
 
-def test_what_was_sent_sufficed_so_incomplete_is_no_reason():
+def test_a_complete_application_is_not_rejected_as_incomplete():
     """12 CFR 1002.9(c)."""
     world = World()
     world.submit(0)

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
+from config.core.digest import digest_of
 from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
 from credit.applications.services import expire_idle
 from credit.core.applicants import Applicants
 from credit.documents.requests import request_documents
-from credit.models import Application, Notice
+from credit.models import Application, Consent, Notice
 from credit.models.documents import RequestedDocument
 from credit.notices import services
 from credit.review.services import change_status
@@ -134,12 +135,14 @@ class World:
         return done
 
     def told(self, day):
-        """Let the worker run, and the person open what it made."""
+        """Run the worker, and open what it made as an applicant who has consented to electronic notices."""
+        if not Consent.is_given_by(self.consumer.user.pk):
+            self.consent(day)
         self.issue(day)
         services.note_opening(self.notice, actor=self.consumer, now=self.at(day))
 
     def consent(self, day, language="en"):
-        digest = services.digest_of(services.consent_text(language))
+        digest = digest_of(services.consent_text(language))
         services.give_consent(text_sha256=digest, language=language, actor=self.consumer, now=self.at(day))
 
     @staticmethod

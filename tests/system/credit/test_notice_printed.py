@@ -40,6 +40,7 @@ def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
     world.submit(0)
     world.reject(5, consumer_report=REPORT | SCORE)
     world.issue(6)
+    world.consent(6)
     path = f"/applications/{world.pk}/notices/{world.notice.pk}"
     answer = client_of(world.consumer.user).read(path, accept="application/pdf")
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/pdf")

@@ -1,0 +1,66 @@
+"""Deadlines in the time zone of a person's state or country: IANA's zones, and what their clocks showed."""
+
+from datetime import datetime
+from unittest.mock import patch
+
+import pytest
+from django.utils import translation
+
+from credit.core import deadlines
+from credit.core.applicants import Applicants
+from credit.core.countries import COUNTRIES
+from credit.core.us_states import US_STATES
+
+
+def applicants(country, region=None):
+    return Applicants([{"address": {"country": country, "region": region}}], b"")
+
+
+def words(moment, *where, language="en"):
+    with translation.override(language):
+        return deadlines.in_words(datetime.fromisoformat(moment), deadlines.zone_of(applicants(*where)))
+
+
+@pytest.mark.parametrize(("where", "moment", "shown"), [
+    (("US", "CA"), "2028-02-20T00:30:00Z", "February 19, 2028, 4:30 p.m. PST"),
+    (("US", "NY"), "2028-02-20T00:30:00Z", "February 19, 2028, 7:30 p.m. EST"),
+    (("US", "ny"), "2028-07-01T03:59:59Z", "June 30, 2028, 11:59 p.m. EDT"),
+    (("US", "IL"), "2028-03-12T08:00:00Z", "March 12, 2028, 3:00 a.m. CDT"),
+    (("US", "AZ"), "2028-07-01T06:59:00Z", "June 30, 2028, 11:59 p.m. MST"),
+    (("US", "HI"), "2028-02-20T09:59:59Z", "February 19, 2028, 11:59 p.m. HST"),
+    (("US", "AK"), "2028-02-20T00:00:00Z", "February 19, 2028, 3:00 p.m. AKST"),
+    (("US", "GU"), "2028-02-20T00:00:00Z", "February 20, 2028, 10:00 a.m. ChST"),
+    (("US", "PR"), "2028-02-20T03:00:00Z", "February 19, 2028, 11:00 p.m. AST"),
+    (("US", None), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+    (("US", "Elsewhere"), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+    (("DE", "CA"), "2028-02-19T23:30:00Z", "February 20, 2028, 12:30 a.m. CET"),
+    (("GB", None), "2028-06-19T23:30:00Z", "June 20, 2028, 12:30 a.m. BST"),
+    (("IN", None), "2028-02-19T18:29:00Z", "February 19, 2028, 11:59 p.m. IST"),
+    (("NP", None), "2028-02-19T18:15:00Z", "February 20, 2028, 12:00 a.m. UTC+05:45"),
+    (("CO", None), "2028-02-20T04:59:00Z", "February 19, 2028, 11:59 p.m. UTC-05:00"),
+    (("JP", None), "2028-02-19T15:00:00Z", "February 20, 2028, 12:00 a.m. JST"),
+    (("BR", None), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+])  # fmt: skip
+def test_a_deadline_is_a_moment_of_the_persons_clock_with_its_zone(where, moment, shown):
+    assert words(moment, *where) == shown
+
+
+def test_a_deadline_is_in_the_language_of_the_moment():
+    assert words("2028-02-20T00:30:00Z", "US", "TX", language="es") == "19 de febrero de 2028, 6:30 p.m. CST"
+
+
+@pytest.mark.parametrize("nobody", [None, Applicants([], b""), object()])
+def test_a_deadline_of_an_unknown_person_is_in_utc(nobody):
+    assert deadlines.zone_of(nobody) == "UTC"
+
+
+def test_every_state_has_a_zone_and_every_zone_is_known():
+    zones = {deadlines.zone_of(applicants("US", state)) for state in US_STATES}
+    assert "UTC" not in zones
+    for name in zones | {deadlines.zone_of(applicants(country)) for country in COUNTRIES}:
+        assert deadlines.in_words(datetime.fromisoformat("2028-02-20T00:30:00Z"), name)
+
+
+def test_a_machine_without_zones_shows_utc():
+    with patch.object(deadlines, "ZoneInfo", side_effect=deadlines.ZoneInfoNotFoundError):
+        assert words("2028-02-20T00:30:00Z", "US", "CA") == "February 20, 2028, 12:30 a.m. UTC"
