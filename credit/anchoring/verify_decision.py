@@ -38,7 +38,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
@@ -157,7 +158,7 @@ class Check:
         self.told = told = canonical(self.texts["record"])
         _must(isinstance(told, dict), "it must be an object")
         version = told.get("record_version", 1)
-        _must(type(version) is int and version in {1, 2, 3}, "its version is not known here")
+        _must(type(version) is int and version in {1, 2, 3, 4}, "its version is not known here")
         for name in ("application_id", "consumer_id", "decision", "changed_by", "decided_at"):
             _must(type(told.get(name)) is str, f"it lacks {name}")
         _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
@@ -170,10 +171,10 @@ class Check:
         else:
             _must(not set(SCORED) & set(told), "a record without a version tells nothing of a score")
         applicants = told.get("applicants_sha256")
-        _must(applicants is None or (version == 3 and type(applicants) is str), "its applicants_sha256 is none")
+        _must(applicants is None or (version >= 3 and type(applicants) is str), "its applicants_sha256 is none")
         named = [told.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
         _must(all(named) or not any(named), "it tells half of a loan")
-        _must(version == 3 or not any(named), "only version 3 tells of a loan")
+        _must(version >= 3 or not any(named), "a record before version 3 tells of no loan")
         about = f"{told['decision']!r} about application {told['application_id']} by {told['changed_by']!r}"
         return OK, f"version {version}: {about} at {told['decided_at']}"
 
@@ -219,7 +220,7 @@ class Check:
         kept = [area for area in PRIVATE if "share" in self.told and area not in self.told["share"]]
         told = [name for name, value in facts.items() if value is not None and name.partition(".")[0] in kept]
         _must(not told, f"{', '.join(told)}: the applicant did not share this with the lender")
-        self.found = score(self.card, facts)
+        self.found = score(self.card, facts, self.told.get("record_version", 1))
         return OK, f"{len(facts)} facts, hashed with the nonce {digest}"
 
     def _opened(self, what: str, nonce_name: str) -> tuple[Any, str]:
@@ -255,6 +256,8 @@ class Check:
         _must(told["decision"] == wanted, f"{told['decision']!r} is not what {told['outcome']!r} leads to")
         reasons = told["score_reasons"] if wanted == "rejected" else []
         _must(told["reasons"] == reasons, "its reasons are not those of the score")
+        if wanted == "rejected" and self.found is not None and told.get("record_version", 1) >= 4:
+            _must(not self.found.rests_on_missing, "a decline that rests on something missing is a person's")
         if self.card is not None and wanted == "approved" and told.get("terms") is not None:
             check_price(self.card, told["total"], told["terms"])
         return OK, "no person had a part in it; it is what the score leads to"
@@ -441,22 +444,29 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
 
 
 class Score(NamedTuple):
+    """The result of a scorecard; `rests_on_missing` if a value was missing and no knockout held."""
+
     total: int
     outcome: str
     reasons: list[Any]
+    rests_on_missing: bool
 
 
-def score(card: Any, facts: dict[str, Any]) -> Score:
-    """Compute a scorecard; raises an error of Python's own for anything else."""
-    values = {one["name"]: value_of(one, facts) for one in card["inputs"]}
+def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
+    """Compute a scorecard by the rules of a version of records; raises an error of Python's own for anything else.
+
+    From version 4 texts compare in NFC, and a value of another type than an input reads leads to "refer".
+    """
+    fold = in_nfc if record_version >= 4 else as_it_is
+    values = {one["name"]: fold(value_of(one, facts)) for one in card["inputs"]}
     fired = None
     for one in card.get("knockouts", []):
         value = values[one["input"]]
-        if fired is None and value is not None and strikes(one, value):
+        if fired is None and value is not None and strikes(one, value, fold):
             fired = one
     total, losses = whole(card["base_points"]), {}  # type: ignore[var-annotated]
     for one in card["characteristics"]:
-        points = whole(bin_for(one["bins"], values[one["input"]])["points"])
+        points = whole(bin_for(one["bins"], values[one["input"]], fold)["points"])
         total += points
         loss, reason = losses.get(text_of(one["reason"]), (0, one["reason"]))
         losses[text_of(one["reason"])] = (loss + whole(one["baseline"]) - points, reason)
@@ -465,16 +475,41 @@ def score(card: Any, facts: dict[str, Any]) -> Score:
         total = min(max(total, lowest), highest)
     outcome = next(one["outcome"] for one in card["outcomes"] if "from" not in one or total >= whole(one["from"]))
     needed = [one["input"] for one in [*card["characteristics"], *card.get("knockouts", [])]]
+    is_missing = any(values[name] is None for name in needed)
+    used = [one for one in card["inputs"] if one["name"] in needed]
     if fired is not None:
         outcome = fired["outcome"]
-    elif outcome == "approve" and any(values[name] is None for name in needed):
+    elif (outcome == "approve" and is_missing) or (record_version >= 4 and has_unreadable(used, facts)):
         outcome = "refer"
     # Python's sort keeps the declared order of equal losses.
     lost = sorted((one for one in losses.values() if one[0] > 0), key=lambda one: -one[0])
     reasons = [reason for _, reason in lost]
     if fired is not None:
         reasons = [fired["reason"], *(one for one in reasons if text_of(one) != text_of(fired["reason"]))]
-    return Score(total, outcome, reasons[:4])
+    return Score(total, outcome, reasons[:4], is_missing and fired is None)
+
+
+def as_it_is(value: Any) -> Any:
+    return value
+
+
+def in_nfc(value: Any) -> Any:
+    """Return a text in NFC, a list with its texts in NFC, and anything else as it is."""
+    if type(value) is list:
+        return [in_nfc(inner) for inner in value]
+    return unicodedata.normalize("NFC", value) if type(value) is str else value
+
+
+def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
+    """Return True if a fact is there that its input can't read."""
+    for one in inputs:
+        names = [one[name] for name in ("from", "months_since") if name in one] or one.get("ratio") or one["sum"]
+        kind = "day" if "months_since" in one else one.get("type", "number")
+        for name in names:
+            fact = facts.get(name)
+            if fact is not None and READERS[kind](fact) is None:
+                return True
+    return False
 
 
 def text_of(reason: Any) -> str:
@@ -505,13 +540,18 @@ def day(value: Any) -> date | None:
         return None
 
 
+READERS: dict[str, Callable[[Any], Any]] = {
+    "number": number,
+    "day": day,
+    "text": lambda value: value if type(value) is str else None,
+    "boolean": lambda value: value if type(value) is bool else None,
+}
+
+
 def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
     """Return the value of an input, None where it is missing."""
     if "from" in declared:
-        given = facts.get(declared["from"])
-        if declared["type"] == "number":
-            return number(given)
-        return given if type(given) is {"text": str, "boolean": bool}[declared["type"]] else None
+        return READERS[declared["type"]](facts.get(declared["from"]))
     if "months_since" in declared:
         begin, end = day(facts.get(declared["months_since"])), day(facts.get("scored_on"))
         if begin is None or end is None or end < begin:
@@ -541,21 +581,21 @@ def bound(value: Any) -> Decimal:
     return Decimal(value)
 
 
-def strikes(knockout: dict[str, Any], value: Any) -> bool:
+def strikes(knockout: dict[str, Any], value: Any, fold: Callable[[Any], Any]) -> bool:
     if "below" in knockout:
         return bool(value < bound(knockout["below"]))
     if "from" in knockout:
         return bool(value >= bound(knockout["from"]))
-    return value in (knockout["in"] if "in" in knockout else [knockout["equals"]])
+    return value in fold(knockout["in"] if "in" in knockout else [knockout["equals"]])
 
 
-def bin_for(bins: list[dict[str, Any]], value: Any) -> dict[str, Any]:
+def bin_for(bins: list[dict[str, Any]], value: Any, fold: Callable[[Any], Any]) -> dict[str, Any]:
     if value is None:
         return next(one for one in bins if one.get("missing"))
     for one in bins:
         if "below" in one and value < bound(one["below"]):
             return one
-        if "in" in one and value in one["in"]:
+        if "in" in one and value in fold(one["in"]):
             return one
     return next(one for one in bins if not {"below", "in", "missing"} & set(one))
 

@@ -14,7 +14,6 @@ from credit.core.reasons import text_of
 from credit.models import ApplicationRevision
 from credit.models.scoring import ModelVersion, Score, ScoreFacts
 from credit.scoring.evaluator import Evaluation
-from credit.scoring.scores import decision_scores
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     if not application.names_scoring_model:
         return None
     kept = ScoreFacts.objects.filter(score=OuterRef("pk"))
-    scores: Any = decision_scores(application.pk).select_related("version__model").annotate(has_facts=Exists(kept))
+    scores: Any = Score.deciding(application.pk).select_related("version__model").annotate(has_facts=Exists(kept))
     score = scores.first()
     if score is None:
         return None
@@ -101,7 +100,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     return {
         **panel,
         **result_of(version.card, score),
-        "proposal": words.PROPOSALS[score.outcome],
+        "proposal": words.PROPOSALS.get(score.outcome, score.outcome),
         "rows": point_rows(version.definition, score.points),
     }
 

@@ -10,6 +10,7 @@ from datetime import date
 from decimal import Context, Decimal
 from math import isfinite
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from config.core.json_text import day_of
 
@@ -29,10 +30,16 @@ def number_of(value: Any) -> Decimal | None:
     return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
 
 
-def _of_type(kind: str, value: Any) -> Any:
-    if kind == "number":
-        return number_of(value)
-    return value if isinstance(value, str if kind == "text" else bool) else None
+def text_of(value: Any) -> str | None:
+    """Return a text in NFC, None for anything else. Keyboards spell one word in several ways."""
+    return normalize("NFC", value) if isinstance(value, str) else None
+
+
+def _truth_of(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {"number": number_of, "text": text_of, "boolean": _truth_of}
 
 
 class Input(NamedTuple):
@@ -42,21 +49,27 @@ class Input(NamedTuple):
     kind: str
     facts: tuple[str, ...]
     read: Callable[[Facts], Any]
+    read_fact: Callable[[Any], Any]
     is_mutable: bool
+
+    def unreadable(self, facts: Facts) -> list[str]:
+        """Return the names of facts that are present and of another type than the input reads."""
+        return [name for name in self.facts if (fact := facts.get(name)) is not None and self.read_fact(fact) is None]
 
 
 def input_of(given: Mapping[str, Any]) -> Input:
     if "from" in given:
         source, kind = given["from"], given["type"]
-        names, read = (source,), lambda facts: _of_type(kind, facts.get(source))
+        read_fact = _READERS[kind]
+        names, read = (source,), lambda facts: read_fact(facts.get(source))
     elif "months_since" in given:
-        source, kind = given["months_since"], "number"
+        source, kind, read_fact = given["months_since"], "number", day_of
         names, read = (source,), lambda facts: _months(day_of(facts.get(source)), day_of(facts.get(SCORED_ON)))
     else:
-        names, kind = tuple(given.get("ratio") or given["sum"]), "number"
+        names, kind, read_fact = tuple(given.get("ratio") or given["sum"]), "number", number_of
         combine = _ratio if "ratio" in given else _sum
         read = lambda facts: combine([number_of(facts.get(name)) for name in names])  # noqa: E731
-    return Input(given["name"], kind, names, read, given.get("mutable", True))
+    return Input(given["name"], kind, names, read, read_fact, given.get("mutable", True))
 
 
 def _ratio(numbers: Sequence[Decimal | None]) -> Decimal | None:
@@ -160,6 +173,12 @@ class Card:
             facts=frozenset(name for one in inputs for name in one.facts),
         )
 
+    def knockout_of(self, facts: Facts) -> Knockout | None:
+        """Return the first knockout that holds for some facts, None where none does."""
+        values = {one.name: one.read(facts) for one in self.inputs}
+        held = (one for one in self.knockouts if values[one.input] is not None and one.holds(values[one.input]))
+        return next(held, None)
+
     def clip(self, total: int) -> int:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
 
@@ -182,13 +201,17 @@ class Card:
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
 
 
+def _choices(values: Sequence[Any]) -> frozenset[Any]:
+    return frozenset(value if isinstance(value, bool) else text_of(value) for value in values)
+
+
 def _characteristic_of(given: Mapping[str, Any]) -> Characteristic:
     bins = tuple(
         Bin(
             points=one["points"],
             is_missing="missing" in one,
             below=Decimal(one["below"]) if "below" in one else None,
-            values=frozenset(one["in"]) if "in" in one else None,
+            values=_choices(one["in"]) if "in" in one else None,
         )
         for one in given["bins"]
     )
@@ -203,5 +226,5 @@ def _knockout_of(given: Mapping[str, Any]) -> Knockout:
     if "from" in given:
         bound = Decimal(given["from"])
         return Knockout(given["input"], lambda value: value >= bound, given["outcome"], given["reason"])
-    values = frozenset(given["in"]) if "in" in given else {given["equals"]}
+    values = _choices(given["in"] if "in" in given else [given["equals"]])
     return Knockout(given["input"], lambda value: value in values, given["outcome"], given["reason"])

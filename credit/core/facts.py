@@ -91,4 +91,4 @@ def _at(data: Any, path: str) -> Any:
         if not isinstance(data, Mapping) or part not in data:
             return None
         data = data[part]
-    return data if isinstance(data, str | int | float) else None
+    return type(data)() if isinstance(data, list | dict) else data

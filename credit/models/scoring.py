@@ -13,7 +13,6 @@ from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
 from config.webhooks.events import record_event
-from credit.anchoring import record_keys
 from credit.core.card import Card
 from credit.core.errors.scoring import InvalidVersionTransition
 from credit.core.version_machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
@@ -22,32 +21,64 @@ from credit.core.version_machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
 class ScoringModel(models.Model):
     """A provider's scoring model; its id is the `blockscore_model_id` of offers."""
 
-    provider = models.ForeignKey("credit.Provider", on_delete=models.PROTECT, related_name="scoring_models")
-    name = models.CharField(max_length=255)
-    description = models.TextField(blank=True, default="")
+    provider = models.ForeignKey(
+        "credit.Provider",
+        on_delete=models.PROTECT,
+        related_name="scoring_models",
+        help_text="The lender that the model belongs to, as a string. Applications have it as an integer.",
+    )
+    name = models.CharField(max_length=255, help_text="The name of the model.")
+    description = models.TextField(blank=True, default="", help_text="The purpose of the model, in its owner's words.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the model was created (UTC).")
 
     def __str__(self) -> str:
         return self.name
 
 
 class ModelVersion(lifecycle.StatefulModel):
-    """A numbered version. What it computes never changes: the database refuses it, and a change is the next number."""
+    """A numbered version. Its definition never changes: the database rejects it, and a change is the next number."""
 
-    model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="versions", db_index=False)
-    number = models.PositiveIntegerField()
-    definition: Any = JsonTextField()
-    definition_sha256 = models.CharField(max_length=64)
-    status = models.CharField(max_length=16, choices=[(status, status) for status in MACHINE.statuses], default=DRAFT)
-    role = models.CharField(max_length=16, blank=True, default="", help_text="Champion or challenger once published.")
-    note = models.TextField(blank=True, default="")
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    published_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    model = models.ForeignKey(
+        ScoringModel,
+        on_delete=models.PROTECT,
+        related_name="versions",
+        db_index=False,
+        help_text="The scoring model of the version.",
     )
-    published_at = models.DateTimeField(null=True)
-    created_at = models.DateTimeField()
+    number = models.PositiveIntegerField(help_text="The number of the version in its model, from 1.")
+    definition: Any = JsonTextField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
+    definition_sha256 = models.CharField(max_length=64, help_text="SHA-256 of the definition's canonical JSON, in hex.")
+    status = models.CharField(
+        max_length=16,
+        choices=[(status, status) for status in MACHINE.statuses],
+        default=DRAFT,
+        help_text="`draft`, `published`, or `retired`.",
+    )
+    role = models.CharField(
+        max_length=16,
+        blank=True,
+        default="",
+        help_text="`champion` or `challenger` while the version is published; otherwise empty.",
+    )
+    note = models.TextField(blank=True, default="", help_text="A note on the version, in its maker's words.")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        help_text="The account that created the version.",
+    )
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        help_text="The account that published the version; null before.",
+    )
+    published_at = models.DateTimeField(null=True, help_text="When the version received its role (UTC); null before.")
+    created_at = models.DateTimeField(help_text="When the version was created (UTC).")
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
@@ -82,8 +113,7 @@ class ModelVersion(lifecycle.StatefulModel):
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
-        # A provider's own members have no way to add an authenticator: they publish with their keys.
-        if actor.lacks_second_factor and actor.user.is_staff:
+        if actor.lacks_second_factor:
             return lifecycle.SecondFactorRequired()
         gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
         if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
@@ -96,8 +126,6 @@ class ModelVersion(lifecycle.StatefulModel):
         return {"published_by": transition.actor.user, "published_at": transition.now}
 
     def record_transition(self, row: "ModelVersionHistory") -> None:
-        if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
-            record_keys.queue(self.publication_record(row), now=row.changed_at, publication=row)
         record_event(
             f"scoring_model.{row.status}",
             account_id=self.model.provider.owner_id,
@@ -171,6 +199,16 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.total} by {self.version_id}"
+
+    @property
+    def facts_if_kept(self) -> "ScoreFacts | None":
+        """The facts that the score was computed from, None once they are erased."""
+        return getattr(self, "kept_facts", None)
+
+    @classmethod
+    def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
+        """Select the score that decides or proposes about an application: one, with its version, or none."""
+        return cls.objects.filter(application=application_id, purpose=cls.DECISION).select_related("version")
 
 
 class LastScore(models.Model):

@@ -29,7 +29,7 @@ def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
     change alone is enough does not count. Nothing moves into the bin of what is missing, nor out of one that the person
     cannot change, and no change undoes a knockout. A person whose facts can't be read has to correct them first.
     """
-    if found.is_knocked_out:
+    if found.is_knocked_out or found.unreadable:
         return []
     steps = _steps(card, found)
     enough = (next((step for step in own if _is_better(card, found, (step,))), None) for own in steps)

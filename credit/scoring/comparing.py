@@ -6,7 +6,6 @@ from typing import Any
 from credit.models.scoring import ModelVersion
 from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import Window, scores_of
-from credit.scoring.scores import facts_of
 
 PAIRS_MAX = 10_000
 FLIPS_MAX = 100
@@ -23,7 +22,7 @@ def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit
     flips: list[dict[str, Any]] = []
     skipped = 0
     for score in found.iterator(chunk_size=1_000):
-        kept = facts_of(score)
+        kept = score.facts_if_kept
         facts = {} if kept is None else kept.values()
         if not other.card.facts <= facts.keys():
             skipped += 1

@@ -11,9 +11,9 @@ from typing import Any
 from config.core.json_text import escaped
 from credit.core import facts
 from credit.core.apr import PLACES, RATE_MAX_PERCENT
-from credit.core.card import APPROVE, Input, input_of
+from credit.core.card import APPROVE, Input, input_of, text_of
 from credit.core.errors.applications import refusal_of
-from credit.core.reasons import OTHER, REASONS
+from credit.core.reasons import OTHER, REASONS, faults_of, names_no_factor
 from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
@@ -212,10 +212,11 @@ def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) ->
         if not isinstance(value, wanted):
             yield here, f"Must be a {one.kind}, as the input is."
             return
-        if value in seen:
+        choice = value if isinstance(value, bool) else text_of(value)
+        if choice in seen:
             yield here, "Names a value twice."
             return
-        seen.add(value)
+        seen.add(choice)
 
 
 def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Refusal]:
@@ -229,10 +230,12 @@ def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Ref
 
 def _reason(reason: Any, here: str) -> Iterator[Refusal]:
     if isinstance(reason, str):
-        if reason not in REASONS:
-            yield here, f'Is no principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
-    elif not reason["text"].strip():
-        yield f"{here}/text", "Must say something."
+        if faults_of([reason], has_report=False):
+            yield here, "Names a consumer report, which no input of a card reads. Use `inquiries_stated`."
+        elif reason not in REASONS:
+            yield here, f'Must be a principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
+    elif names_no_factor(reason["text"]):
+        yield f"{here}/text", "Names no specific factor (12 CFR 1002.9(b)(2)). Name what the characteristic measures."
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
         # Losses of one reason are summed by what it is called, and the person must not read the same words twice.
         yield f"{here}/text", "Is a principal reason: give its code."

@@ -34,6 +34,7 @@ class Evaluation:
     points: tuple[Points, ...]
     reasons: tuple[Any, ...]
     missing: tuple[str, ...]
+    unreadable: tuple[str, ...]
     is_knocked_out: bool
 
 
@@ -43,8 +44,7 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
     A value of another type has no meaning for the card: the outcome is then `refer`, unless a knockout holds.
     """
     values = {one.name: one.read(facts) for one in card.inputs}
-    held = (one for one in card.knockouts if values[one.input] is not None and one.holds(values[one.input]))
-    knockout = next(held, None)
+    knockout = card.knockout_of(facts)
     points = tuple(
         Points(one.name, position, one.bins[position].points, one.baseline)
         for one in card.characteristics
@@ -54,8 +54,9 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
     total = card.clip(unclipped)
     used = {one.input for one in card.characteristics} | {one.input for one in card.knockouts}
     missing = tuple(one.name for one in card.inputs if values[one.name] is None and one.name in used)
+    unreadable = tuple(dict.fromkeys(name for one in card.inputs if one.name in used for name in one.unreadable(facts)))
     outcome = card.outcome_of(total) if knockout is None else knockout.outcome
-    if knockout is None and missing and outcome == APPROVE:
+    if knockout is None and (unreadable or (missing and outcome == APPROVE)):
         outcome = REFER
     return Evaluation(
         total=total,
@@ -65,6 +66,7 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
         points=points,
         reasons=_reasons(card, points, knockout),
         missing=missing,
+        unreadable=unreadable,
         is_knocked_out=knockout is not None,
     )
 

@@ -6,6 +6,7 @@ A client's claim is not a fact here: balances count if the bank reported them.
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
+from django.db.models import Count, Q
 
 from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
@@ -16,6 +17,7 @@ from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
 
 APPLICATIONS_DAYS = 90
+CURRENCY = "USD"  # required by every offer
 
 
 # The status of the newest verification that came to an end, and when it did: nearly every card asks.
@@ -44,7 +46,7 @@ def name_match(user_id: int, now: datetime) -> str | None:  # noqa: ARG001
 
 
 def has_linked_bank(user_id: int, now: datetime) -> bool:  # noqa: ARG001
-    return BankItem.objects.filter(user_id=user_id).exists()
+    return BankItem.objects.linked().filter(user_id=user_id).exists()
 
 
 def accounts_balance_cents(user_id: int, now: datetime) -> int | None:  # noqa: ARG001
@@ -53,8 +55,8 @@ def accounts_balance_cents(user_id: int, now: datetime) -> int | None:  # noqa: 
     None without such an account, if a balance is unknown, and if an account is in another currency than offers are.
     """
     owned = BankAccount.objects.told_by_provider().owned().filter(user_id=user_id)
-    total = owned.aggregate(total=sum_if_known("current_cents"))["total"]
-    return None if total is None else int(total)
+    figures = owned.aggregate(total=sum_if_known("current_cents"), foreign=Count("pk", filter=~Q(currency=CURRENCY)))
+    return None if figures["total"] is None or figures["foreign"] else int(figures["total"])
 
 
 def account_age_days(user_id: int, now: datetime) -> int | None:

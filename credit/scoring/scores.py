@@ -1,18 +1,20 @@
 import logging
 import secrets
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
+from django.conf import settings
 from django.db import Error
-from django.db.models import QuerySet
 
-from config.core.json_text import canonical_json
+from config.core.json_text import canonical_json, day_of
 from config.core.prepared import PreparedSelect, insert
-from credit.core.card import SCORED_ON, Card
+from credit.core.card import SCORED_ON, Card, number_of, text_of
+from credit.core.due import Due
+from credit.core.errors.requirements import RequirementsDue
 from credit.core.facts import MayRead, gather, shared
 from credit.core.reasons import in_full
 from credit.core.version_machine import CHAMPION, PUBLISHED
@@ -115,7 +117,7 @@ def remember(scores: Iterable[LastScore]) -> None:
     )
 
 
-def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime) -> None:
+def score_submission(application: Any, *, now: datetime) -> None:
     """Score an application that is being submitted with every published version of its pinned offer's model.
 
     Does nothing where `DECISIONING` is off, or no offer is pinned. The champion's score decides or proposes, the
@@ -124,6 +126,9 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
     card or a fact is logged, and the application goes to people without a score; a database error is raised. Raises
     RequirementsDue for data of another type than the champion reads.
     """
+    offer = application.offer_snapshot
+    if settings.DECISIONING == "off" or offer is None:
+        return
     model_id = offer.get("blockscore_model_id")
     if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
         return
@@ -141,12 +146,30 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
     except Exception:
         logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
         return
-    for version, facts, found in computed:
+    champion, _, found = computed[0]
+    if refusal := RequirementsDue.of(_unreadable(champion.card, found)):
+        raise refusal
+    for version, facts, evaluation in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
-        keep(version, facts, found, **about)
-    champion, _, found = computed[0]
+        keep(version, facts, evaluation, **about)
     remember([last_score(model_id, champion.card, found, user_id=application.consumer_id, now=now)])
+
+
+_WANTED = {
+    number_of: ("number", "Must be a number, not a text or another type."),
+    text_of: ("string", "Must be a text."),
+    day_of: ("string", "Must be a day such as 2026-01-31."),
+}
+
+
+def _unreadable(card: Card, found: Evaluation) -> Iterator[Due]:
+    """Yield what the applicant must correct: data that is present, and of another type than the card reads."""
+    for name in found.unreadable:
+        read_fact = next(one.read_fact for one in card.inputs if name in one.facts)
+        kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
+        path = name.split(".")
+        yield Due("".join(f"/{part}" for part in path), path[-1], kind, why)
 
 
 def facts_for(
@@ -161,19 +184,9 @@ def facts_for(
     ]
 
 
-def decision_scores(application_id: Any) -> QuerySet[Score]:
-    """Select the score that decides or proposes about an application: one, with its version, or none."""
-    return Score.objects.filter(application=application_id, purpose=Score.DECISION).select_related("version")
-
-
-def facts_of(score: Score) -> ScoreFacts | None:
-    """Return what a score was computed from, None once that is erased."""
-    return getattr(score, "kept_facts", None)
-
-
 def describe(score: Score) -> dict[str, Any]:
     """Return what a person reads of a score; `changes` are None where the facts are erased."""
-    card, kept = score.version.card, facts_of(score)
+    card, kept = score.version.card, score.facts_if_kept
     return {
         "score": score.total,
         "range": list(card.limits),

@@ -14,9 +14,10 @@ from credit.models.offers import ProviderMember
 from credit.models.scoring import ModelVersion, ScoringModel
 from credit.offers.providers import claim_provider, role_of
 from credit.scoring import definition as definitions
+from identity.access.second_factor import require_lender_factor
 
 
-def create_model(*, provider_id: str, name: str, description: str, by: Any, now: datetime) -> ScoringModel:
+def create_model(*, provider_id: str, name: str, description: str, by: Actor, now: datetime) -> ScoringModel:
     """Make a model without versions.
 
     The provider id is claimed as an offer's is; raises SecondFactorRequired, ProviderTaken.
@@ -24,7 +25,7 @@ def create_model(*, provider_id: str, name: str, description: str, by: Any, now:
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now, roles=ProviderMember.DECIDING)
         return ScoringModel.objects.create(
-            provider=provider, name=name, description=description, created_by=by, created_at=now
+            provider=provider, name=name, description=description, created_by=by.user, created_at=now
         )
 
 
@@ -41,9 +42,10 @@ def load_model(model_id: str, user: Any) -> ScoringModel:
     )
 
 
-def check_writer(model: ScoringModel, user: Any) -> None:
-    """Raise ReviewerRequired for who acts for the model's provider to read alone."""
-    if role_of(model.provider, user) not in ProviderMember.DECIDING:
+def check_writer(model: ScoringModel, actor: Actor) -> None:
+    """Raise SecondFactorRequired, or ReviewerRequired for a reader of the model's provider."""
+    require_lender_factor(actor)
+    if role_of(model.provider, actor.user) not in ProviderMember.DECIDING:
         raise ReviewerRequired("A provider's readers change none of its scoring models.")
 
 

@@ -5,13 +5,14 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from config.api import heavy
+from config.api.declarations import also_answers
 from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, PUBLIC
 from config.core.errors import NotFound
 from config.core.ids import first_or
 from config.core.json_text import render_json
-from config.core.lifecycle import actor_of
+from config.core.lifecycle import ReviewerRequired, actor_of
 from credit.anchoring import verify_decision
 from credit.anchoring.services import bundle_of
 from credit.api.anchoring.serializers import BundleSerializer
@@ -19,7 +20,8 @@ from credit.api.scoring.serializers import ScorePageSerializer
 from credit.applications.services import load_for, note_reading
 from credit.core.errors.applications import READ_ERRORS
 from credit.core.errors.scoring import ScoreNotFound
-from credit.scoring.scores import decision_scores, describe
+from credit.models.scoring import Score
+from credit.scoring.scores import describe
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
 _VERIFIER_HEADERS = {
@@ -32,7 +34,6 @@ _VERIFIER_HEADERS = {
 class ScoreViewSet(ApiViewSet):
     tag = "applications"
 
-    @heavy.operation()
     @endpoint(access="score:read", answer=ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
     def score(self, request: ApiRequest, application_id: str) -> Response:
         """Return what the offer's scoring model made of the application when it was submitted.
@@ -40,10 +41,11 @@ class ScoreViewSet(ApiViewSet):
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
         """
         application = load_for(application_id, actor_of(request))
-        found = first_or(decision_scores(application.pk).select_related("kept_facts"), ScoreNotFound)
-        return Response(describe(found))
+        found = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
+        with heavy.slot(request):
+            return Response(describe(found))
 
-    @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, NotFound))
+    @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, ReviewerRequired, NotFound))
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
         """Return the newest decision as one file to keep, and to check offline with the verifier.
 
@@ -52,6 +54,8 @@ class ScoreViewSet(ApiViewSet):
         the access log of personal data.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
+        if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):
+            raise ReviewerRequired
         content = render_json(bundle_of(application))
         note_reading(application, request.user, decision_bundle=sha256(content).hexdigest())
         headers = {
@@ -65,6 +69,7 @@ class VerifierViewSet(ApiViewSet):
     tag = "scoring"
     renderer_classes = [renderer_for("text/x-python")]
 
+    @also_answers(304, None, "Not modified.")
     @endpoint(access=PUBLIC)
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Return a program that checks a decision from its bundle: one file of Python that needs nothing else."""

@@ -8,7 +8,8 @@ from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
 from credit.core.card import SCORED_ON
-from credit.core.version_machine import CHALLENGER, CHAMPION, MACHINE
+from credit.core.version_machine import CHALLENGER, CHAMPION
+from credit.models.scoring import ModelVersion, ScoringModel
 
 OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
 FACTS_MAX = 500
@@ -25,20 +26,21 @@ class DefinitionField(serializers.FreeField):
 class ModelRequestSerializer(serializers.RequestSerializer):
     """A scoring model to make."""
 
-    provider_id = serializers.PrintableIdField(help_text="The provider whose model it is: printable characters.")
-    name = serializers.IdField(help_text="What you call it.")
-    description = serializers.TextField(default="", help_text="What it is for, in your words.")
+    provider_id = serializers.PrintableIdField(
+        help_text="The lender that owns the model, as a string of printable characters."
+    )
+    name = serializers.NameField(help_text="The model's name.")
+    description = serializers.TextField(default="", help_text="Your description of its purpose.")
 
 
 @extend_schema_serializer(component_name="Model")
-class ScoringModelSerializer(serializers.ResponseSerializer):
+class ScoringModelSerializer(serializers.ModelResponseSerializer):
     """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
 
-    id = serializers.Int64Field(help_text="What offers name as `blockscore_model_id`.")
-    provider_id = serializers.TextField(help_text="The provider whose model it is.")
-    name = serializers.TextField()
-    description = serializers.TextField(help_text="What it is for, in its makers' words.")
-    created_at = serializers.DateTimeField()
+    class Meta:
+        model = ScoringModel
+        fields = ["id", "provider_id", "name", "description", "created_at"]
+        extra_kwargs = {"id": {"help_text": "The model's id, which offers name as `blockscore_model_id`."}}
 
 
 class ModelsPageSerializer(serializers.PageSerializer):
@@ -54,19 +56,18 @@ class VersionRequestSerializer(serializers.RequestSerializer):
     note = serializers.TextField(default="")
 
 
-class VersionSerializer(serializers.ResponseSerializer):
-    """A version of a scoring model, without what it computes."""
+class VersionSerializer(serializers.ModelResponseSerializer):
+    """A version of a scoring model, without its definition."""
 
-    model_id = serializers.Int64Field()
-    number = serializers.Int32Field(help_text="Counts from 1 within the model.")
-    status = serializers.StatusField(MACHINE.statuses, help_text="`draft` until it is published, `retired` at the end.")
-    role = serializers.OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
-    definition_sha256 = serializers.TextField(help_text="Of the canonical JSON of the definition.")
-    note = serializers.TextField()
-    made_by = serializers.TextField(source="made_by_id", help_text="The user_id of whoever made it.")
-    created_at = serializers.DateTimeField()
-    published_by = serializers.TextField(source="published_by_id", allow_null=True)
-    published_at = serializers.DateTimeField(allow_null=True, help_text="When it was given its role.")
+    role = serializers.OneOfField((CHAMPION, CHALLENGER, ""))
+
+    class Meta:
+        model = ModelVersion
+        fields = [
+            "model_id", "number", "status", "role", "definition_sha256", "note", "made_by", "created_at",
+            "published_by", "published_at",
+        ]  # fmt: skip
+        extra_kwargs = {"made_by": {"source": "made_by_id"}, "published_by": {"source": "published_by_id"}}
 
 
 class PublishedVersionSerializer(VersionSerializer):
@@ -76,11 +77,15 @@ class PublishedVersionSerializer(VersionSerializer):
         child=serializers.TextField(), help_text="Inputs that no requirement of the model's offers asks for, in words."
     )
 
+    class Meta(VersionSerializer.Meta):
+        fields = [*VersionSerializer.Meta.fields, "warnings"]
+
 
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model."""
 
-    definition = serializers.FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
+    class Meta(VersionSerializer.Meta):
+        fields = [*VersionSerializer.Meta.fields, "definition"]
 
 
 class VersionsPageSerializer(serializers.PageSerializer):

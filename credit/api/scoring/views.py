@@ -54,16 +54,16 @@ class ScoringModelViewSet(ApiViewSet):
         body=serializers.ModelRequestSerializer,
         answer=serializers.ScoringModelSerializer,
         status=201,
-        errors=(ProviderTaken,),
+        errors=(ProviderTaken, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Make a scoring model. It scores no application before one of its versions is published.
 
         The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
         """
-        return versions.create_model(**body, by=request.user, now=timezone.now())
+        return versions.create_model(**body, by=actor_of(request), now=timezone.now())
 
-    @_reads(query=PageQuery, answer=serializers.ModelsPageSerializer)
+    @_reads(page=PageQuery, answer=serializers.ModelsPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
         """List the scoring models of the providers that the caller acts for, newest first."""
         return versions.list_models(request.user)
@@ -84,7 +84,7 @@ class ModelVersionViewSet(ApiViewSet):
         body=serializers.VersionRequestSerializer,
         answer=serializers.WholeVersionSerializer,
         status=201,
-        errors=(ScoringModelNotFound, ReviewerRequired),
+        errors=(ScoringModelNotFound, ReviewerRequired, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
         """Keep a scorecard as the model's next version, a draft.
@@ -92,16 +92,15 @@ class ModelVersionViewSet(ApiViewSet):
         Errors in a scorecard have JSON pointers in `details`.
         """
         model = versions.load_model(model_id, request.user)
-        versions.check_writer(model, request.user)
+        versions.check_writer(model, actor_of(request))
         return versions.add_version(model, **body, made_by=request.user, now=timezone.now())
 
-    @_reads(query=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
+    @_reads(page=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
     def list(self, request: ApiRequest, model_id: str) -> QuerySet[ModelVersion]:
         """List a model's versions, newest first, without their definitions."""
         return versions.load_model(model_id, request.user).versions.order_by("-number").defer("definition")
 
     @renderer_classes([OrjsonRenderer, renderer_for(PMML)])
-    @heavy.operation(when=asks_for_pmml)
     @_reads(answer=serializers.WholeVersionSerializer, errors=(ScoringModelNotFound,))
     def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
         """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
@@ -112,7 +111,8 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         if not asks_for_pmml(request):
             return version
-        return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
+        with heavy.slot(request):
+            return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
     @_writes(
         body=serializers.PublicationRequestSerializer,
@@ -127,7 +127,7 @@ class ModelVersionViewSet(ApiViewSet):
         scorecard reads and an offer of the model does not ask for.
         """
         version = versions.load_version(model_id, number, request.user)
-        versions.check_writer(version.model, request.user)
+        versions.check_writer(version.model, actor_of(request))
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
         published.warnings = tuple(unasked_inputs(published))
         return published
@@ -142,10 +142,9 @@ class ModelVersionViewSet(ApiViewSet):
         A model without a champion decides nothing.
         """
         version = versions.load_version(model_id, number, request.user)
-        versions.check_writer(version.model, request.user)
+        versions.check_writer(version.model, actor_of(request))
         return versions.retire(version, actor=actor_of(request), now=timezone.now())
 
-    @heavy.operation()
     @_reads(
         body=serializers.EvaluationRequestSerializer,
         answer=serializers.EvaluationSerializer,
@@ -158,8 +157,9 @@ class ModelVersionViewSet(ApiViewSet):
         """
         card = versions.load_version(model_id, number, request.user).card
         known = {name: value for name, value in body["facts"].items() if value is not None}
-        found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
-        reasons, better = in_full(found.reasons), changes(card, found)
+        with heavy.slot(request):
+            found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
+            reasons, better = in_full(found.reasons), changes(card, found)
         figures = (found.total, found.outcome, found.segment, found.points)
         return Response(serializers.EvaluationSerializer.represent_values((*figures, reasons, found.missing, better)))
 
@@ -167,7 +167,6 @@ class ModelVersionViewSet(ApiViewSet):
 class ScoreMonitoringViewSet(ApiViewSet):
     tag = "scoring"
 
-    @heavy.operation()
     @_reads(query=shapes.MonitoringQuery, answer=shapes.MonitoringSerializer, errors=(ScoringModelNotFound,))
     def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
         """Compare the scores of two windows.
@@ -176,15 +175,16 @@ class ScoreMonitoringViewSet(ApiViewSet):
         it is not. With fewer than 100 scores in either window the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
-        return Response(monitoring(version, **query))
+        with heavy.slot(request):
+            return Response(monitoring(version, **query))
 
-    @heavy.operation()
     @_reads(body=shapes.CompareRequestSerializer, answer=shapes.ComparisonSerializer, errors=(ScoringModelNotFound,))
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
-        return Response(comparing.compare(version, other, **body))
+        with heavy.slot(request):
+            return Response(comparing.compare(version, other, **body))
 
 
 class ScoringCatalogueViewSet(ApiViewSet):

@@ -13,7 +13,7 @@ def make_model(owner=None, provider=None):
     """Make a model of a provider that `owner` owns."""
     provider = provider or ProviderFactory(owner=owner or UserFactory())
     return versions.create_model(
-        provider_id=provider.pk, name="Everyday", description="", by=provider.owner, now=timezone.now()
+        provider_id=provider.pk, name="Everyday", description="", by=actor(provider.owner), now=timezone.now()
     )
 
 

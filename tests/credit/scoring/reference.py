@@ -3,10 +3,15 @@
 from datetime import date
 from fractions import Fraction
 from itertools import combinations
+from unicodedata import normalize
 
 from credit.core.reasons import key_of
 
 RANKS = ["decline", "refer", "approve"]
+
+
+def nfc(value):
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def number(value):
@@ -25,7 +30,7 @@ def value_of(given, facts):
         value = facts.get(given["from"])
         if given["type"] == "number":
             return number(value)
-        return value if isinstance(value, {"text": str, "boolean": bool}[given["type"]]) else None
+        return nfc(value) if isinstance(value, {"text": str, "boolean": bool}[given["type"]]) else None
     if "ratio" in given:
         part, whole = (number(facts.get(name)) for name in given["ratio"])
         return part / whole if part is not None and whole else None
@@ -48,7 +53,7 @@ def bin_of(characteristic, value):
     for at, one in enumerate(bins):
         if "missing" not in one and (
             ("below" in one and value < Fraction(one["below"]))
-            or ("in" in one and value in one["in"])
+            or ("in" in one and value in map(nfc, one["in"]))
             or not {"below", "in"} & set(one)
         ):
             return at
@@ -59,19 +64,28 @@ def holds(knockout, value):
     if value is None:
         return False
     return (
-        ("equals" in knockout and value == knockout["equals"])
-        or ("in" in knockout and value in knockout["in"])
+        ("equals" in knockout and value == nfc(knockout["equals"]))
+        or ("in" in knockout and value in map(nfc, knockout["in"]))
         or ("below" in knockout and value < Fraction(knockout["below"]))
         or ("from" in knockout and value >= Fraction(knockout["from"]))
     )
 
 
-def outcome(definition, points, missing):
+def unreadable(given, facts):
+    """Say whether a fact is there that is not of the type that the input reads."""
+    names = given.get("ratio") or given.get("sum") or [given.get("from") or given["months_since"]]
+    kinds = {"number": number, "text": lambda value: None if not isinstance(value, str) else value}
+    kinds["boolean"] = lambda value: value if isinstance(value, bool) else None
+    read = day if "months_since" in given else kinds[given.get("type", "number")]
+    return any(facts.get(name) is not None and read(facts[name]) is None for name in names)
+
+
+def outcome(definition, points, missing, odd=False):
     """Return the total and the outcome of so many points."""
     low, high = definition.get("range", (-(10**12), 10**12))
     total = min(max(definition["base_points"] + points, low), high)
     found = next(one["outcome"] for one in definition["outcomes"] if "from" not in one or one["from"] <= total)
-    return total, "refer" if found == "approve" and missing else found
+    return total, "refer" if odd or (found == "approve" and missing) else found
 
 
 def evaluate(definition, facts):
@@ -82,7 +96,8 @@ def evaluate(definition, facts):
     missing = [one["name"] for one in definition["inputs"] if one["name"] in asked and values[one["name"]] is None]
     bins = [bin_of(one, values[one["input"]]) for one in characteristics]
     points = [one["bins"][at]["points"] for one, at in zip(characteristics, bins, strict=True)]
-    total, found = outcome(definition, sum(points), missing)
+    odd = any(one["name"] in asked and unreadable(one, facts) for one in definition["inputs"])
+    total, found = outcome(definition, sum(points), missing, odd)
     codes = [key_of(one["reason"]) for one in characteristics]
     losses = {
         code: sum(
@@ -103,6 +118,9 @@ def changes(definition, facts):
     """Return `(characteristics, points, outcome)` of each set of changes that is named, by trying all."""
     _, now, _, bins, _, missing = evaluate(definition, facts)
     if any(holds(one, value_of(_input(definition, one["input"]), facts)) for one in definition.get("knockouts", [])):
+        return []
+    asked = {one["input"] for one in (*definition["characteristics"], *definition.get("knockouts", []))}
+    if any(one["name"] in asked and unreadable(one, facts) for one in definition["inputs"]):
         return []
     characteristics = definition["characteristics"]
     points = sum(one["bins"][at]["points"] for one, at in zip(characteristics, bins, strict=True))

@@ -150,7 +150,7 @@ class TestRecord:
         record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)
         score = Score.objects.get()
         told = {
-            "record_version": 3, "model_id": score.version.model_id, "model_version": 1,
+            "record_version": 4, "model_id": score.version.model_id, "model_version": 1,
             "definition_sha256": score.version.definition_sha256, "facts_sha256": score.facts_sha256, "total": 550,
             "outcome": "decline", "reasons": ["no_credit_file"], "automated": False,
             "score_reasons": ["income_insufficient", "obligations_excessive", "residence_short"],

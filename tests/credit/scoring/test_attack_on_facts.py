@@ -66,7 +66,8 @@ def card(fact, characteristics, outcomes):
         "base_points": 0,
         "characteristics": [
             {
-                "name": str(place), "input": str(place), "reason": {"code": "other", "text": str(place)}, "baseline": 1,
+                "name": str(place), "input": str(place), "baseline": 1,
+                "reason": {"code": "other", "text": f"Place {place}"},
                 "bins": [{"missing": True, "points": missing}, *bins, {"points": 1}],
             }
             for place, (missing, *bins) in enumerate(characteristics)

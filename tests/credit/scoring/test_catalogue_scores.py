@@ -53,12 +53,6 @@ def test_a_later_score_brings_it_back(api, user, version, offer):
     assert shown(api) == [offer.pk]
 
 
-def test_a_reset_of_the_sandbox_brings_it_back(api, user, version, offer):
-    score(version, user)
-    assert api.send("/sandbox/reset").status_code == 200
-    assert shown(api) == [offer.pk]
-
-
 def test_a_score_by_an_earlier_version_of_the_model_counts(api, user, version, offer):
     score(version, user)
     make_version(version.model, role="champion")

@@ -11,10 +11,10 @@ from django.utils import timezone
 from config.backoffice.models import Assignment
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
+from credit import following
 from credit.anchoring import records
 from credit.core.errors.applications import InvalidApplicationTransition
 from credit.models import Application, ApplicationHistory, DecisionAnchor, Proposal, Score
-from credit.models import applications as models
 from credit.review import automatic as deciding
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
@@ -87,6 +87,12 @@ class TestDecided:
         assert row.metadata == {"reasons": ["income_insufficient", "obligations_excessive", "residence_short"]}
         assert application.status_reason.startswith("Income insufficient for amount of credit requested; Excessive")
 
+    def test_a_knockout_declines_although_something_else_is_missing(self):
+        knockout = {"input": "housing", "equals": "hotel", "outcome": "decline", "reason": "residence_temporary"}
+        offer, _ = scored_offer(definition=definition(knockouts=[knockout]))
+        scored(offer, {**SAYS_POOR, "monthly_debt_cents": None})
+        assert decide() == {**NOTHING, "rejected": 1}
+
     def test_the_history_names_the_version_as_the_actor(self, offer):
         application = scored(offer, SAYS_GOOD)
         decide()
@@ -146,6 +152,12 @@ class TestLeftToPeople:
             assert client_of(application.consumer).send(f"{other}/{made.json()['id']}/decline").status_code == 200
         self.left(application, "under_review")
 
+    @pytest.mark.parametrize("missing", ["monthly_income_cents", "monthly_debt_cents", "housing"])
+    def test_a_decline_that_rests_on_something_missing(self, offer, missing):
+        application = scored(offer, {**SAYS_POOR, missing: None})
+        assert Score.objects.get().outcome == "decline"
+        self.left(application)
+
     def test_a_decline_without_a_reason(self):
         card = definition(base_points=-1000)
         for one in card["characteristics"]:
@@ -161,7 +173,7 @@ class TestLeftToPeople:
             assigned_at=timezone.now(),
         )  # fmt: skip
         self.left(application)
-        Assignment.objects.all().delete()
+        type(person).objects.filter(pk=person.pk).update(is_active=False)
         assert decide()["approved"] == 1
 
     def test_what_people_decided_and_reopened(self, offer):
@@ -319,12 +331,12 @@ class TestOneThatFails:
         made = [scored(offer, SAYS_GOOD) for _ in range(3)]
         record = records.decision_record
 
-        def fails(application, row):
+        def fails(application, row, counteroffer):
             if application.pk == made[0].pk:
                 raise ZeroDivisionError("broken")
-            return record(application, row)
+            return record(application, row, counteroffer)
 
-        monkeypatch.setattr(models, "decision_record", fails)
+        monkeypatch.setattr(following, "decision_record", fails)
         return made
 
     def test_it_does_not_stop_the_others(self, broken):

@@ -103,7 +103,12 @@ REFUSED = {
     "a reason that is none": ([("/characteristics/0/reason", "score_too_low")], "/characteristics/0/reason",
      "Must be a principal"),
     "a reason of spaces": ([("/characteristics/0/reason", {"code": "other", "text": "  "})],
-     "/characteristics/0/reason/text", "say something"),
+     "/characteristics/0/reason/text", "no specific factor"),
+    "a reason that names no factor": (
+        [("/characteristics/0/reason", {"code": "other", "text": "Insufficient points"})],
+        "/characteristics/0/reason/text", "no specific factor"),
+    "a reason that names a report": (
+        [("/characteristics/0/reason", "inquiries_recent")], "/characteristics/0/reason", "inquiries_stated"),
     "a reason that is a code": ([("/characteristics/0/reason", {"code": "other", "text": "bankruptcy"})],
      "/characteristics/0/reason/text", "give its code"),
     "a reason that says a code's words": ([("/knockouts/0/reason", {"code": "other", "text": REASONS["bankruptcy"]})],

@@ -43,8 +43,8 @@ def test_the_catalogue_is_in_alphabetical_order_and_of_known_types():
 
 
 @pytest.mark.parametrize(("path", "value"), [
-    ("income", 5), ("rate", 0.25), ("own", True), ("housing", "rent"), ("nothing", None), ("list", None),
-    ("list.0", None), ("person", None), ("person.job.months", 7), ("person.months", 8), ("person.job", None),
+    ("income", 5), ("rate", 0.25), ("own", True), ("housing", "rent"), ("nothing", None), ("list", []),
+    ("list.0", None), ("person", {}), ("person.job.months", 7), ("person.months", 8), ("person.job", {}),
     ("income.deeper", None), ("housing.0", None), ("absent", None), ("person.absent.months", None),
 ])  # fmt: skip
 def test_application_data_is_read_by_path(path, value):

@@ -220,7 +220,7 @@ def test_a_card_without_outcomes_is_refused(run):
     ("--reason", "x=income_insufficient"),
 ])  # fmt: skip
 def test_a_definition_allows_only_the_note_option(run, options):
-    with pytest.raises(CommandError, match="only --note"):
+    with pytest.raises(CommandError, match="--note is the only option"):
         run(json.dumps(OWN).encode(), *options)
     assert not ModelVersion.objects.exists()
 

@@ -83,10 +83,9 @@ def test_another_providers_model_does_not_count(api, user):
 
 
 @pytest.mark.parametrize("said", [
-    "a text", 7, [], [{"monthly_income_cents": 1}], {"monthly_income_cents": {"deep": [1]}},
+    "a text", 7, [], [{"monthly_income_cents": 1}], {"monthly_income_cents": None}, {"other": {"deep": [1]}},
     {"monthly_income_cents": 1e308, "monthly_debt_cents": 5e-324},
     {"monthly_income_cents": 0, "monthly_debt_cents": 2**64 - 1},
-    {"monthly_income_cents": True, "monthly_debt_cents": "1", "housing": 3},
     {"housing": "\x00\ud7ff𝄞" * 1000, "monthly_income_cents": -0.0},
 ])  # fmt: skip
 def test_odd_data_is_scored_as_what_it_is(api, user, said):
@@ -94,6 +93,42 @@ def test_odd_data_is_scored_as_what_it_is(api, user, said):
     application = draft_for(offer, user, said)
     assert submit(api, application).status_code == 200
     assert Score.objects.get().application == application
+
+
+@pytest.mark.parametrize(("said", "pointers"), [
+    ({"monthly_income_cents": "320000"}, ["monthly_income_cents"]),
+    ({"monthly_income_cents": {"deep": [1]}}, ["monthly_income_cents"]),
+    ({"monthly_income_cents": [320_000]}, ["monthly_income_cents"]),
+    ({"monthly_income_cents": ""}, ["monthly_income_cents"]),
+    ({"monthly_income_cents": False, "monthly_debt_cents": "1", "housing": 3},
+     ["monthly_income_cents", "monthly_debt_cents", "housing"]),
+    ({"housing": True}, ["housing"]),
+])  # fmt: skip
+def test_data_that_the_champion_cannot_read_is_not_submitted(api, user, said, pointers):
+    offer, _ = scored_offer()
+    application = draft_for(offer, user, {**SAYS_GOOD, **said})
+    refusal = submit(api, application)
+    assert_error(refusal, 400, "E1020")
+    assert [one["field"] for one in refusal.json()["details"]] == [f"/application_data/{name}" for name in pointers]
+    application.refresh_from_db()
+    assert (application.status, Score.objects.count()) == ("draft", 0)
+    body = {
+        "consumer_id": str(user.pk), "offer_id": offer.pk, "provider_id": int(offer.provider_id),
+        "application_data": {**SAYS_GOOD, **said}, "initial_status": "submitted",
+    }  # fmt: skip
+    assert_error(api.send("/applications", body), 400, "E1020")
+
+
+def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):
+    offer, champion = scored_offer()
+    inputs = [{"name": "amount", "from": "application_data.amount_cents", "type": "text"}, *definition()["inputs"]]
+    odd = {**definition()["characteristics"][2], "name": "amount", "input": "amount"}
+    ModelVersionFactory(
+        model=champion.model, number=2, role="challenger",
+        definition=definition(inputs=inputs, characteristics=[odd], base_points=0),
+    )  # fmt: skip
+    assert submit(api, draft_for(offer, user)).status_code == 200
+    assert Score.objects.get(purpose="shadow").outcome == "refer"
 
 
 def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, monkeypatch):

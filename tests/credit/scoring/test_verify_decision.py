@@ -238,10 +238,12 @@ TAMPERINGS = {
      '"model_version":2,"model_id":7')),
     "a member of the record twice": ("record", edit("record", '"decision":', '"decision":"approved","decision":')),
     "an escape in the record where none is needed": ("record", edit("record", "rejected", "r\\u0065jected")),
-    "a record of a version to come": ("record", again(record_version=4)),
+    "a record of a version to come": ("record", again(record_version=5)),
     "a loan in a record from before there were any": ("record", again(terms={}, terms_sha256="", terms_as_of="")),
     "half of a loan in the record": ("record", again(record_version=3, terms={})),
     "a rejection with a loan": ("terms", again(record_version=3, terms={}, terms_sha256="", terms_as_of="")),
+    "a decline without a person that rests on something missing": ("decision", lambda _: again(record_version=4)(
+     bundle(facts={"application_data.housing": "hotel"}))),
     "half of a score in the record": ("record", again(total=None)),
     "a total that is no whole number": ("record", again(total="550")),
     "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),

@@ -62,7 +62,8 @@ class TestPublish:
 
     def test_member_publishes_and_retires_with_a_second_factor_only(self, api, version, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
-        assert api.send(at(version, "publish"), {"role": "champion"}).status_code == 200
+        assert_error(api.send(at(version, "publish"), {"role": "champion"}), 403, "E2012")
+        assert_error(api.send(at(version, "retire")), 403, "E2012")
 
 
 @pytest.mark.django_db
