@@ -16,12 +16,14 @@ from config.api.permissions import InsufficientScope
 from config.api.tokens import verify_access_token
 from config.core.credentials import AmbiguousCredentials, AuthenticationRequired, InvalidToken
 from config.core.errors import UserMismatch
+from config.core.names import skeleton
 from ledger import service_a
 
 # Service A's own records. An entry of such a type was made by the platform.
 PLATFORM_TYPES = frozenset({
     "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
 })  # fmt: skip
+_PLATFORM_SKELETONS = frozenset(map(skeleton, PLATFORM_TYPES))
 ANCHOR_SCOPE = "identity:write"
 LIST_SCOPE = "identity:read"
 
@@ -51,7 +53,7 @@ class Caller:
         """Raise InsufficientScope or UserMismatch unless the caller may anchor this, with `user_id`, `report_type`."""
         self.check(item["user_id"], ANCHOR_SCOPE)
         kind = item["report_type"]
-        if kind in PLATFORM_TYPES and not self.is_platform:
+        if skeleton(kind) in _PLATFORM_SKELETONS and not self.is_platform:
             raise InsufficientScope(
                 f"Only the platform anchors under the report type {kind}. Choose another.",
                 details={"report_type": kind},

@@ -75,3 +75,8 @@ def make_receipt(submission: Submission, *, index: int, block_number: int, times
     commitment = commitment_of(nonce, report_hash=digest, **told)
     leaf = leaf_hash(digest + commitment)
     return Receipt(digest, index, leaf, commitment, nonce, block_number, duplicate=False)
+
+
+def has_dot_segment(user_id: str) -> bool:
+    """Return whether clients would resolve a part of a path with this id (RFC 3986, 5.2.4)."""
+    return any(segment in {".", ".."} for segment in user_id.split("/"))

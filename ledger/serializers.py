@@ -7,7 +7,7 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from config.api import serializers
 from config.core.errors import PayloadTooLarge
-from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
+from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
 from ledger.log import Record
 
 BATCH_MAX_ITEMS = 1_000
@@ -45,6 +45,11 @@ class AnchorRequestSerializer(serializers.RequestSerializer):
     )
     report_type = serializers.TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
+
+    def validate_user_id(self, user_id: str) -> str:
+        if has_dot_segment(user_id):
+            raise serializers.ValidationError("Must not contain a segment `.` or `..`: clients resolve them in paths.")
+        return user_id
 
 
 class AnchorItem(AnchorRequestSerializer):

@@ -23,7 +23,7 @@ urlpatterns = [
     path("blocks", BlockViewSet.as_view({"get": "list"})),
     path("blocks/<str:number>", BlockViewSet.as_view({"get": "retrieve"})),
     path("hash/<str:report_hash>", RecordViewSet.as_view({"get": "hash"})),
-    path("user/<str:user_id>/hashes", RecordViewSet.as_view({"get": "user_hashes"})),
+    re_path(r"^user/(?P<user_id>[\s\S]+)/hashes\Z", RecordViewSet.as_view({"get": "user_hashes"})),
     path("anchor/batch", RecordViewSet.as_view({"post": "anchor_batch"})),
     path("proof/<str:report_hash>.tlog-proof", ProofViewSet.as_view({"get": "proof_file"})),
     path("proof/<str:report_hash>", ProofViewSet.as_view({"get": "proof"})),

@@ -25,7 +25,7 @@ from config.core.ids import first_or, parse_positive_int64
 from ledger import log, serializers, tiles, witnessing
 from ledger.access import HasListedKey, LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
-from ledger.entries import USER_ID_MAX, Receipt, Submission
+from ledger.entries import USER_ID_MAX, Receipt, Submission, has_dot_segment
 from ledger.errors import InvalidHashError, LogUnavailableError, NotWitnessedYetError
 from ledger.group_commit import group_commit
 from ledger.keys import signer
@@ -59,7 +59,7 @@ def read_hash(text: str) -> bytes:
 
 def read_user_id(text: str) -> str:
     """Return the user id in a path; `.` and `..` are segments that clients resolve."""
-    if text in {".", ".."}:
+    if has_dot_segment(text):
         raise NotFound
     if "\0" in text or len(text) > USER_ID_MAX:
         raise ValidationFailed(

@@ -8,22 +8,24 @@ only the platform's own key anchors under the report type `release`.
 
 import json
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from ledger.checkpoint import Verifier
 from ledger.entries import commitment_of
 from ledger.policy import Policy
-from ledger.proofs import ProofFile, Step, check_proof
+from ledger.proofs import ProofFile, Step, check_with_any
 from ledger.releases import contents
 
 SUFFIX = ".tar.gz"
-# Far beyond what a release has; what somebody hands over may not fill the memory.
-MAX_BYTES = 512 * 1024 * 1024
+# Far beyond what a release has; a stranger's files may not fill the memory. The archive is only hashed.
+MAX_BYTES = 16 * 1024 * 1024
+ARCHIVE_MAX_BYTES = 512 * 1024 * 1024
+LOCK_MAX_BYTES = 4 * 1024 * 1024
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, tarfile.TarError)
 
 
@@ -36,14 +38,16 @@ class Release:
     """The files next to an archive. Each step raises Fault, or returns what it saw."""
 
     archive: Path
-    verifier: Verifier | None
+    verifiers: Sequence[Verifier]
     policy: Policy | None
     files: dict[str, bytes] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    verifier: Verifier | None = None  # the one with whose key the proof was checked
 
     def check(self) -> Iterator[Step]:
         """Yield one step after the other until one fails; the release is verified when the last one is ok."""
         steps: tuple[Callable[[], str], ...] = (
-            self._found, self._summed, self._stated, self._committed, self._listed, self._proven, self._opened,
+            self._found, self._summed, self._stated, self._proven, self._opened, self._committed, self._listed,
         )  # fmt: skip
         for step in steps:
             name = step.__name__.removeprefix("_")
@@ -80,16 +84,20 @@ class Release:
 
     def _found(self) -> str:
         for name in (*self.names.summed, contents.SUMS):
-            path = self.archive.with_name(name)
+            path, is_archive = self.archive.with_name(name), name == self.names.archive
             if not path.is_file():
                 raise Fault(f"{name} is not there.")
-            if path.stat().st_size > MAX_BYTES:
+            if path.stat().st_size > (ARCHIVE_MAX_BYTES if is_archive else MAX_BYTES):
                 raise Fault(f"{name} is larger than any release.")
-            self.files[name] = path.read_bytes()
-        return f"{len(self.files)} files of version {self.names.version}"
+            with path.open("rb") as file:
+                if not is_archive:
+                    self.files[name] = file.read()
+                    file.seek(0)
+                self.digests[name] = file_digest(file, "sha256").hexdigest()
+        return f"{len(self.digests)} files of version {self.names.version}"
 
     def _summed(self) -> str:
-        if self.files[contents.SUMS] != contents.sums(self.names, self.files, self.opening):
+        if self.files[contents.SUMS] != contents.sums(self.names, self.digests, self.opening):
             for name in self.names.summed:
                 if f"{self.digests[name]}  {name}\n".encode() not in self.files[contents.SUMS]:
                     raise Fault(f"{name} is not what {contents.SUMS} says.")
@@ -101,11 +109,11 @@ class Release:
         source = contents.Source(Path(), predicate["commit"], predicate["source_date_epoch"])
         if self.told["predicate"]["version"] != self.names.version:
             raise Fault(f"The statement is about version {self.told['predicate']['version']}.")
-        expected = json.loads(source.statement(self.names, self.files))
-        for stated, found in zip(self.told["subject"], expected["subject"], strict=True):
+        expected = source.statement(self.names, self.digests)
+        for stated, found in zip(self.told["subject"], json.loads(expected)["subject"], strict=True):
             if stated != found:
                 raise Fault(f"The statement has another hash of {found['name']}.")
-        if self.files[self.names.statement] != source.statement(self.names, self.files):
+        if self.files[self.names.statement] != expected:
             raise Fault("The statement is not spelled as one of a release.")
         return f"version {self.names.version} is commit {predicate['commit']}"
 
@@ -117,7 +125,10 @@ class Release:
             if first is None or first.name != self.names.stem:
                 raise Fault(f"The archive does not unpack into {self.names.stem}.")
             lock = archive.extractfile(f"{self.names.stem}/{contents.LOCK}")
-            self._lock = lock.read().decode() if lock else ""
+            content = lock.read(LOCK_MAX_BYTES + 1) if lock else b""
+            if len(content) > LOCK_MAX_BYTES:
+                raise Fault(f"{contents.LOCK} is larger than {LOCK_MAX_BYTES} bytes.")
+            self._lock = content.decode()
         return f"the archive is of it, and unpacks into {self.names.stem}"
 
     def _listed(self) -> str:
@@ -131,16 +142,11 @@ class Release:
         return f"the SBOM names the {len(locked)} packages of its lock"
 
     def _proven(self) -> str:
-        logs = self.policy.logs if self.policy else []
-        verifiers = [self.verifier] if self.verifier else [log.verifier for log in logs]
         proof, digest = self.files[self.names.proof].decode(), sha256(self.files[self.names.statement]).digest()
-        failed = "no key of a log is given"
-        for verifier in verifiers:
-            last = check_proof(proof, digest, verifier, self.policy)[-1]
-            if last.ok:
-                return last.detail
-            failed = f"{last.name}: {last.detail}"
-        raise Fault(failed)
+        steps, self.verifier = check_with_any(proof, digest, self.verifiers, self.policy)
+        if not steps[-1].ok:
+            raise Fault(f"{steps[-1].name}: {steps[-1].detail}")
+        return steps[-1].detail
 
     def _opened(self) -> str:
         opening, extra = self.opening, ProofFile.from_text(self.files[self.names.proof].decode()).extra

@@ -115,14 +115,13 @@ class Source:
             raise CannotRelease(f"cyclonedx-bom, of requirements-dev.txt, made no SBOM: {said}")
         return canonical_json(json.loads(done.stdout)) + b"\n"
 
-    def statement(self, names: Names, files: Mapping[str, bytes]) -> bytes:
+    def statement(self, names: Names, digests: Mapping[str, str]) -> bytes:
         """The statement in in-toto's form that version and commit are these two files."""
         return canonical_json(
             {
                 "_type": _STATEMENT,
                 "subject": [
-                    {"name": name, "digest": {"sha256": sha256(files[name]).hexdigest()}}
-                    for name in (names.archive, names.sbom)
+                    {"name": name, "digest": {"sha256": digests[name]}} for name in (names.archive, names.sbom)
                 ],
                 "predicateType": _PREDICATE,
                 "predicate": {
@@ -135,7 +134,12 @@ class Source:
         )
 
 
-def sums(names: Names, files: Mapping[str, bytes], opening: Mapping[str, str]) -> bytes:
+def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """The SHA-256 of each file in hex, as statement and sums have it."""
+    return {name: sha256(content).hexdigest() for name, content in files.items()}
+
+
+def sums(names: Names, digests: Mapping[str, str], opening: Mapping[str, str]) -> bytes:
     """SHA256SUMS, and in it what opens the commitment of the ledger's entry."""
     lines = [f"{digests[name]}  {name}" for name in names.summed]
     return "\n".join([*lines, OPENING + canonical_json(dict(opening)).decode(), ""]).encode()

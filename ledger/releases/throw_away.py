@@ -5,7 +5,6 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from config.ops.supervisor import LOCAL, Processes, bind, manage, start, stop, wait_until_healthy
@@ -19,28 +18,23 @@ class ThrowAway(NamedTuple):
 
     url: str
     client_key: str
-    policy: Path
 
 
 @contextmanager
 def throw_away_ledger() -> Iterator[ThrowAway]:
     """Run one on free ports; raises CannotStart. Its database and keys are gone at the end."""
     with tempfile.TemporaryDirectory(prefix="throw-away-ledger-") as folder:
-        port, witness_port = bind(LOCAL, 0), bind(LOCAL, 0)
-        made = ThrowAway(f"http://{LOCAL}:{port}", secrets.token_urlsafe(32), Path(folder, "policy"))
+        port = bind(LOCAL, 0)
+        made = ThrowAway(f"http://{LOCAL}:{port}", secrets.token_urlsafe(32))
         environment = {
             "PATH": os.defpath, "VAR_DIR": folder, "CHAIN_URL": made.url, "LEDGER_ORIGIN": ORIGIN,
-            "LEDGER_CLIENT_KEY": made.client_key, "WITNESS_HOST": LOCAL, "WITNESS_PORT": str(witness_port),
-            "WITNESS_POLICY": str(made.policy),
+            "LEDGER_CLIENT_KEY": made.client_key,
         }  # fmt: skip
         manage(environment, "migrate", "-v0")
-        manage(environment, "serve_witness", "--write-policy", str(made.policy))
         gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"{LOCAL}:{port}", "--workers", "1"]
         running: Processes = {}
         try:
             running["The throw-away ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
-            running["Its witness"] = start(["manage.py", "serve_witness"], environment)
-            running["Its ask_witnesses"] = start(["manage.py", "ask_witnesses"], environment)
             wait_until_healthy(running, f"{made.url}/key", seconds=START_SECONDS)
             yield made
         finally:

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.ledger.conftest import assert_error, seal_reports
+from tests.config.test_moments import HTML_TIME
+from tests.ledger.conftest import assert_error, report_digest, seal_reports
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -95,6 +96,12 @@ def test_the_page_is_fenced_in(client):
     assert "style=" not in text
     assert not re.search(r"https?://|//[a-z]", text)
     assert not re.search(r"<script(?! src=)", text)
+
+
+def test_each_time_is_valid_html(client):
+    seal_reports(["report"])
+    text = page(client, f"?hash={report_digest('report')}")
+    assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
 
 
 def test_another_method_is_refused(client):

@@ -1,6 +1,7 @@
 """GET /hash, /blocks, /user/{user_id}/hashes, /consistency and /checkpoint."""
 
 from hashlib import sha256
+from urllib.parse import quote
 
 import pytest
 import rfc8785
@@ -101,6 +102,18 @@ def test_a_page_out_of_range_is_refused(client):
         assert_error(client.get(f"/blocks?{query}"), 400, "E1006")
     for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "offset=-1", "limit=1&limit=2", "limit="):
         assert_error(client.get(f"/user/42/hashes?{query}"), 400, "E1006")
+
+
+@pytest.mark.parametrize("user_id", ["org/42", "/42", "a//b/", "a b", "%2F", "x/hashes", "a\nb", "ü?#", "...", "a\\b"])
+def test_the_hashes_of_every_accepted_user_id_can_be_read(client, user_id):
+    anchored = client.anchor("hello", user=user_id).json()["hash"]
+    shown = client.get(f"/user/{quote(user_id, safe='')}/hashes").json()
+    assert (shown["user_id"], [row["hash"] for row in shown["hashes"]]) == (user_id, [anchored])
+
+
+@pytest.mark.parametrize("user_id", [".", "..", "a/../b", "./a", "a/."])
+def test_a_user_id_that_clients_resolve_in_paths_is_refused(client, user_id):
+    assert_error(client.anchor("hello", user=user_id), 400, "E1001")
 
 
 def test_a_users_hashes_are_listed_oldest_first_with_the_full_count(client):

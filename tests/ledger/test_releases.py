@@ -14,9 +14,10 @@ from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer
 from ledger.cosignature import WitnessVerifier
 from ledger.entries import commitment_of
-from ledger.management.commands.verify_release import Command
+from ledger.management.commands.verify import Command
 from ledger.proofs import ProofFile
 from ledger.releases import contents
+from ledger.releases.checking import LOCK_MAX_BYTES
 from ledger.releases.contents import Names, Source
 
 COMMIT, OTHER_COMMIT = "c0ffee" * 6 + "c0de", "decade" * 6 + "dead"
@@ -62,16 +63,16 @@ def anchored(statement, *, report_type="release", log=LOG):
 def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
     """The files of a release; `stated` changes the statement before it is anchored."""
     files = {NAMES.archive: archive or packed(), NAMES.sbom: sbom(*listed)}
-    statement = Source(None, commit, 0).statement(NAMES, files)
+    statement = Source(None, commit, 0).statement(NAMES, contents.digests_of(files))
     files[NAMES.statement] = stated(statement) if stated else statement
     files[NAMES.proof], opening = anchored(files[NAMES.statement], **entry)
-    return files | {contents.SUMS: contents.sums(NAMES, files, opening)}
+    return files | {contents.SUMS: contents.sums(NAMES, contents.digests_of(files), opening)}
 
 
 def summed_anew(files):
     """What somebody does who changed a file and knows of SHA256SUMS."""
     opening = json.loads(files[contents.SUMS].decode().splitlines()[-1].removeprefix(contents.OPENING))
-    return files | {contents.SUMS: contents.sums(NAMES, files, opening)}
+    return files | {contents.SUMS: contents.sums(NAMES, contents.digests_of(files), opening)}
 
 
 def changed(name, change, *, sums=True):
@@ -107,16 +108,19 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
     for name, content in files.items():
         (folder / name).write_bytes(content)
     said = io.StringIO()
-    given = ["--key", key] if key else []
+    given = ["--ledger-key", key] if key else []
     try:
-        call_command("verify_release", folder / archive, "--json", *given, *more, stdout=said, stderr=io.StringIO())
+        call_command("verify", folder / archive, "--json", *given, *more, stdout=said, stderr=io.StringIO())
     except CommandError as error:
         said.write(str(error))
     return said.getvalue()
 
 
-def test_what_was_released_is_verified(tmp_path):
-    assert json.loads(verify(tmp_path, made())) == {"ok": True, "fault": None}
+def test_a_release_is_verified(tmp_path):
+    assert json.loads(verify(tmp_path, made())) == {
+        "kind": "release", "verified": True, "outcome": "verified", "failed": None, "not_checked": [],
+        "ledger_key": LOG.verifier.vkey,
+    }  # fmt: skip
 
 
 def test_on_a_terminal_only_the_fault_is_red(tmp_path, monkeypatch):
@@ -126,7 +130,7 @@ def test_on_a_terminal_only_the_fault_is_red(tmp_path, monkeypatch):
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     command = Command(stderr=terminal, force_color=True)
     with pytest.raises(CommandError):
-        call_command(command, tmp_path / NAMES.archive, "--key", LOG.verifier.vkey, stdout=io.StringIO())
+        call_command(command, tmp_path / NAMES.archive, "--ledger-key", LOG.verifier.vkey, stdout=io.StringIO())
     red, plain = "\033[31;1mFAIL stated", ("ok   found", "ok   summed")
     assert [line.partition(":")[0] for line in terminal.getvalue().split("\n")][:3] == [*plain, red]
 
@@ -138,7 +142,9 @@ TAMPERINGS = {
     "something behind the archive": (lambda: changed(ARCHIVE, lambda old: old + b"\0"), "stated"),
     "an archive of another commit": (lambda: made(archive=packed(commit=OTHER_COMMIT)), "committed"),
     "an archive that unpacks elsewhere": (lambda: made(archive=packed(folder="etc")), "committed"),
-    "an archive that is none": (lambda: made(archive=b"PK\3\4"), "committed"),
+    "an archive that is none": (lambda: made(archive=b"\x1f\x8bPK\3\4"), "committed"),
+    "an archive of a stranger, which is not unpacked": (lambda: made(archive=b"\x1f\x8bPK", log=OTHER_LOG), "proven"),
+    "a lock of more than 4 MiB": (lambda: made(archive=packed("#" * (LOCK_MAX_BYTES + 1))), "committed"),
     "another package in the archive's lock": (lambda: made(archive=packed(f"{LOCK}evil==6.6.6 \\\n")), "listed"),
     "another version in the archive's lock": (lambda: made(archive=packed(LOCK.replace("2.1", "2.0"))), "listed"),
     "an SBOM that keeps silent about a package": (lambda: made(listed=PACKAGES[:1]), "listed"),
@@ -148,7 +154,7 @@ TAMPERINGS = {
     "no proof": (lambda: without(PROOF), "found"),
     "a sum of one's own": (lambda: changed(SUMS, lambda old: flipped(old[:64]) + old[64:], sums=False), "summed"),
     "a fifth sum": (lambda: changed(SUMS, lambda old: b"0" * 64 + b"  evil\n" + old, sums=False), "summed"),
-    "a statement about another commit": (lambda: changed(STATEMENT, replaced(COMMIT, OTHER_COMMIT)), "committed"),
+    "a statement about another commit": (lambda: changed(STATEMENT, replaced(COMMIT, OTHER_COMMIT)), "proven"),
     "a statement about another version": (
         lambda: changed(STATEMENT, replaced('"version":"1.2.3"', '"version":"1.2.4"')), "stated",
     ),
@@ -177,9 +183,8 @@ TAMPERINGS = {
 def test_a_tampered_release_is_not_verified(tmp_path, name):
     files, step = TAMPERINGS[name]
     said, sentence = verify(tmp_path, files()).strip().splitlines()
-    assert json.loads(said)["ok"] is False
-    assert json.loads(said)["fault"]["step"] == step
-    assert sentence.startswith(f"This is not that release. {step}: ")
+    assert (json.loads(said)["verified"], json.loads(said)["failed"]) == (False, step)
+    assert sentence.startswith(f"The release does not hold. {step}: ")
 
 
 def test_an_archive_under_another_name_is_not(tmp_path):
@@ -187,13 +192,14 @@ def test_an_archive_under_another_name_is_not(tmp_path):
     assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
         tmp_path, made(), archive="credit-platform-9.9.9.tar.gz"
     )
-    assert "An archive is named" in verify(tmp_path, made(), archive="SHA256SUMS")
+    (tmp_path / "other.tar.gz").write_bytes(packed())
+    assert "An archive is named" in verify(tmp_path, made(), archive="other.tar.gz")
 
 
 def test_a_policy_demands_its_witnesses(tmp_path):
     policy = tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
-    assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["ok"]
+    assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["verified"]
     policy.write_text(f"log {LOG.verifier.vkey}\nwitness w {WITNESS.vkey}\nquorum w\n")
     assert "proven: witnesses" in verify(tmp_path, made(), "--policy", str(policy), key=None)
 

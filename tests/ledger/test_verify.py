@@ -1,87 +1,102 @@
 """`manage.py verify`: how it recognizes a file, and its exit status for each outcome of a decision bundle."""
 
-from types import SimpleNamespace
+import json
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 
-from config.api import heavy
-from ledger.models import Block
-from tests.ledger.conftest import assert_error, open_log, seal_reports
+from credit.anchoring.verify_decision import FILE_MAX_BYTES
+from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
+from tests.credit.scoring.test_verify_decision import NAMES
 
-pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+def verify(file, **options):
+    """Run the command; its exit status, its JSON, and its steps."""
+    out, err = StringIO(), StringIO()
+    try:
+        call_command("verify", str(file), as_json=True, stdout=out, stderr=err, **options)
+        status = 0
+    except CommandError as error:
+        status = error.returncode
+    return status, json.loads(out.getvalue().splitlines()[-1]), err.getvalue()
 
 
 @pytest.fixture
-def proof(client):
-    seal_reports([f"report {number}" for number in range(20)])
-    anchored = client.anchor("the report").json()
-    text = client.get(f"/proof/{anchored['hash']}.tlog-proof").content.decode()
-    seal_reports(["later"])
-    return {"hash": anchored["hash"], "proof": text}
+def file(tmp_path):
+    """A decision bundle in a file."""
+    file = tmp_path / "bundle.json"
+    file.write_text(json.dumps(bundle()))
+    return file
 
 
-def verdict(client, document):
-    response = client.post_json("/verify", document)
-    assert response.status_code == 200
-    body = response.json()
-    return body["verified"], [step["name"] for step in body["steps"]]
+@pytest.fixture
+def keys(tmp_path):
+    """The options with the ledger's key and the platform's."""
+    file = tmp_path / "record-keys.json"
+    file.write_text(RECORD_KEYS)
+    return {"ledger_key": KEY, "platform_key": [str(file)]}
 
 
-def test_the_report_or_its_hash_is_proven(client, proof):
-    steps = ["file", "checkpoint", "leaf", "inclusion", "consistency"]
-    assert verdict(client, proof) == (True, steps)
-    assert verdict(client, {"proof": proof["proof"], "report_data": "the report"}) == (True, steps)
-    assert verdict(client, {**proof, "hash": proof["hash"].upper()}) == (True, steps)
+def test_a_decision_bundle_is_verified_in_all_its_steps(file, keys):
+    status, shown, steps = verify(file, **keys)
+    verified = {"kind": "decision", "verified": True, "outcome": "verified", "failed": None, "not_checked": []}
+    assert (status, shown) == (0, {**verified, "ledger_key": KEY})
+    assert [line.split()[1].rstrip(":") for line in steps.splitlines()] == NAMES
 
 
-def test_another_report_is_not(client, proof):
-    given = {"proof": proof["proof"], "report_data": "the report "}
-    assert verdict(client, given) == (False, ["file", "checkpoint", "leaf", "inclusion"])
+def test_a_decision_bundle_without_keys_is_unknown_with_status_3(file):
+    status, shown, _ = verify(file)
+    assert (status, shown["verified"], shown["outcome"]) == (3, None, "unknown")
 
 
-def test_a_file_that_is_no_proof_is_a_verdict_and_no_error(client, proof):
-    assert verdict(client, {**proof, "proof": "hello"}) == (False, ["file"])
+def test_a_changed_decision_fails_at_the_step_that_is_named(file, keys):
+    file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
+    with pytest.raises(CommandError, match="The decision does not hold: outcome"):
+        call_command("verify", str(file), stdout=StringIO(), stderr=StringIO())
+    status, shown, _ = verify(file, **keys)
+    assert (status, shown["verified"], shown["outcome"], shown["failed"]) == (1, False, "failed", "outcome")
 
 
-def test_a_checkpoint_that_was_tampered_with_is_found(client, proof):
-    assert verdict(client, {**proof, "proof": proof["proof"].replace("\n21\n", "\n22\n")}) == (
-        False,
-        ["file", "checkpoint"],
-    )
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"])
+def test_an_unknown_kind_of_file_is_refused(tmp_path, content):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(CommandError, match="is not a proof file, a decision bundle, or the archive of a release"):
+        call_command("verify", str(tmp_path / "file"))
 
 
-def test_a_log_that_forgot_what_it_signed_is_found(client, proof):
-    with open_log() as cursor:
-        cursor.execute("DELETE FROM ledger_block WHERE number > 1")
-    assert Block.objects.count() == 1
-    assert verdict(client, proof) == (False, ["file", "checkpoint", "leaf", "inclusion", "consistency"])
+@pytest.mark.parametrize(
+    ("content", "option", "kind"),
+    [
+        (b"{}", "report", "decision"), (b"{}", "policy", "decision"),
+        (b"c2sp.org/tlog-proof@v1\n", "platform_key", "proof"),
+        (b"\x1f\x8b", "report", "release"), (b"\x1f\x8b", "platform_key", "release"),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_kind_of_file_is_refused(tmp_path, content, option, kind):
+    (tmp_path / "file").write_bytes(content)
+    given = [str(tmp_path)] if option == "platform_key" else tmp_path
+    with pytest.raises(CommandError, match=f"is a {kind}: --{option.replace('_', '-')} does not apply"):
+        call_command("verify", str(tmp_path / "file"), **{option: given})
 
 
-def test_a_body_of_another_shape_is_refused(client, proof):
-    for changes in (
-        {"proof": None}, {"proof": 5}, {"proof": ""}, {"hash": 5}, {"report_data": "x"}, {"hash": None},
-        {"proof": "x" * 65_537},
-    ):  # fmt: skip
-        assert_error(client.post_json("/verify", {**proof, **changes}), 400, "E1001")
-    assert_error(client.post_json("/verify", {"proof": proof["proof"]}), 400, "E1001")
-    for bad in ("x" * 64, "ab", "0x" + "a" * 62):
-        assert_error(client.post_json("/verify", {**proof, "hash": bad}), 400, "E7001")
+def test_a_proof_without_its_report_is_refused(tmp_path):
+    (tmp_path / "file").write_bytes(b"c2sp.org/tlog-proof@v1\n")
+    with pytest.raises(CommandError, match="needs the report that it proves with --report"):
+        call_command("verify", str(tmp_path / "file"))
 
 
-def test_two_large_reports_are_checked_at_once_and_the_third_is_refused(client):
-    proof = "no proof"
-    large = {"proof": proof, "report_data": "x" * 1_100_000}
-    callers = [SimpleNamespace(auth=None, META={"REMOTE_ADDR": f"192.0.2.{number}"}) for number in range(2)]
-    with heavy.turn(callers[0]):
-        assert client.post_json("/verify", large).status_code == 200
-        with heavy.turn(callers[1]):
-            assert_error(client.post_json("/verify", large), 503, "E5030")
-            assert client.post_json("/verify", {"proof": proof, "report_data": "small"}).status_code == 200
-    assert client.post_json("/verify", large).status_code == 200
+@pytest.mark.parametrize("name", ["none", "."])
+def test_a_missing_file_and_a_folder_are_refused_by_name(tmp_path, name):
+    with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
+        call_command("verify", str(tmp_path / name))
 
 
-def test_one_address_has_one_large_report_checked_at_a_time(client):
-    here = SimpleNamespace(auth=None, META={"REMOTE_ADDR": "127.0.0.1"})
-    with heavy.turn(here):
-        refused = client.post_json("/verify", {"proof": "no proof", "report_data": "x" * 1_100_000})
-        assert_error(refused, 429, "E6001")
+def test_an_endless_file_is_read_up_to_the_limit(tmp_path):
+    file = tmp_path / "endless"
+    with file.open("wb") as sparse:
+        sparse.write(b"{")
+        sparse.truncate(100 * FILE_MAX_BYTES)
+    status, shown, steps = verify(file)
+    assert (status, shown["failed"]) == (1, "bundle")
+    assert "too large" in steps

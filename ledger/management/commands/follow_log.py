@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
+from config.core.leases import contain
 from config.ops.commands import JsonCommand, stopping
 from ledger.checkpoint import Checkpoint, NoteError, Verifier, encode_base64
 from ledger.following import Follower, FollowError, ForkError
@@ -59,6 +60,10 @@ class Command(JsonCommand):
                 except FollowError as error:
                     if not stopped.is_set():
                         logger.warning("%s", error)
+                except CommandError:
+                    raise
+                except Exception as error:  # noqa: BLE001  whatever a log serves, it is looked at again
+                    contain(error, "log", follower.url)
                 stopped.wait(interval_seconds)
         return _shown(head, follower)
 

@@ -47,13 +47,13 @@ class Command(JsonCommand):
                 names.archive: source.archive(names),
                 names.sbom: options["sbom"].read_bytes() if options["sbom"] else source.sbom(),
             }
-            files[names.statement] = source.statement(names, files)
+            files[names.statement] = source.statement(names, contents.digests_of(files))
             with _ledger() as ledger:
                 files[names.proof], opening = ledger.anchor(files[names.statement])
                 key = ledger.key()
         except (CannotRelease, CannotStart, OSError) as error:
             raise CommandError(str(error)) from error
-        files[contents.SUMS] = contents.sums(names, files, opening)
+        files[contents.SUMS] = contents.sums(names, contents.digests_of(files), opening)
         folder: Path = options["to"]
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -84,7 +84,8 @@ class Ledger(NamedTuple):
         told = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**told, "report_data": statement.decode()}).encode()
         kept = json.loads(self._ask("POST", "/anchor", body))
-        of = f"?index={kept['index']}&witnessed=1"
+        has_witnesses = any(line.startswith(b"witness ") for line in self._ask("GET", "/policy").splitlines())
+        of = f"?index={kept['index']}" + ("&witnessed=1" if has_witnesses else "")
         stands = json.loads(self._ask("GET", f"/proof/{kept['hash']}{of}"))
         proof = self._ask("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
         return proof, {**told, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}

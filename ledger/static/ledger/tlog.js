@@ -194,7 +194,7 @@ const Tlog = (() => {
       return steps.at(-1).ok !== false;
     };
     let proof, policy, head, leaf;
-    const unknown = { ok: null, detail: "This browser cannot check Ed25519 signatures: use a newer one, or verify_proof on the command line." };
+    const unknown = { ok: null, detail: "This browser cannot check Ed25519 signatures: use a newer one, or `manage.py verify` on the command line." };
     const known = await canVerify;
     await take("file", async () => {
       proof = parseProof(text);

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from ledger import witnessing
 from ledger.proofs import report_digest
 from tests.ledger.conftest import seal_reports
-from tests.ledger.witnesses import make_witness, policy_of, serving
+from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.processes import PATIENCE_SECONDS
 from tests.system.browsing import fits, look_at_widths, open_page
 
@@ -28,7 +28,7 @@ def anchored(committed_log, settings, tmp_path):
     for number in range(6):
         seal_reports([f"more {number}"])
     seal_reports([f"report {number}" for number in range(300)])
-    with serving(*(make_witness(tmp_path, number) for number in (1, 2))) as addresses:
+    with serving(*(Witness(number) for number in (1, 2))) as addresses:
         (tmp_path / "policy").write_text(policy_of([*addresses, "http://127.0.0.1:9"]))
         settings.WITNESS_POLICY = str(tmp_path / "policy")
         witnessing.Asker(witnessing.policy()).ask(now=timezone.now())

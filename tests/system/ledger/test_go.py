@@ -13,7 +13,7 @@ from ledger.checkpoint import encode_base64
 from ledger.keys import signer
 from ledger.proofs import ProofFile, report_digest
 from tests.ledger.conftest import seal_reports
-from tests.ledger.witnesses import cosigner, make_witness, policy_of, serving
+from tests.ledger.witnesses import Witness, cosigner, policy_of, serving
 
 GOPATH = Path("/usr/share/gocode")
 PROGRAM = Path(__file__).parent / "go" / "check.go"
@@ -50,7 +50,7 @@ def judge(tmp_path_factory):
 def cosigned(client, settings, tmp_path):
     """Three cosigned heads of a log, what leads from one to the next, and a proof."""
     notes, proofs, sizes = [], [], []
-    with serving(*(make_witness(tmp_path, number) for number in (1, 2, 3))) as addresses:
+    with serving(*(Witness(number) for number in (1, 2, 3))) as addresses:
         (tmp_path / "policy").write_text(policy_of(addresses))
         settings.WITNESS_POLICY = str(tmp_path / "policy")
         for size in (3, 300, 700):

@@ -1,0 +1,188 @@
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import DatabaseError
+
+from config.core.outgoing import NoAnswer, exchange
+from config.ops.commands import JsonCommand
+from credit.anchoring import verify_decision
+from credit.anchoring.verify_decision import FAIL, FILE_MAX_BYTES, OK, SKIPPED, STATUS, UNKNOWN, VERIFIED
+from ledger import keys, log, proofs
+from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
+from ledger.policy import Policy, PolicyError
+from ledger.releases.checking import Release
+
+KEY_SECONDS = 5.0  # the deadline of the configured ledger's key
+PROOF, DECISION, RELEASE = "proof", "decision", "release"
+_OPTIONS = {
+    PROOF: {"report", "ledger_key", "policy"},
+    DECISION: {"ledger_key", "platform_key"},
+    RELEASE: {"ledger_key", "policy"},
+}
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class _Verification:
+    """The steps of a check as (state, name, detail) up to the first that failed, and the key of the ledger."""
+
+    kind: str
+    steps: Sequence[tuple[str, str, str]]
+    ledger_key: str | None
+    outcome: str
+    sentence: str
+
+
+class Command(JsonCommand):
+    """Exit 0 if the file is verified; 1 if a step fails; 3 if a key is missing; 4 if a decision is unsigned."""
+
+    help = (
+        "Verify a proof file with its report, a decision bundle, or the archive of a release with the files next to "
+        "it. Offline, except for a proof without --ledger-key and --policy: its key is the one on this machine, or "
+        "the one of the ledger at CHAIN_URL."
+    )
+    requires_system_checks: list[str] = []
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "file",
+            type=Path,
+            metavar="FILE",
+            help="A .tlog-proof, a decision bundle, or credit-platform-VERSION.tar.gz.",
+        )
+        parser.add_argument("--report", type=Path, metavar="FILE", help="of a proof: the report, byte for byte")
+        parser.add_argument(
+            "--policy", type=Path, metavar="FILE", help="of a proof or release: trusted logs and witnesses (C2SP)"
+        )
+        verify_decision.add_keys(parser)
+
+    def handle(self, *arguments: Any, **options: Any) -> None:
+        try:
+            done = _verify(**options)
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}") from error
+        except PolicyError as error:
+            raise CommandError(f"{options['policy']} must be a policy in C2SP's format: {error}.") from error
+        except (NoteError, UnicodeDecodeError) as error:
+            raise CommandError(str(error)) from error
+        super().handle(*arguments, **options, verification=done)
+        if done.outcome != VERIFIED:
+            raise CommandError(done.sentence, returncode=STATUS[done.outcome])
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        done: _Verification = options["verification"]
+        for state, name, detail in done.steps:
+            self.note_step(state, name, detail)
+        states = {name: state for state, name, _detail in done.steps}
+        return {
+            "kind": done.kind,
+            "verified": {VERIFIED: True, UNKNOWN: None}.get(done.outcome, False),
+            "outcome": done.outcome,
+            "failed": next((name for name, state in states.items() if state == FAIL), None),
+            "not_checked": [name for name, state in states.items() if state == SKIPPED],
+            "ledger_key": done.ledger_key,
+        }
+
+
+def _verify(*, file: Path, **options: Any) -> _Verification:
+    """Recognize the file by its first bytes and check it. Raises CommandError, OSError, NoteError, PolicyError."""
+    with file.open("rb") as opened:
+        content = opened.read(len(_GZIP))
+        if content != _GZIP:
+            content += opened.read(FILE_MAX_BYTES + 1 - len(content))
+    kind = _kind(content)
+    if kind is None:
+        raise CommandError(f"{file} is not a proof file, a decision bundle, or the archive of a release.")
+    for name in {"report", "ledger_key", "policy", "platform_key"} - _OPTIONS[kind]:
+        if options[name]:
+            raise CommandError(f"{file} is a {kind}: --{name.replace('_', '-')} does not apply.")
+    if kind == DECISION:
+        return _verify_decision(content, options)
+    policy = Policy.read(options["policy"]) if options["policy"] else None
+    verifiers = [log.verifier for log in policy.logs] if policy else []
+    if options["ledger_key"]:
+        verifiers = [Verifier.from_vkey(options["ledger_key"])]
+    if kind == RELEASE:
+        if not verifiers:
+            raise CommandError(
+                "A release needs the ledger's key with --ledger-key, or a policy that names logs with --policy."
+            )
+        release = Release(file, verifiers, policy)
+        return _of_ledger(RELEASE, [*release.check()], release.verifier)
+    if not options["report"]:
+        raise CommandError("A proof needs the report that it proves with --report.")
+    with options["report"].open("rb") as opened:
+        report_hash = file_digest(opened, "sha256").digest()
+    text = content[: MAX_NOTE_BYTES + 1].decode()
+    steps, verifier = proofs.check_with_any(text, report_hash, verifiers or _configured(), policy)
+    return _of_ledger(PROOF, steps, verifier)
+
+
+def _kind(content: bytes) -> str | None:
+    if content.startswith(_GZIP):
+        return RELEASE
+    if content.startswith(proofs.HEADER.encode()):
+        return PROOF
+    return DECISION if content.lstrip()[:1] == b"{" else None
+
+
+def _verify_decision(content: bytes, options: dict[str, Any]) -> _Verification:
+    platform_keys = verify_decision.read_keys(options["platform_key"])
+    steps = verify_decision.verify(content, options["ledger_key"], platform_keys)
+    shown = [(step.state, step.name, _printable(step.detail)) for step in steps]
+    sentence = verify_decision.sentence_about(steps)
+    return _Verification(DECISION, shown, options["ledger_key"], verify_decision.outcome_of(steps), sentence)
+
+
+def _of_ledger(kind: str, steps: Iterable[proofs.Step], verifier: Verifier | None) -> _Verification:
+    shown = [(OK if step.ok else FAIL, step.name, _printable(step.detail)) for step in steps]
+    state, name, detail = shown[-1]
+    key = verifier.vkey if verifier else None
+    outcome = VERIFIED if state == OK else verify_decision.FAILED
+    hint = f" The key was {key}: pass another with --ledger-key." if name == "checkpoint" else ""
+    return _Verification(kind, shown, key, outcome, f"The {kind} does not hold. {name}: {detail}{hint}")
+
+
+def _printable(detail: str) -> str:
+    """Escape possible terminal commands: the file may come from a stranger."""
+    return ascii(detail)[1:-1]
+
+
+def _configured() -> Iterator[Verifier]:
+    """Yield the key of the configured ledger, under each name that it may have signed with.
+
+    On the ledger's machine the second name is the one in its newest checkpoint: with other ports than the usual ones
+    `make run` gives its log another name than the one that this command finds in its environment.
+    """
+    if not keys.is_here():
+        yield _fetch()
+        return
+    own = keys.signer().verifier
+    yield own
+    try:
+        name = log.read_head().checkpoint.partition("\n")[0]
+    except DatabaseError:
+        return
+    if name not in {"", own.name}:
+        yield Verifier(name, own.public_key)
+
+
+def _fetch() -> Verifier:
+    """Ask the ledger at CHAIN_URL for its key; CommandError when it does not give one."""
+    address = f"{settings.CHAIN_URL}/key"
+    try:
+        answer = exchange(
+            "GET", address, seconds=KEY_SECONDS, max_bytes=MAX_NOTE_BYTES, ca_file=settings.LEDGER_CA_FILE
+        )
+        return Verifier.from_vkey(json.loads(answer.body)["vkey"])
+    except (NoAnswer, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CommandError(
+            f"This machine has no key of a log, and {address} returns none: give the log's key with --ledger-key."
+        ) from error
