@@ -4,16 +4,23 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
-from config.api.parsers import parse_json, read_body
-from config.api.views import ApiViewSet
-from config.core.credentials import PUBLIC, SAFE_METHODS
-from config.core.errors import MalformedJSON
 from payments.errors import CardDataRefused
 
-_DIGITS_MIN, _DIGITS_MAX = 13, 19
+_DIGITS_MIN = 12
+# The numbers that networks issue: the first digits, and how many there are in all.
+_ISSUED = re.compile(
+    rb"4(?:[0-9]{12}|[0-9]{15}|[0-9]{17,18})"  # Visa
+    rb"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
+    rb"|3[47][0-9]{13}"  # American Express
+    rb"|(?:30[0-5]|309|3[689][0-9])[0-9]{11,16}"  # Diners Club
+    rb"|2131[0-9]{11}|35(?:2[89]|[3-8][0-9])[0-9]{12,15}"  # JCB
+    rb"|220[0-4][0-9]{12,15}"  # Mir
+    rb"|(?:60|64[4-9]|65)[0-9]{13,17}"  # Discover, RuPay, Hipercard, Elo
+    rb"|62[0-9]{12,17}"  # UnionPay
+    rb"|(?:50|5[6-9]|6[37])[0-9]{10,17}"  # Maestro, Verve, Elo, InterPayment, InstaPayment
+)
 # The digits of even places count twice, and of the result the sum of its digits.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 # Classes of characters: digits, gaps, possible gaps, and one mark for everything else.
@@ -25,34 +32,29 @@ _PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
 _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # marks on a character: accents, variation selectors, keycaps
 # The limit for a number that is longer than any card's.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
-_RUN = re.compile(rb"[0-9 ]{13,}")
+_RUN = re.compile(rb"[0-9 ]{12,}")
 # As cards show it. Digits before or after it can belong to something else: a date, or the three digits of the back.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
 # An id or a hash is never a card number, even if it contains such digits.
 _IDENTIFIER = re.compile(
     r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
 )
-
-
-class CardFreeViewSet(ApiViewSet):
-    """The base of every endpoint under `/payments` and `/wallet`: no card number comes in, by body or by path."""
-
-    def initial(self, request: Any, *arguments: Any, **named: Any) -> None:
-        super().initial(request, *arguments, **named)
-        reject_card_numbers(self.kwargs)
-        # What is public is the processor's: it never sends a number.
-        if self.action is None or self.declared.access == PUBLIC:
-            return
-        if self.declared.body is not None:
-            reject_card_numbers(request.data)
-        elif request.method not in SAFE_METHODS:
-            with suppress(MalformedJSON):  # what is not JSON is ignored as ever
-                reject_card_numbers(parse_json(read_body(request)))
-
-
-class PaymentsViewSet(CardFreeViewSet):
-    tag = "payments"
-    write_limit = "payment"
+# A telephone number has 15 digits at most (E.164); what follows a decimal point is a fraction.
+_PHONE = re.compile(r"\+[ (]{0,2}[1-9](?:[ ().\-/]{0,2}[0-9]){6,14}(?![ .\-]?[0-9])", re.ASCII)
+_FRACTION = re.compile(r"(?<![0-9.])[0-9]{1,19}[.,][0-9]{12,}(?![0-9])(?!\.[0-9])", re.ASCII)
+_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
+# By country, ISO 13616.
+_IBAN_LENGTHS = dict(
+    re.findall(
+        "([A-Z]{2})([0-9]{2})",
+        "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 "
+        "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 "
+        "LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 "
+        "PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 "
+        "YE30",
+    )
+)
+_IBAN_CHECK = 97
 
 
 def reject_card_numbers(document: Any) -> None:
@@ -72,8 +74,9 @@ def holds_card_number(document: Any) -> bool:
             parts = [str(part) for part in value if not isinstance(part, dict | list)]
             if len(parts) > 1:
                 waiting.append(_GAP.join(parts))
-        elif isinstance(value, float) and value.is_integer():
-            waiting.append(str(int(value)))  # 4.2e15 is a number of sixteen digits
+        elif isinstance(value, float):
+            if value.is_integer():
+                waiting.append(str(int(value)))  # 4.2e15 is a number of sixteen digits
         elif value is not None and _text_holds_one(str(value)):
             return True
     return False
@@ -89,6 +92,7 @@ def _text_holds_one(text: str) -> bool:
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False
     plain = _IDENTIFIER.sub(_OTHER, _ENTITY.sub(_character, text))
+    plain = _FRACTION.sub(_OTHER, _PHONE.sub(_OTHER, _IBAN.sub(_without_iban, plain)))
     plain = plain.translate({ord(character): _read(character) for character in set(plain)})
     if any(_is_card_number(groups) or _has_printed(groups) for groups in _runs(plain)):
         return True
@@ -96,6 +100,18 @@ def _text_holds_one(text: str) -> bool:
     return loose != plain and any(
         _has_printed(groups) or (_is_even(groups) and _is_card_number(groups)) for groups in _runs(loose)
     )
+
+
+def _without_iban(match: re.Match[str]) -> str:
+    """Return what an account number is read as, with what follows it; the match itself if it is none (ISO 13616)."""
+    places = [place for place, character in enumerate(match[0]) if character.isalnum()]
+    length = int(_IBAN_LENGTHS.get(match[0][:2].upper(), 0))
+    if not 0 < length <= len(places):
+        return match[0]
+    iban = "".join(match[0][place] for place in places[:length])
+    rest = match[0][places[length - 1] + 1 :]
+    digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
+    return _OTHER + rest if int(digits) % _IBAN_CHECK == 1 and not rest[:1].isalnum() else match[0]
 
 
 def _runs(plain: str) -> Iterable[bytes]:
@@ -145,7 +161,7 @@ def _read(character: str) -> str:
 def _is_card_number(groups: bytes) -> bool:
     """Return whether digits, in groups, are a number that a network issues and pass Luhn's check (ISO/IEC 7812-1)."""
     number = groups.replace(b" ", b"")
-    if not _DIGITS_MIN <= len(number) <= _DIGITS_MAX or number[:1] not in b"23456":
+    if not _ISSUED.fullmatch(number):
         return False
     total = sum(number[::-2]) + sum(number[-2::-2].translate(_DOUBLED)) - len(number) * ord("0")
     return total % 10 == 0

@@ -1,14 +1,14 @@
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from config.core.encryption import EncryptedTextField
+from config.core.encryption import PLACELESS, EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-from config.core.leases import due, is_due
 
 PENDING, PROCESSING, UNKNOWN, COMPLETED, FAILED = "Pending", "Processing", "Unknown", "Completed", "Failed"
 OPEN = (PENDING, PROCESSING, UNKNOWN)
@@ -28,9 +28,9 @@ class Payment(models.Model):
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
-    amount_cents = models.BigIntegerField()
-    fee_amount_cents = models.BigIntegerField()
-    currency = models.CharField(max_length=3)
+    amount_cents = models.BigIntegerField(help_text="The amount, in cents.")
+    fee_amount_cents = models.BigIntegerField(help_text="The fee, in cents.")
+    currency = models.CharField(max_length=3, help_text="The ISO 4217 code of the currency.")
     payment_method_id = models.CharField(max_length=255)
     description = models.TextField(null=True)  # noqa: DJ001  null is an answer of the interface
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
@@ -38,15 +38,24 @@ class Payment(models.Model):
     processor_key = models.CharField(max_length=80, unique=True, help_text="The processor's id of the charge.")
     method_token = EncryptedTextField(help_text="The amount that the processor charges.")
     idempotency_key = models.UUIDField(null=True)
-    status = models.CharField(max_length=16, choices=[(status, status) for status in STATUSES], default=PENDING)
-    transaction_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    failure = models.CharField(max_length=64, null=True)  # noqa: DJ001
+    status = models.CharField(
+        max_length=16,
+        choices=[(status, status) for status in STATUSES],
+        default=PENDING,
+        help_text="The status of the payment; `Unknown` while the processor's response is missing.",
+    )
+    transaction_id = models.CharField(  # noqa: DJ001
+        max_length=255, null=True, help_text="The processor's id of the charge; null before it is charged."
+    )
+    failure = models.CharField(  # noqa: DJ001
+        max_length=64, null=True, help_text="Why the payment failed, for people to read; null when it did not."
+    )
     epoch = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField()
     server_errors = models.PositiveSmallIntegerField(default=0, help_text="How often the processor answered with 5xx.")
     unanswered_since = models.DateTimeField(null=True, help_text="When the processor was asked and did not answer.")
-    created_at = models.DateTimeField()
-    processed_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(help_text="When the payment was created (UTC).")
+    processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before.")
 
     class Meta:
         indexes = [
@@ -63,9 +72,24 @@ class Payment(models.Model):
     def __str__(self) -> str:
         return f"{self.pk}: {self.amount_cents} {self.currency}"
 
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save the payment. `method_token` is encrypted for the id that the INSERT assigns, so it is written last."""
+        assigned: int | None = self.pk
+        if assigned is not None:
+            super().save(*args, **options)
+            return
+        token, self.method_token = self.method_token, PLACELESS
+        try:
+            with transaction.atomic(using=options.get("using")):
+                super().save(*args, **options)
+                self.method_token = token
+                super().save(using=options.get("using"), update_fields=["method_token"])
+        finally:
+            self.method_token = token
+
     def is_held(self, now: datetime) -> bool:
         """Return whether a process holds the lease, or an unknown outcome rests."""
-        return not is_due(self.due_at, now=now, within=_due_ahead_max())
+        return self.due_at > now
 
     @property
     def net_amount_cents(self) -> int:
@@ -126,14 +150,19 @@ class SandboxCharge(models.Model):
 class PaymentMethod(models.Model):
     """A way to pay that a person keeps here (`PAYMENT_METHODS=persistent`): a token, never a card number."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payment_methods")
-    processor_type = models.CharField(max_length=16)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The method's id.")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="payment_methods",
+        help_text="The account that the method belongs to.",
+    )
+    processor_type = models.CharField(max_length=16, help_text="The kind of the processor.")
     account_token = EncryptedTextField()
     account_hint = models.CharField(max_length=16, help_text="The last characters, for a person to know it by.")
-    is_default = models.BooleanField(default=False)
-    is_active = models.BooleanField(default=True)
-    created_at = models.DateTimeField()
+    is_default = models.BooleanField(default=False, help_text="Whether this is the account's default method.")
+    is_active = models.BooleanField(default=True, help_text="Whether the method can be charged.")
+    created_at = models.DateTimeField(help_text="When the method was added (UTC).")
 
     class Meta:
         ordering = ["-id"]
@@ -149,11 +178,6 @@ def lease_ends(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
 
 
-def _due_ahead_max() -> timedelta:
-    """Return how far ahead `due_at` can be: what is due later was written by a clock that has been set back since."""
-    return max(timedelta(seconds=settings.PAYMENT_LEASE_SECONDS), PATIENCE_MAX)
-
-
 def nobody_holds(now: datetime) -> Q:
     """Select payments that any process may take over; `Payment.is_held` checks one."""
-    return due("due_at", now=now, within=_due_ahead_max())
+    return Q(due_at__lte=now)

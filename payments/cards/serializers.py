@@ -46,14 +46,16 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class ProcessedSerializer(serializers.ResponseSerializer):
+class ProcessedSerializer(serializers.ModelResponseSerializer):
     """A processed payment (specification section 2.5)."""
 
-    amount_cents = serializers.Int64Field()
-    payment_id = serializers.Int64Field()
-    processed_at = serializers.DateTimeField(help_text="When it was completed (UTC).")
-    status = serializers.TextField(help_text="Completed")
-    transaction_id = serializers.TextField(help_text="The processor's id of the charge.")
+    payment_id = serializers.Int64Field(source="pk")
+    status = serializers.TextField(help_text="`Completed`.")
+
+    class Meta:
+        model = Payment
+        fields = ["amount_cents", "payment_id", "processed_at", "status", "transaction_id"]
+        extra_kwargs = {"processed_at": {"allow_null": False}, "transaction_id": {"allow_null": False}}
 
 
 class PaymentSerializer(serializers.ModelResponseSerializer):
@@ -68,11 +70,6 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
             "payment_id", "status", "amount_cents", "fee_amount_cents", "net_amount_cents", "currency",
             "transaction_id", "created_at", "processed_at", "failure",
         ]  # fmt: skip
-        extra_kwargs = {
-            "status": {"help_text": "`Unknown` while the processor's answer is missing."},
-            "currency": {"help_text": "Three letters, as ISO 4217 has them."},
-            "failure": {"help_text": "Why it failed, for people to read; null where it did not."},
-        }
 
 
 class AddMethodRequestSerializer(serializers.RequestSerializer):

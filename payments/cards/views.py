@@ -19,7 +19,7 @@ from payments.cards.models import Payment, PaymentMethod
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
 from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
-from payments.screening import PaymentsViewSet
+from payments.views import PaymentsViewSet
 
 _own = partial(endpoint, access=FIRST_PARTY)
 _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
@@ -40,6 +40,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         body=serializers.ProcessRequestSerializer,
         answer=serializers.ProcessedSerializer,
         errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
+        reserves_key=True,
     )
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
@@ -96,14 +97,14 @@ class PaymentMethodViewSet(PaymentsViewSet):
             return methods.add_method(user=request.user, now=timezone.now(), **body)
         return methods.Acknowledged(user_id=user_id, processor_type=body["processor_type"])
 
-    @_own(answer=serializers.MethodSerializer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
     def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
         """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
             return methods.acknowledge(method_id)
         return methods.make_default(methods.own_method(method_id, user=request.user))
 
-    @_own(answer=serializers.MethodSerializer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
     def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
         """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():

@@ -9,7 +9,6 @@ from config.core.ids import uuid7
 from config.core.lifecycle import Actor, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, FAILED, MACHINE, SUBMITTED, TOLD
-from payments.wallets.models import Wallet
 
 
 class LostRace(Exception):
@@ -21,27 +20,39 @@ class CryptoPayment(StatefulModel):
     changes, and a signed transaction must match it to the last byte of its call data.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The payment's id.")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="crypto_payments", db_index=False
     )
-    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="+", db_index=False)
-    simulated = models.BooleanField(help_text="Made while no chain was configured: nothing is ever sent anywhere.")
-    network = models.CharField(max_length=64, help_text="CAIP-2")
+    wallet = models.ForeignKey(
+        "payments.Wallet",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        help_text="The wallet that pays.",
+    )
+    simulated = models.BooleanField(help_text="Whether the network is simulated, so that no funds move.")
+    network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     from_address = models.CharField(max_length=42)
-    to_address = models.CharField(max_length=42)
+    to_address = models.CharField(max_length=42, help_text="The address that receives: 0x and 40 hex digits.")
     token_address = models.CharField(max_length=42, blank=True)
-    amount_usdc = models.BigIntegerField()
+    amount_usdc = models.BigIntegerField(help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar.")
     description = models.TextField(null=True)  # noqa: DJ001  null and "" are different
     # The account's next nonce when the payment was made. A transaction below it is older than the payment.
     first_nonce = models.BigIntegerField(default=0)
     status = models.CharField(
-        max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
+        max_length=32,
+        choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
+        help_text="The status of the payment.",
     )
-    tx_hash = models.CharField(max_length=66, null=True)  # noqa: DJ001  null until something was signed
+    tx_hash = models.CharField(  # noqa: DJ001  null until something was signed
+        max_length=66,
+        null=True,
+        help_text="The hash of the transaction: 0x and 64 hex digits; null before it is signed.",
+    )
     block_number = models.BigIntegerField(null=True)
     failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    expires_at = models.DateTimeField()
+    expires_at = models.DateTimeField(help_text="When the payment expires unless it is confirmed (UTC).")
     look_at = models.DateTimeField(null=True, help_text="When the worker asks the chain about it again.")
     submitted_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)

@@ -1,10 +1,9 @@
 from typing import Any
 
 from config.api import serializers
-from payments.crypto.machine import MACHINE
+from payments.chain.serializers import AddressField, NetworkField
 from payments.crypto.models import CryptoPayment
 from payments.crypto.queries import STATUSES
-from payments.wallets.serializers import AddressField, NetworkField
 
 # A transfer signed with an access list has a few hundred bytes; no wallet's comes near this.
 SIGNED_TRANSACTION_MAX_LENGTH = 16_384
@@ -60,19 +59,17 @@ class InitiatedSerializer(serializers.ModelResponseSerializer):
             "payment_id", "status", "network", "wallet_id", "to_address", "amount_usdc", "transaction", "expires_at",
             "simulated",
         ]  # fmt: skip
-        extra_kwargs = {
-            "network": {"help_text": "CAIP-2"},
-            "expires_at": {"help_text": "Until when it can be confirmed (UTC)."},
-        }
 
 
-class ConfirmedSerializer(serializers.ResponseSerializer):
+class ConfirmedSerializer(serializers.ModelResponseSerializer):
     """A payment whose signed transaction was accepted."""
 
     payment_id = serializers.UUIDField(source="id")
-    tx_hash = serializers.TextField()
-    status = serializers.OneOfField(MACHINE.statuses)
-    simulated = serializers.FlagField()
+
+    class Meta:
+        model = CryptoPayment
+        fields = ["payment_id", "tx_hash", "status", "simulated"]
+        extra_kwargs = {"tx_hash": {"allow_null": False}}
 
 
 class TransactionStatusSerializer(serializers.ResponseSerializer):

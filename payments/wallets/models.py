@@ -1,5 +1,4 @@
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -48,22 +47,37 @@ class CustodyAccount(models.Model):
         return f"{self.provider} {self.address or '(not provisioned)'}"
 
 
+class WalletQuerySet(models.QuerySet["Wallet"]):
+    def connected(self) -> "WalletQuerySet":
+        """Return the connected wallets, the oldest first."""
+        return self.filter(status=CONNECTED).order_by("id")
+
+
 class Wallet(models.Model):
     """A person's reference to an account on a chain. It never moves funds."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The wallet's id.")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)
-    kind = models.CharField(max_length=16, choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)])
-    network = models.CharField(max_length=64, help_text="CAIP-2")
-    address = models.CharField(max_length=42, help_text="In its EIP-55 spelling.")
-    label = models.CharField(max_length=255, null=True)  # noqa: DJ001  null and "" are different answers
+    kind = models.CharField(
+        max_length=16,
+        choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)],
+        help_text="`circle`: a vendor holds the keys. `walletconnect`: the account's owner holds them.",
+    )
+    network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
+    address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")
+    label = models.CharField(max_length=255, null=True, help_text="The owner's name for the wallet; null for none.")  # noqa: DJ001  null and "" are different answers
     custody_account = models.ForeignKey(CustodyAccount, null=True, on_delete=models.PROTECT, related_name="wallets")
     status = models.CharField(
-        max_length=16, choices=[(CONNECTED, CONNECTED), (DISCONNECTED, DISCONNECTED)], default=CONNECTED
+        max_length=16,
+        choices=[(CONNECTED, CONNECTED), (DISCONNECTED, DISCONNECTED)],
+        default=CONNECTED,
+        help_text="`connected` or `disconnected`.",
     )
-    is_default = models.BooleanField(default=False)
-    connected_at = models.DateTimeField()
+    is_default = models.BooleanField(default=False, help_text="Whether this is the account's default wallet.")
+    connected_at = models.DateTimeField(help_text="When the wallet was connected (UTC).")
     disconnected_at = models.DateTimeField(null=True)
+
+    objects = WalletQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["user", "id"], name="payments_wallet_user")]
@@ -88,10 +102,6 @@ class Wallet(models.Model):
 
     def __str__(self) -> str:
         return self.account_id
-
-    @classmethod
-    def connected(cls, user: Any) -> "models.QuerySet[Wallet]":
-        return cls.objects.filter(user=user, status=CONNECTED).order_by("id")
 
     @property
     def account_id(self) -> str:

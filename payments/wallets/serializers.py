@@ -1,38 +1,6 @@
-from typing import Any
-
 from config.api import serializers
-from payments.chain.addresses import parse_address, parse_network
+from payments.chain.serializers import AddressField, NetworkField
 from payments.wallets.models import Wallet
-
-
-class AddressField(serializers.TextField):
-    """An EVM address: 0x and 40 hex digits; in mixed case its EIP-55 checksum must fit. Kept in that spelling."""
-
-    default_error_messages = {"address": "Must be an address: 0x and 40 hex digits, with the right checksum (EIP-55)."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"min_length": 42, "max_length": 42, **options})
-
-    def to_internal_value(self, data: Any) -> str:
-        address = parse_address(super().to_internal_value(data))
-        if address is None:
-            self.fail("address")
-        return str(address)
-
-
-class NetworkField(serializers.TextField):
-    """An EVM network, by its CAIP-2 id or an alias; kept as the id."""
-
-    default_error_messages = {"network": "Must be an EVM network, such as eip155:8453 or base."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"min_length": 1, "max_length": 64, **options})
-
-    def to_internal_value(self, data: Any) -> str:
-        network = parse_network(super().to_internal_value(data))
-        if network is None:
-            self.fail("network")
-        return str(network)
 
 
 class CircleWalletRequestSerializer(serializers.RequestSerializer):
@@ -62,13 +30,6 @@ class WalletSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = Wallet
         fields = ["id", "kind", "address", "network", "account_id", "label", "status", "is_default", "connected_at"]
-        extra_kwargs = {
-            "id": {"help_text": "The wallet's id."},
-            "kind": {"help_text": "`circle`: a provider holds the keys. `walletconnect`: the person does."},
-            "network": {"help_text": "CAIP-2"},
-            "label": {"help_text": "What its owner calls it; null for nothing."},
-            "is_default": {"help_text": "Whether it is the person's default wallet."},
-        }
 
 
 class WalletListSerializer(serializers.ResponseSerializer):

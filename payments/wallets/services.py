@@ -68,7 +68,7 @@ def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
 
 
 def load_wallet(wallet_id: str, user: Any) -> Wallet:
-    return get_by_uuid(Wallet.connected(user), wallet_id, WalletNotFound)
+    return get_by_uuid(Wallet.objects.filter(user=user).connected(), wallet_id, WalletNotFound)
 
 
 def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:
@@ -145,7 +145,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
         raise WalletNotFound
     with transaction.atomic():
         _take_turn(owner)
-        found = Wallet.connected(owner).filter(pk=identifier)
+        found = owner.wallets.connected().filter(pk=identifier)
         if not found.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
             raise WalletNotFound
         record_event(
@@ -183,7 +183,7 @@ def _connect(
     """Return the person's wallet for an account (kind, network, address), made if need be; the first is the default."""
     with transaction.atomic():
         _take_turn(owner)
-        known = Wallet.connected(owner).filter(**account).first()
+        known = Wallet.objects.filter(user=owner).connected().filter(**account).first()
         if known is not None:
             return known
         wallet = Wallet.objects.create(
@@ -192,7 +192,7 @@ def _connect(
             label=label,
             custody_account=custody_account,
             status=CONNECTED,
-            is_default=not Wallet.connected(owner).exists(),
+            is_default=not owner.wallets.connected().exists(),
             connected_at=now,
         )
         record_event(

@@ -9,7 +9,7 @@ from config.clients.provider import ProviderUnavailable
 from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from payments.errors import CardDataRefused, WalletNotFound
-from payments.screening import CardFreeViewSet
+from payments.views import CardFreeViewSet
 from payments.wallets import serializers
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
@@ -26,6 +26,8 @@ class WalletViewSet(CardFreeViewSet):
         access=FIRST_PARTY,
         body=serializers.CircleWalletRequestSerializer,
         answer=serializers.WalletSerializer,
+        idempotent=True,
+        leased=True,
         errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
     )
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -39,6 +41,7 @@ class WalletViewSet(CardFreeViewSet):
         access=FIRST_PARTY,
         body=serializers.ReferenceWalletRequestSerializer,
         answer=serializers.WalletSerializer,
+        idempotent=True,
         errors=(UserMismatch, CardDataRefused),
     )
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -52,7 +55,7 @@ class WalletViewSet(CardFreeViewSet):
     def list(self, request: ApiRequest, user_id: str) -> Response:
         """List the caller's connected wallets, oldest first: the first thousand."""
         require_self(request, user_id)
-        connected = Wallet.connected(request.user)
+        connected = request.user.wallets.connected()
         found = [serializers.WalletSerializer.represent(wallet) for wallet in connected[:LIST_MAX]]
         return Response({"wallets": found, "total": len(found) if len(found) < LIST_MAX else connected.count()})
 
@@ -73,12 +76,17 @@ class WalletViewSet(CardFreeViewSet):
         wallet = wallets.load_wallet(wallet_id, request.user)
         return wallets.Holding(wallet, wallets.read_balance(wallet), as_of=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.WalletSerializer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(
+        access=FIRST_PARTY,
+        answer=serializers.WalletSerializer,
+        idempotent=True,
+        errors=(WalletNotFound, CardDataRefused),
+    )
     def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Make a wallet the default."""
         return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(WalletNotFound, CardDataRefused))
     def disconnect(self, request: ApiRequest, wallet_id: str) -> None:
         """Disconnect a wallet.
 

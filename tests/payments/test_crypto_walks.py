@@ -9,7 +9,7 @@ from django.utils import timezone
 from hypothesis import given
 
 from config.core.lifecycle import Actor
-from payments.crypto.broadcast import initiate_payment
+from payments.crypto.broadcast import prepare_payment, store_payment
 from payments.crypto.models import CryptoPayment
 from tests.factories import UserFactory
 from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
@@ -36,10 +36,11 @@ def test_no_walk_leaves_the_table():
     @given(st.lists(st.sampled_from([*TABLE, "submitted", "broadcasting", "bogus"]), min_size=1, max_size=16))
     @examples(20)
     def walks(asked):
-        payment = initiate_payment(
+        payment = prepare_payment(
             owner=user, wallet_id=str(wallet.pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
             network=NETWORK, now=timezone.now(),
         )  # fmt: skip
+        store_payment(payment)
 
         def move(one, to):
             signed = {"tx_hash": "0x" + "ab" * 32} if to == "broadcasting" else None

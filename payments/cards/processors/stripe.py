@@ -149,7 +149,8 @@ class StripeProcessor:
         """Cancel an intent that waits for a person who is not there; only then it counts as declined."""
         address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
-        if answer.status == HTTPStatus.OK and answer.json().get("status") == "canceled":
+        content = answer.json() if answer.status == HTTPStatus.OK else None
+        if isinstance(content, dict) and content.get("status") == "canceled":
             return ChargeResult(DECLINED, failure="authentication_required", detail={**detail, "canceled": True})
         return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
 

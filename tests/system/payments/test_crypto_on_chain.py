@@ -278,7 +278,7 @@ def test_a_nodes_message_is_shown_without_invalid_characters(payer, node):
     words = "no\0 \ud800way" + "!" * 1000
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": words}}
     message = refused(payer.confirm(payment, payer.sign(payment["transaction"])))
-    assert "no way!" in message
+    assert "no ?way!" in message
     assert len(message) < 300
 
 
