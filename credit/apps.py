@@ -16,7 +16,10 @@ class CreditConfig(Declarations, AppConfig):
     invitation_roles = "offers.invited.ROLES"
     account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
     prune_rules = "offers.invited.PRUNE_RULES"
-    prune_tasks = ("documents.storage.forget_abandoned", "notices.services.forget_old")
+    prune_tasks = (
+        "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
+        "notices.services.forget_old",
+    )  # fmt: skip
     readings = ("scoring.metrics.READING", "notices.metrics.READING")
     backup_parts = "documents.storage.BACKUP_PARTS"
     sandbox = ("sandbox_records.RECORDS",)
@@ -33,17 +36,27 @@ class CreditConfig(Declarations, AppConfig):
     desks = ("console.desk.seats_of",)
     desk_rules = "console.desk.RULES"
     desk_permissions = "console.desk.PERMISSIONS"
+    desk_deciders = ("console.desk.decides",)
     charts = "console.charts.CHARTS"
     person_lines = ("console.applications.LINES",)
+    error_forms = ("api.commerce.refusals.write_for_agent",)
     facts = "scoring.known_facts.FACTS"
 
     def ready(self) -> None:
         from config.ops.checks import DOCTOR, START, register
         from credit.anchoring.record_keys import check_ledger_access, check_record_key
         from credit.documents import scanning, storage
+        from credit.following import OF_APPLICATIONS, OF_MODEL_VERSIONS
+        from credit.models import Application, ModelVersion
+        from credit.offers.providers import check_provider_names
+        from credit.review.lapsing import close_on_change
 
-        register(check_ledger_access, DOCTOR)
-        register(storage.check_document_storage, DOCTOR)
-        register(scanning.check_document_scanner, DOCTOR)
+        Application.set_followers(OF_APPLICATIONS)
+        ModelVersion.set_followers(OF_MODEL_VERSIONS)
+        close_on_change()
         if settings.SERVICE == "platform":
+            register(check_ledger_access, DOCTOR)
+            register(storage.check_document_storage, DOCTOR)
+            register(scanning.check_document_scanner, DOCTOR)
+            register(check_provider_names, DOCTOR)
             register(check_record_key, DOCTOR, START)

@@ -18,18 +18,31 @@ class StagedItem(models.Model):
     hundreds.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The item's id.")
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="staged_items", db_index=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="staged_items",
+        db_index=False,
+        help_text="The account that decides the item.",
     )
-    kind = models.CharField(max_length=64)
-    status = models.CharField(max_length=16, choices=[(one, one) for one in MACHINE.statuses], default=STAGED)
-    source = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
-    payload = JsonTextField()
-    payload_sha256 = models.CharField(max_length=64, help_text="Of the payload's canonical JSON, in hex.")
-    staged_at = models.DateTimeField()
-    decided_at = models.DateTimeField(null=True)
-    # Who decided, as authenticated; null for an item that expired.
+    kind = models.CharField(max_length=64, help_text="The kind of the payload, such as `note` or `claim`.")
+    status = models.CharField(
+        max_length=16,
+        choices=[(one, one) for one in MACHINE.statuses],
+        default=STAGED,
+        help_text="The status of the item.",
+    )
+    source = models.CharField(  # noqa: DJ001  null is an answer of the interface
+        max_length=255, null=True, help_text="Where the payload comes from; null when it was not sent."
+    )
+    payload = JsonTextField(help_text="The data that approval stores; its shape depends on `kind`.")
+    payload_sha256 = models.CharField(
+        max_length=64, help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex."
+    )
+    staged_at = models.DateTimeField(help_text="When the item was staged (UTC).")
+    decided_at = models.DateTimeField(null=True, help_text="When the item was decided or expired (UTC); null before.")
+    # The authenticated account that decided; null for an item that expired.
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )

@@ -5,7 +5,7 @@ the rest in one transaction: compare-and-set on what was read, derived columns, 
 transitions race, one finds the row as it read it, and the other fails.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models, transaction
+from django.db.models import Q
 
 from config.core.errors import ApiError
 from config.core.ids import uuid7
@@ -43,8 +44,13 @@ class Actor:
 
     @property
     def lacks_second_factor(self) -> bool:
-        """Say whether staff need a second factor (`BACKOFFICE_SECOND_FACTOR`) and this log-in was made without one."""
-        return settings.BACKOFFICE_SECOND_FACTOR and not self.second_factor
+        """Return whether this log-in lacks the second factor that staff and lenders' members need.
+
+        With `BACKOFFICE_SECOND_FACTOR=0` only accounts that have an authenticator need it.
+        """
+        if self.second_factor or self.user is None:
+            return False
+        return settings.BACKOFFICE_SECOND_FACTOR or bool(self.user.authenticator_set.exists())
 
     @property
     def name(self) -> str:
@@ -80,7 +86,7 @@ class Machine:
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        return self.transitions[status]
+        return self.transitions.get(status, {})  # none from a status of another version
 
 
 class ReviewerRequired(ApiError):
@@ -120,16 +126,23 @@ class StatusHistory(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
-    status = models.CharField(max_length=32)
-    previous_status = models.CharField(max_length=32)
-    changed_by = models.CharField(max_length=255)
-    changed_at = models.DateTimeField()
-    reason = models.TextField(null=True)  # noqa: DJ001  null and "" are different answers of the interface
-    metadata = JsonTextField(null=True)
+    status = models.CharField(max_length=32, help_text="The status that was entered.")
+    previous_status = models.CharField(max_length=32, help_text="The status before the change.")
+    changed_by = models.CharField(max_length=255, help_text="The caller's `updated_by`, as sent.")
+    changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
+    reason = models.TextField(null=True, help_text="The reason, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
+    metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null for none.")
     principal = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        help_text="The authenticated account that acted; null for the system.",
     )
-    credential = models.CharField(max_length=80)
+    credential = models.CharField(
+        max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
+    )
 
     class Meta:
         abstract = True
@@ -147,6 +160,31 @@ class Transition:
     now: datetime
     reason: str | None = None
     metadata: Any = None
+    # The record that the transition completes, such as a counteroffer. The decision was made with that record.
+    completes: Any = None
+
+
+def _no_columns(_record: Any, _transition: Transition) -> Mapping[str, Any]:
+    return {}
+
+
+def _nothing(*_arguments: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """An action that follows from the transitions of a model's records, in the transaction of each transition.
+
+    The model's `followers` are a list above it: so the model imports nothing of what follows from its transitions.
+    """
+
+    # Returns further columns to set. Raises ApiError to refuse the transition. Nothing is written yet.
+    before: Callable[[Any, Transition], Mapping[str, Any]] = _no_columns
+    # Receives the record as written, the row of its history, and the transition.
+    after: Callable[[Any, Any, Transition], None] = _nothing
+    # Receives a record that was created, and when. The service that creates records calls `follow_creation`.
+    created: Callable[[Any, datetime], None] = _nothing
 
 
 @cache
@@ -166,10 +204,11 @@ class StatefulModel(models.Model):
 
     machine: ClassVar[Machine]
     invalid_transition: ClassVar[type[InvalidTransition]]
+    followers: ClassVar[tuple[Follower, ...]] = ()
     status: Any
 
     moves = models.PositiveIntegerField(default=0, help_text="The number of status changes.")
-    updated_at = models.DateTimeField()
+    updated_at = models.DateTimeField(help_text="When the record was last changed (UTC).")
 
     class Meta:
         abstract = True
@@ -189,8 +228,17 @@ class StatefulModel(models.Model):
         raise NotImplementedError
 
     def record_transition(self, row: Any) -> None:
-        """Write what else belongs to the transaction of a transition, of which `row` is the history: its event."""
-        raise NotImplementedError
+        """Write what the model itself adds to a transition, of which `row` is the history: its event."""
+
+    @classmethod
+    def set_followers(cls, followers: tuple[Follower, ...]) -> None:
+        """Set what follows from the transitions of this model's records. An app's `ready` calls it once."""
+        cls.followers = followers
+
+    def follow_creation(self, now: datetime) -> None:
+        """Call what follows from the creation of this record. Call it in the transaction that stores the record."""
+        for follower in self.followers:
+            follower.created(self, now)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns where the stored record is `as_read`; return the number of records, 0 for a lost race."""
@@ -214,6 +262,7 @@ class StatefulModel(models.Model):
         reason: str | None = None,
         metadata: Any = None,
         changes: Mapping[str, Any] | None = None,
+        completes: Any = None,
     ) -> Any:
         """Change the status, with its history row and its event; return the row. The record in memory follows.
 
@@ -222,20 +271,20 @@ class StatefulModel(models.Model):
         again. Call this in a transaction, with what belongs to it. Raises what `check_transition` returns, and what
         `lost_race` returns when the stored record is no longer as it was read; the transaction stays usable.
         """
-        refusal = self.check_transition(to, actor)
-        if refusal is not None:
+        if completes is None and (refusal := self.check_transition(to, actor)):
             raise refusal
         self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
         # A clock that was set back must not turn the story around.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
-        transition = Transition(to, actor, changed_by, now, reason, metadata)
+        transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
         columns = {
             "status": to,
             "moves": self.moves + 1,
             "updated_at": now,
             **self.derived_columns(transition),
+            **self._columns_of_followers(transition),
             **(changes or {}),
         }
         # The counter as well: a record that left its status and came back meanwhile is not as it was read.
@@ -257,5 +306,40 @@ class StatefulModel(models.Model):
         self.write_history(row)
         for name, value in columns.items():
             setattr(self, name, value)
+        for follower in self.followers:
+            follower.after(self, row, transition)
         self.record_transition(row)
         return row
+
+    def _columns_of_followers(self, transition: Transition) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        for follower in self.followers:
+            columns |= follower.before(self, transition)
+        return columns
+
+
+class ClosableModel(models.Model):
+    """A record of an `application` that is open until it gets its `outcome`; at most one of an application is open."""
+
+    outcome = models.CharField(max_length=16, blank=True, help_text="How it ended; empty while it is open.")
+    closed_at = models.DateTimeField(null=True, help_text="When it ended (UTC); null while it is open.")
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application"], condition=Q(closed_at__isnull=True), name="%(app_label)s_%(class)s_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
+                name="%(app_label)s_%(class)s_closed_whole",
+            ),
+        ]
+
+    def close(self, outcome: str, *, by: Any, now: datetime, **conditions: Any) -> bool:
+        """Close the stored record if it is open and meets the conditions; return whether it did."""
+        stored = type(self)._default_manager.filter(pk=self.pk, closed_at__isnull=True, **conditions)
+        return bool(stored.update(outcome=outcome, closed_at=now, closed_by=by))

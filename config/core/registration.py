@@ -43,8 +43,14 @@ class Declarations:
     queues: ClassVar[Places] = ()  # each a `Queue`
     desks: ClassVar[Places] = ()  # each returns the seats that an account has at the desks of lenders (`desks.Seat`)
     desk_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `desks.Rule`
-    desk_permissions: ClassVar[Places] = ()  # what those who decide for a lender may do with what they see
+    desk_permissions: ClassVar[Places] = ()  # actions on records that members who decide for a lender may see
+    desk_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender
     charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
+    encrypted: ClassVar[Places] = ()  # each a `Column` of encrypted values without an EncryptedTextField
+    error_forms: ClassVar[Places] = ()  # each `write(request, response)`: gives an error the form that its caller reads
+    # By a mail's template: returns the template and context for a recipient when the mail is sent. The request that
+    # queues it does the same for known and unknown addresses.
+    mail_makers: ClassVar[Places] = ()
     person_lines: ClassVar[Places] = ()  # each a `Lines`: what tells of a person on their page
     timeline_sources: ClassVar[Places] = ()  # each a `Source`: what other apps' timelines show of a record's person
 

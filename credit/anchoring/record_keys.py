@@ -19,10 +19,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.core import checks
 from django.db import IntegrityError, transaction
-from django.db.models import Window
+from django.db.models import QuerySet, Window
 from django.db.models.functions import Lead
 
 from config.core.json_text import canonical_json, rfc3339
+from config.core.leases import contain
 from config.core.seeds import SEED_BYTES, read_seed
 from credit.models.anchoring import DecisionAnchor, RecordKey
 
@@ -61,25 +62,37 @@ def published(*, now: datetime) -> list[RecordKey]:
     """
     if settings.ANCHOR_DECISIONS:
         key_at(now)
-    announce(now=now)
+    for key in unannounced():
+        try:
+            announce_key(key, now=now)
+        except Exception as error:  # noqa: BLE001  one key hides no other
+            contain(error, "record_key", key.pk)
     ends = Window(Lead("valid_from"), order_by="number")
-    return list(RecordKey.objects.select_related("anchor").annotate(valid_until=ends))
+    keys = RecordKey.objects.select_related("anchor").annotate(valid_until=ends)
+    return [key for key in keys if hasattr(key, "anchor")]
 
 
 def announce(*, now: datetime) -> None:
-    before = None
-    for key in RecordKey.objects.select_related("anchor"):
-        if not hasattr(key, "anchor"):
-            record = {
-                "record_version": 1,
-                "key": key.key_id,
-                "public_key": key.public_key,
-                "valid_from": rfc3339(key.valid_from),
-                "replaces": None if before is None else before.key_id,
-            }
-            with suppress(IntegrityError), transaction.atomic():  # somebody else was quicker
-                queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
-        before = key
+    for key in unannounced():
+        announce_key(key, now=now)
+
+
+def unannounced() -> QuerySet[RecordKey]:
+    return RecordKey.objects.filter(anchor__isnull=True).order_by("number")
+
+
+def announce_key(key: RecordKey, *, now: datetime) -> None:
+    """Queue the record of a key, signed by the key before it."""
+    before = RecordKey.objects.filter(number__lt=key.number).last() if key.number > 1 else None
+    record = {
+        "record_version": 1,
+        "key": key.key_id,
+        "public_key": key.public_key,
+        "valid_from": rfc3339(key.valid_from),
+        "replaces": None if before is None else before.key_id,
+    }
+    with suppress(IntegrityError), transaction.atomic():  # another process was quicker
+        queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
 
 
 def rotate(*, now: datetime) -> RecordKey:

@@ -27,7 +27,7 @@ def record_about(application: Any, **members: Any) -> str:
     return canonical_json(record).decode()
 
 
-def decision_record(application: Any, row: StatusHistory) -> str:
+def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> str:
     """Return the canonical JSON of a decision.
 
     `share` is what the applicant shared with the lender: of the rest the score knew nothing.
@@ -45,13 +45,12 @@ def decision_record(application: Any, row: StatusHistory) -> str:
         version = score.version
         told = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
         scored = dict(zip(_OF_THE_SCORE, (*told, score.total, score.outcome, score.reasons), strict=True))
-    counteroffer = application.completes
     approves = row.status == APPROVED and application.loan_terms is not None
     return record_about(
         application,
         **scored,
         **(application.loan_terms.recorded() if approves else NOT_RECORDED),
-        record_version=3,
+        record_version=4,
         applicants_sha256=application.applicants_sha256,
         counteroffer=None if counteroffer is None else counteroffer.recorded(),
         application_data_sha256=application.data_sha256,

@@ -16,13 +16,13 @@ from credit.models.notices import EMAIL, Consent
 _CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})
 
 
-def mail_person(verb: str, application: Any, *, now: datetime) -> None:
+def mail_person(word: str, application: Any, *, now: datetime) -> None:
     """Write to the person's confirmed address about a status or an event that concerns them, unless they want no mail.
 
     Applicants who consented to notices by mail get the notice, and one mail is enough; where the notice has to wait,
     `issue_notices` writes this mail instead.
     """
-    if verb in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
+    if word in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         write_to_person(application, now=now)
 
 

@@ -1,37 +1,34 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import CharField, OuterRef, Subquery
+from django.db.models import CharField, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from config.api.pagination import Shown, fitting, number_that_fits, weight_of
 from config.backoffice.models import DataAccess
+from config.core.encryption import sealed_values
 from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
-from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired
 from config.core.prepared import PreparedGet, PreparedSelect, insert
-from credit.api.applications.serializers import ApplicationSerializer
+from config.ops.failed_items import FailedItems
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
 from credit.core.errors.applications import ApplicationNotFound
 from credit.core.errors.offers import OfferUnavailable
 from credit.core.figures import Figures
-from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
-from credit.models import Application, ApplicationRevision, Offer, Provider
-from credit.models.applications import check_staff_log_in, record_application_event
-from credit.notices import clocks
-from credit.requirements.services import put_on_checklist
+from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
+from credit.models import Application, ApplicationRevision, Notice, Offer, Provider, RequestedDocument
+from credit.models.applications import record_application_event
 
 # How long an application may sit idle in a status before it expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
-_EXPIRY_BATCH = 500
+_EXPIRY_LEASE = timedelta(minutes=1)  # for one application
 # A change of these is a revision, and freezes with a decision.
 REVISED = frozenset({"application_data", "applicants"})
 
@@ -49,10 +46,6 @@ _load_visible = PreparedGet(
 _find_offer = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active", "required_documents"), parsed=True
 ).first
-_read_own = PreparedSelect(
-    lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
-    ApplicationSerializer.sources(),
-).first
 
 
 def load_visible(application_id: str, actor: Actor) -> Application:
@@ -64,8 +57,8 @@ def load_visible(application_id: str, actor: Actor) -> Application:
     application = _load_visible(application_id=identifier, user_id=actor.user.pk) if identifier else None
     if application is None:
         raise ApplicationNotFound
-    if application.consumer_id != actor.user.pk and (refusal := check_staff_log_in(actor)):
-        raise refusal
+    if application.consumer_id != actor.user.pk and actor.lacks_second_factor:
+        raise SecondFactorRequired
     return application
 
 
@@ -105,44 +98,6 @@ def lock_own(application_id: str, user: Any) -> Application:
     """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
     own = Application.objects.select_for_update().filter(consumer=user)
     return get_by_uuid(own, application_id, ApplicationNotFound)
-
-
-def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
-    """Return the answer for one of the user's own applications, in one query; None when it is not theirs."""
-    identifier = parse_uuid(application_id)
-    row = _read_own(application_id=identifier, consumer_id=user.pk) if identifier else None
-    return None if row is None else ApplicationSerializer.represent_values(row)
-
-
-def _page(*, limit: int, offset: int, **given: Any) -> Any:
-    """Select a page by its ids, which come from an index alone: an offset costs index entries and not rows."""
-    page = Application.objects.filter(**given).order_by("-id").values("id")[offset : offset + limit]
-    return Application.objects.filter(id__in=page).order_by("-id")
-
-
-@cache
-def _listing(filters: tuple[str, ...]) -> PreparedSelect:
-    arguments = ("consumer_id", *filters, "limit", "offset")
-    return PreparedSelect(_page, ApplicationSerializer.sources(), arguments=arguments)
-
-
-@cache
-def _sizes(filters: tuple[str, ...]) -> PreparedSelect:
-    size = weight_of(Application, ApplicationSerializer.sources())
-    arguments = ("consumer_id", *filters, "limit", "offset")
-    return PreparedSelect(lambda **given: _page(**given).annotate(size=size), ("size",), arguments=arguments)
-
-
-def list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
-    """Return a page of answers, newest first, without those that an answer has no room for."""
-    names, is_cut = tuple(sorted(filters)), False
-    if limit > ApplicationSerializer.unweighed:
-        sizes = _sizes(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
-        fits = number_that_fits(size for (size,) in sizes)
-        limit, is_cut = min(limit, fits), fits < len(sizes)
-    rows = _listing(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
-    shown = fitting(map(ApplicationSerializer.represent_values, rows))
-    return Shown(shown.rows, is_cut or shown.is_cut)
 
 
 def create_application(
@@ -194,11 +149,8 @@ def create_application(
     with transaction.atomic(savepoint=False):
         insert(application)
         if status == DRAFT and documents:
-            put_on_checklist(application, documents, now=now)
-        clocks.begin(application, now=now)
-        if status == SUBMITTED:
-            application.score_submission(now=now)
-        record_application_event("created", application, now=now)
+            RequestedDocument.put_on_checklist(application, documents, now=now)
+        application.follow_creation(now)
     return application
 
 
@@ -252,7 +204,8 @@ def change_application(
             unfrozen = unfrozen.exclude(status__in=FROZEN)
         if "applicants" in changes:
             before = application.applicants
-            persons = columns["applicants"] = Applicants.of(changes["applicants"], before=before)
+            persons = Applicants.of(changes["applicants"], before=before)
+            columns |= sealed_values(application, applicants=persons)
             columns["applicants_sha256"] = None if persons is None else persons.sha256
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
@@ -276,7 +229,7 @@ def change_application(
         if seen and application.reviewed_state != seen and application.supersede_counteroffer(by=actor.user, now=now):
             application.counteroffer_moves += 1
             application.save(update_fields=["counteroffer_moves"])
-            clocks.cancel(application, now=now)
+            Notice.cancel_undelivered(application, now=now)
         record_application_event("updated", application, now=now)
     return application
 
@@ -290,15 +243,17 @@ def expire_idle(*, now: datetime) -> dict[str, int]:
     """Expire idle applications; return how many left each status. Each application is its own transaction."""
     actor = Actor.system("expire_applications")
     counts = dict.fromkeys(IDLE_DAYS, 0)
+    is_idle = Q()
     for status, days in IDLE_DAYS.items():
-        idle = Application.objects.filter(
-            status=status, accepted_at__isnull=True, updated_at__lte=now - timedelta(days=days)
-        )
-        while batch := list(idle.order_by("updated_at")[:_EXPIRY_BATCH]):
-            expired = sum(_expire(application, actor, days, now) for application in batch)
-            counts[status] += expired
-            if not expired:
-                break  # every one of them was moved by somebody else: leave the rest to the next run
+        is_idle |= Q(status=status, updated_at__lte=now - timedelta(days=days))
+    idle = Application.objects.filter(is_idle, accepted_at__isnull=True).order_by("updated_at")
+    items = FailedItems("idle_application", idle, lease=_EXPIRY_LEASE)
+
+    def expire(application: Application) -> None:
+        status = application.status
+        counts[status] += _expire(application, actor, IDLE_DAYS[status], now)
+
+    items.process(expire, now=now)
     return counts
 
 

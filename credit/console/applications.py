@@ -20,7 +20,7 @@ from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.models import Assignment
 from config.backoffice.people import by_status
-from config.backoffice.personal import MASK
+from config.backoffice.personal import MASK, is_for_record_page
 from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
@@ -37,8 +37,9 @@ from credit.console.score_panel import score_panel
 from credit.console.score_words import PROPOSALS
 from credit.console.sent import applicants_shown, data_shown
 from credit.console.terms import LoanDesk, counteroffer_entries
-from credit.console.timeline import anchor_entries, entries_around
+from credit.console.timeline import anchor_entries, changes_in_words, entries_around
 from credit.core import machine as states
+from credit.core.due import Asked
 from credit.core.figures import end_of_id, money, reference_of
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
@@ -135,7 +136,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
         identifiers = [str(row.pk) for row in rows]
-        working = Assignment.objects.filter(kind=self.opts.label_lower, record_id__in=identifiers)
+        working = Assignment.in_force(self.review_permission, kind=self.opts.label_lower, record_id__in=identifiers)
         working = narrowed(working, request.user).order_by("-provider")  # staff see their own before the lender's
         theirs = dict(working.values_list("record_id", "assignee__username"))
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
@@ -203,7 +204,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Read with an application what its page says of the offer and the person."""
         rows = super().get_queryset(request)
-        return with_case(rows, request.user) if getattr(request, "draws_record", False) else rows
+        return with_case(rows, request.user) if is_for_record_page(request) else rows
 
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
@@ -264,7 +265,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def take_oldest(self, request: HttpRequest) -> HttpResponse:
         me: Any = request.user
         waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
-        taken = narrowed(Assignment.objects.filter(kind=self.opts.label_lower).exclude(assignee=me), me)
+        in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
+        taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))
         desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
         for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
@@ -273,7 +275,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
             side = "" if desk is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
-            # Of two people who take at once, one gets this case and the other goes on to the next.
+            Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
+            # If two people take the next case at once, one gets this case and the other the one after it.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)
@@ -321,6 +324,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
         if record.goes_against_score(to) and (score := record.decision_score):
+            proposal = PROPOSALS.get(score.outcome, score.outcome)
             lines.append(
                 f"The score, {score.total}, proposes to {proposal} it: a decision against the proposal needs a "
                 "reason, and is counted as an override."
@@ -358,7 +362,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         yield from history_entries(moves)
-        yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
+        yield from _revision_entries(record, self.revisions_of(record))
         yield from file_entries(record)
         yield from counteroffer_entries(record)
         for move in moves:
@@ -377,8 +381,9 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             yield from entries_around(record)
 
 
-def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:
-    entries, before = [], "as created"
+def _revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:
+    entries, before, is_masked = [], "as created", getattr(record, "is_masked", False)
+    members = Asked.by(record.offer_snapshot).members
     for revision in revisions:
         entries.append(
             TimelineEntry(
@@ -395,7 +400,7 @@ def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bo
                     *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
                 ),
                 # Values are personal data: masked readers see that a value changed, not the value.
-                details=None if is_masked else revision.changes,
+                details=None if is_masked else changes_in_words(revision.changes, members),
                 details_title="What changed",
             )
         )

@@ -36,7 +36,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     """Read with applications what their pages say of the person; `viewer` counts those others that they may see."""
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
-    accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.filter(**theirs)
+    accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.linked().filter(**theirs)
     told = accounts.told_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
     others = narrowed(others, viewer)
@@ -121,7 +121,10 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     return [
         ("Person", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
-        ("Other applications", _other_applications(application)),
+        (
+            "Other applications" if desk_of(viewer) is None else "Other applications to you",
+            _other_applications(application),
+        ),
         *lines_about(application.consumer_id, viewer=viewer, beside=True),
         *(_bank_of(application) if "bank" in areas else [("Bank", _NOT_SHARED)]),
     ]

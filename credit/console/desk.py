@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from config.backoffice.desks import Desk, Rule, Seat, of_provider
 from config.core.groups import LENDER
@@ -35,6 +35,12 @@ def sent(to_application: str = "") -> Rule:
         return found or Q(pk__in=())
 
     return rule
+
+
+def decides(account: str, provider: str) -> Q:
+    """Return the condition that the account in one column decides for the provider in another column."""
+    members = ProviderMember.objects.filter(user=OuterRef(account), provider=OuterRef(provider), user__is_active=True)
+    return Q(Exists(members.filter(role__in=ProviderMember.DECIDING)))
 
 
 _OF_APPLICATION = (

@@ -14,6 +14,7 @@ from config.core.ids import parse_positive_int64
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.core.machine import DECIDED, IN_REVIEW, PENDING_DOCUMENTS, UNDER_REVIEW
 from credit.models import Application, Provider
+from credit.models.applications import REVIEW_PERMISSION
 
 ASSIGNED_MAX = 5_000  # records that have an assignee now
 PROVIDERS_SHOWN = 30
@@ -44,7 +45,8 @@ class AgeFilter(ConditionFilter):
 
 
 def _assigned(request: HttpRequest, **whose: Any) -> Q:
-    found = narrowed(Assignment.objects.filter(kind=Application._meta.label_lower, **whose), request.user)
+    work = Assignment.in_force(REVIEW_PERMISSION, kind=Application._meta.label_lower, **whose)
+    found = narrowed(work, request.user)
     return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
 
 

@@ -9,7 +9,7 @@ from config.backoffice.bases import TransitionForm
 from config.backoffice.models import ReplyTemplate
 from credit.console.terms_forms import DAY, LOAN_FIELDS, loan_fields, terms_of
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED
-from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, in_words, text_of
+from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of
 from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
 
 TEMPLATES_MAX = 100
@@ -95,6 +95,8 @@ class ApplicationTransitionForm(TransitionForm):
             raise forms.ValidationError("Say the other reason in your words, and choose it among the principal ones.")
         if len(told := [text_of(reason) for reason in self.reasons()]) != len(set(told)):
             raise forms.ValidationError("Give each principal reason once.")
+        if faults := faults_of(self.reasons(), has_report=False):
+            raise forms.ValidationError(faults)
         return cleaned
 
     def reasons(self) -> list[Reason]:

@@ -113,7 +113,7 @@ class ProviderAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "name", "owner__username")
     search_help_text = "A provider's id, part of its name, or its owner's user name"
     ordering = ("-created_at",)
-    fields = readonly_fields = ("id", "name", "address", "owner", "created_at")
+    fields = readonly_fields = ("id", "name", "address", "agency", "owner", "created_at")
     inlines = (ProviderMemberInline,)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

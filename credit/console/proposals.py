@@ -74,7 +74,7 @@ class TwoReviewers(ReviewAdmin):
 
     def show_proposal(self, request: HttpRequest, record: Application, proposal: Proposal) -> dict[str, Any]:
         """Return what the page says about a proposal, and why this person cannot confirm it ("" when they can)."""
-        is_void = proposal.seen != self.stored(record).reviewed_state
+        is_void = not proposal.counts_for(self.stored(record))
         is_own = proposal.proposed_by_id == request.user.pk
         refusal = record.check_transition(proposal.to, self.actor_of(request))
         return {
@@ -144,7 +144,7 @@ class TwoReviewers(ReviewAdmin):
         """Do what was proposed, unless the record is no longer what either of the two saw; return what happened."""
         with transaction.atomic():
             record = self.locked(proposal)
-            is_void = not proposal.seen == seen == record.reviewed_state
+            is_void = seen != record.reviewed_state or not proposal.counts_for(record)
             if is_void:
                 proposal.close(Proposal.VOID, by=request.user, now=timezone.now())
             else:

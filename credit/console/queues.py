@@ -61,7 +61,7 @@ ANCHORS = Queue(
     title="Decisions not in the ledger yet",
     permission="credit.view_decisionanchor",
     rows=lambda _user: DecisionAnchor.objects.filter(anchored_at__isnull=True),
-    waiting_since="due_at",
+    waiting_since="history__changed_at",
     address="/admin/credit/decisionanchor/?anchored_at__isempty=1",
     calm="Every decision is anchored.",
     rank=80,

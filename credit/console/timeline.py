@@ -3,12 +3,18 @@
 Each is one query over what an index of the person gives.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
+from config.backoffice.html import NOTHING, document, grid, spelled
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
+from credit.core.figures import money
+from credit.core.profile import title_of
 from credit.models import Application, DecisionAnchor
 from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
@@ -69,3 +75,27 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
     yield from bank_links(application)
     yield from deliveries(application)
     yield from about_person(application.consumer_id, since=application.created_at)
+
+
+def changes_in_words(changes: Any, members: Mapping[str, Any]) -> SafeString | str:
+    """Return the changes of a revision as a table, each with the title that the offer gives the field."""
+    if not isinstance(changes, dict):
+        return document(changes)
+    rows: list[tuple[Any, Any, str]] = []
+    for path, change in changes.items():
+        if not isinstance(change, dict):
+            rows.append((path, change, ""))
+            continue
+        title = title_of(path, members.get(path, {})) if path.isidentifier() else path
+        is_money = path.endswith("_cents")
+        before, after = (_value_in_words(change.get(side), is_money=is_money) for side in ("before", "after"))
+        rows.append((title, before, after))
+    return grid(rows, ("", "Before", "After"))
+
+
+def _value_in_words(value: Any, *, is_money: bool) -> str:
+    if is_money and type(value) is int:
+        return money(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return NOTHING if value is None else spelled(value)

@@ -3,13 +3,15 @@
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from config.core.errors import MissingParameter, ValidationFailed
 from credit.core import apr
 from credit.core.errors.offers import OfferUnavailable
 from credit.core.figures import outside
-from credit.models.offers import Offer
+
+if TYPE_CHECKING:
+    from credit.models.offers import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 # At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
@@ -89,7 +91,7 @@ def amortise(
 
 
 def make_quote(
-    offer: Offer,
+    offer: "Offer",
     *,
     amount_cents: int,
     term_months: int,
@@ -160,7 +162,7 @@ def schedule_told(schedule: list[Instalment]) -> list[dict[str, Any]]:
     return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
 
 
-def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
+def _note_rate(offer: "Offer", asked: Decimal | None) -> Decimal:
     """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
     bounds = (offer.apr_min_percent, offer.apr_max_percent)
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)

@@ -20,6 +20,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 
 from config.backoffice.models import Assignment, Note, ReplyTemplate, named
+from config.core.digest import digest_of
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
@@ -38,15 +39,16 @@ from credit.core.machine import (
 from credit.core.reasons import in_words
 from credit.core.version_machine import CHAMPION
 from credit.documents import requests, services, storage
-from credit.models import Application, Offer, Proposal, RequestedDocument
+from credit.documents.kinds import recognize
+from credit.models import Application, Consent, Offer, Proposal, RequestedDocument
 from credit.models.applications import record_application_event
 from credit.models.notices import DUE, POST, READY
 from credit.notices import services as notices
 from credit.offers.services import create_offer
+from credit.review.services import propose
 from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import acceptance, counteroffers
-from credit.terms.loans import loan_of
-from credit.terms.pricing import automatic_terms, proposed_terms
+from credit.terms.pricing import proposed_terms
 
 DAYS = 90
 _TOLD = json.loads(Path(__file__).with_name("book.json").read_text())
@@ -105,7 +107,7 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
     """Write a file as an upload does. When the demo comes to nothing, one is left that no key opens."""
-    facts = {"name": name, "content_type": services.recognise(content), "size_bytes": len(content)}
+    facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
     return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
@@ -127,12 +129,13 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
 
 def _scored_offer(lender: Any, began: datetime) -> Offer:
     provider = str(demo_ids.OWN_PROVIDER)
-    model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=lender, now=began)
+    actor = Actor(user=lender, credential="demo", second_factor=True)
+    model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=actor, now=began)
     note = "Eight characteristics, a price for each band"
     version = add_version(model, definition=_TOLD["card"], note=note, made_by=lender, now=began)
-    publish(version, role=CHAMPION, actor=Actor(user=lender, credential="demo"), now=began)
+    publish(version, role=CHAMPION, actor=actor, now=began)
     terms = {**dict.fromkeys(Offer.TERMS), **_TOLD["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
-    return create_offer(owner=lender, terms=terms, now=began)
+    return create_offer(actor=actor, terms=terms, now=began)
 
 
 def openings(now: datetime) -> Iterator[datetime]:
@@ -164,9 +167,7 @@ class Story:
         self.progress = 1 - (now - at) / timedelta(days=DAYS)
         self.merit = self.draw.random()
         self.owner = Actor(user=consumer, credential="demo")
-        self.first, self.second, self.third = (
-            Actor(user=one, credential="admin", second_factor=True) for one in self.draw.sample(reviewers, 3)
-        )
+        self.first, self.second, self.third = map(_as_staff, self.draw.sample(reviewers, 3))
         self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(told, number)], at)
 
     def _data(self) -> dict[str, Any]:
@@ -193,17 +194,14 @@ class Story:
         way = self.draw.choices(ways, (80, 6, 6, 8))[0]
         try:
             self.move(SUBMITTED, self.owner, minutes=25)
-            if self.offer.blockscore_model_id and way == self.decide and self.draw.random() < 0.8 and self.by_score():
-                return self.follow_up()
             self.move(UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
             if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
                 Application.objects.filter(pk=self.application.pk).update(notes=FORGOTTEN)
-                return None
+                return
             way()
             self.follow_up()
         except _NotYet:
             pass
-        return None
 
     def wait(self, **time: float) -> datetime:
         """Go on to a later moment of a working day; raises _NotYet for one that is not past."""
@@ -215,12 +213,18 @@ class Story:
         return self.at
 
     def move(self, to: str, actor: Actor, *, reason: str | None = None, metadata: Any = None, **time: float) -> None:
-        name = actor.name if actor.user is None or actor is self.owner else actor.user.get_username()
+        name = actor.name if actor.is_system or actor is self.owner else actor.user.get_username()
         self.application.transition_to(
             to, actor=actor, changed_by=name, now=self.wait(**time), reason=reason, metadata=metadata
         )
         if to in {APPROVED, REJECTED, PENDING_DOCUMENTS}:
             self.inform()
+
+    def consent(self) -> None:
+        """Consent to electronic notices, once for each applicant."""
+        if not Consent.is_given_by(self.owner.user.pk):
+            digest = digest_of(notices.consent_text("en"))
+            notices.give_consent(text_sha256=digest, language="en", actor=self.owner, now=self.at)
 
     def inform(self) -> None:
         """Let the notice that is owed be made, and reach the person."""
@@ -230,6 +234,7 @@ class Story:
                 continue
             if self.draw.random() < 0.8:
                 self.wait(hours=2 + 20 * self.draw.random())
+                self.consent()
                 notices.note_opening(notice, actor=self.owner, now=self.at)
             else:
                 self.wait(hours=30)
@@ -242,21 +247,6 @@ class Story:
                 notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
 
     # --- The ways that an application goes --------------------------------------------------------------------------
-
-    def by_score(self) -> bool:
-        """Let the score decide, as the worker does under `DECISIONING=automatic`; say whether it does."""
-        application, score = self.application, self.application.decision_score
-        to, terms = application.proposed_decision, automatic_terms(application)
-        if score is None or to is None or (to == APPROVED and terms is None) or (to == REJECTED and not score.reasons):
-            return False
-        # What it was allowed then, it need not be now.
-        setattr(application, "check_transition", lambda _to, _actor: None)  # noqa: B010
-        model = Actor.model(str(score.version))
-        self.move(UNDER_REVIEW, model, minutes=1)
-        given: dict[str, Any] = {"terms": terms} if to == APPROVED else {"reasons": score.reasons}
-        self.move(to, model, minutes=0, reason=in_words(given.get("reasons") or ()), metadata=given)
-        delattr(application, "check_transition")
-        return True
 
     def decide(self) -> None:
         days = 0.5 + (4.5 - 3 * self.progress) * self.draw.random()
@@ -272,9 +262,8 @@ class Story:
                 "The employer has confirmed a rise of income." if to == APPROVED else "The documents contradict it."
             )
         if (self.application.amount_cents or 0) > _TWO_DECIDE_CENTS:
-            proposal = propose(
-                self.application, to, by=self.second.user, at=self.wait(days=days), reason=reason, given=given
-            )
+            at = self.wait(days=days)
+            proposal = propose(self.application, to, actor=self.second, now=at, reason=reason, metadata=given)
             self.wait(hours=3)
             proposal.close(Proposal.CONFIRMED, by=self.first.user, now=self.at)
             given, days = proposal.confirmed_metadata(by=self.first.user), 0
@@ -359,7 +348,7 @@ class Story:
             "obligations_excessive": data["monthly_debt_cents"] > 0.35 * data["monthly_income_cents"],
             "obligations_delinquent": data["missed_payments"] > 0,
             "employment_short": data["months_employed"] < 12,
-            "inquiries_recent": data["inquiries"] > 3,
+            "inquiries_stated": data["inquiries"] > 3,
         }
         named = score.reasons if score is not None else [code for code, is_so in found.items() if is_so]
         return list(named[:3]) or ["income_insufficient"]
@@ -368,14 +357,8 @@ class Story:
 FORGOTTEN = "The branch took this one by telephone."
 
 
-def propose(
-    application: Application, to: str, *, by: Any, at: datetime, reason: Any, given: dict[str, Any]
-) -> Proposal:
-    """Propose a decision as under `four_eyes`, which no setting of a demo has to be."""
-    loan = loan_of(application, given["terms"]) if "terms" in given else None
-    metadata: Any = given if loan is None else {**given, "terms": loan.told()}
-    seen = {"seen": application.reviewed_state, "proposed_by": by, "proposed_at": at}
-    return Proposal.objects.create(application=application, to=to, reason=reason, metadata=metadata, **seen)
+def _as_staff(person: Any) -> Actor:
+    return Actor(user=person, credential="admin", second_factor=True)
 
 
 def ask_again(application: Application, at: datetime) -> None:
@@ -387,17 +370,14 @@ def ask_again(application: Application, at: datetime) -> None:
 def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
     """Leave some open applications with people: proposed, assigned, or discussed."""
     at = now - timedelta(hours=2)
-    open_ = list(Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None).order_by("id"))
+    waiting = Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
+    open_ = list(waiting.order_by("id"))
     open_.sort(key=lambda one: (one.requested_documents.count(), one.names_scoring_model), reverse=True)
-    approved = {"to": APPROVED, "by": rosa, "reason": None, "given": {"terms": {"rate_percent": 11.5}}}
-    rejected = {
-        "to": REJECTED,
-        "by": tom,
-        "reason": "Length of employment.",
-        "given": {"reasons": ["employment_short"]},
-    }
-    for application, proposed in zip(reversed(open_), (approved, rejected), strict=False):
-        propose(application, at=at, **proposed)
+    approved, rejected = open_[-1], open_[-2]
+    terms = {"rate_percent": approved.offer_snapshot["apr_max_percent"]}
+    propose(approved, APPROVED, actor=_as_staff(rosa), now=at, reason="Income is confirmed.", metadata={"terms": terms})
+    reasons = {"reasons": ["employment_short"]}
+    propose(rejected, REJECTED, actor=_as_staff(tom), now=at, reason="Length of employment.", metadata=reasons)
     for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
         Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
     words = ("Could you look at the payslips?", "The employer called back: all as stated.")

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from config.core.groups import LENDER
 from config.core.lifecycle import Actor
+from config.core.names import name_key
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
 from credit.anchoring import record_keys
@@ -174,14 +175,18 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
         record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
-    offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
+    lender = Actor(user=staff, credential="demo", second_factor=True)
+    offers = [create_offer(actor=lender, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
     scored = _lend(consumer, staff, begun)
     for pk, name in _LENDERS.items():
-        Provider.objects.filter(pk=pk).update(name=name, address="1 Bank Street\nAmes, IA 50010")
+        agency = "ncua" if name.endswith("Credit Union") else None
+        Provider.objects.filter(pk=pk).update(
+            name=name, name_key=name_key(name), address="1 Bank Street\nAmes, IA 50010", agency=agency
+        )
     book.write(consumer=consumer, staff=staff, now=now)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
-        _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
+        _REVIEWER: (Actor(user=staff, credential="demo", second_factor=True), staff.username),
         _SYSTEM: (Actor.system("seed_demo"), "system"),
     }
     for number, (identifier, days, moves) in enumerate(_STORIES):
@@ -239,8 +244,8 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
 
 def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
     """Make the demo account a lender with a colleague, a scoring model and two offers; return the scored offer."""
-    provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo")
-    model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=consumer, now=now)
+    provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
+    model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))
     ProviderMember.objects.create(provider_id=provider, user=staff)
     for points, role in ((100, CHAMPION), (120, CHALLENGER), (140, None)):
@@ -250,6 +255,6 @@ def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
         if role is not None:
             publish(version, role=role, actor=actor, now=now)
     scored, free = ({**_NOTHING, **terms} for terms in _OWN_OFFERS)
-    offer = create_offer(owner=consumer, terms={**scored, "blockscore_model_id": model.pk}, now=now)
-    create_offer(owner=consumer, terms=free, now=now)
+    offer = create_offer(actor=actor, terms={**scored, "blockscore_model_id": model.pk}, now=now)
+    create_offer(actor=actor, terms=free, now=now)
     return offer

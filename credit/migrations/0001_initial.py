@@ -9,7 +9,7 @@ from django.db import migrations, models
 import config.core.encryption
 import config.core.ids
 import config.core.json_text
-import credit.core.applicants
+import credit.applications.applicants
 from config.core.append_only import AppendOnly, NeverChanges
 from config.core.groups import LENDER, OPERATIONS, REVIEWER, SUPPORT, GrantToGroups
 
@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                 ('status_reason', models.TextField(null=True)),
                 ('initial_status', models.CharField(max_length=32)),
                 ('application_data', config.core.json_text.JsonTextField(null=True)),
-                ('applicants', credit.core.applicants.ApplicantsField(null=True)),
+                ('applicants', credit.applications.applicants.ApplicantsField(null=True)),
                 ('applicants_sha256', models.CharField(help_text='Of who applies, with a nonce. It stays when they are erased.', max_length=64, null=True)),
                 ('notes', models.TextField(null=True)),
                 ('share', config.core.json_text.JsonTextField(default=list, help_text='What the applicant lets the lender see beside it.')),

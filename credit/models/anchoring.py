@@ -1,13 +1,13 @@
 """Records on their way into the ledger, the keys that sign them, and the proofs that came back."""
 
 import json
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from config.core.digest import digest_of
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -30,10 +30,12 @@ class RecordKey(models.Model):
     """An Ed25519 key that signs records from `valid_from` until the next one's begins. No key is ever deleted."""
 
     number = models.PositiveIntegerField(primary_key=True, help_text="1, 2, …: the next is signed by the one before.")
-    key_id = models.CharField(unique=True, max_length=16)
-    public_key = models.CharField(max_length=44, help_text="32 bytes in base64.")
+    key_id = models.CharField(
+        unique=True, max_length=16, help_text="The first 16 hex digits of the public key's SHA-256."
+    )
+    public_key = models.CharField(max_length=44, help_text="The Ed25519 public key, 32 bytes in base64.")
     private_key = EncryptedTextField(help_text="The seed, 32 bytes in base64.")
-    valid_from = models.DateTimeField()
+    valid_from = models.DateTimeField(help_text="When the key starts to sign (UTC).")
 
     class Meta:
         ordering = ["number"]
@@ -64,7 +66,7 @@ class DecisionAnchor(models.Model):
     notice = models.OneToOneField("credit.Notice", null=True, on_delete=models.PROTECT, related_name="anchor")
     record_key = models.OneToOneField(RecordKey, null=True, on_delete=models.PROTECT, related_name="anchor")
     application = models.ForeignKey("credit.Application", null=True, on_delete=models.PROTECT, related_name="anchors")
-    record = models.TextField()
+    record = models.TextField(help_text="The anchored text: canonical JSON.")
     signed_by = models.ForeignKey(
         RecordKey, null=True, on_delete=models.PROTECT, to_field="key_id", related_name="+", db_index=False
     )
@@ -72,10 +74,12 @@ class DecisionAnchor(models.Model):
     due_at = models.DateTimeField(help_text="When to try next.")
     attempts = models.PositiveIntegerField(default=0)
     last_error = models.CharField(max_length=255, blank=True)
-    anchored_at = models.DateTimeField(null=True)
-    block_number = models.BigIntegerField(null=True)
-    proof = JsonTextField(null=True)
-    proof_file = models.TextField(blank=True)
+    anchored_at = models.DateTimeField(null=True, help_text="When the ledger anchored the record (UTC); null before.")
+    block_number = models.BigIntegerField(null=True, help_text="The ledger's block; null until the record is anchored.")
+    proof = JsonTextField(null=True, help_text="The ledger's inclusion proof at the time of anchoring; null before.")
+    proof_file = models.TextField(
+        blank=True, help_text="The proof as a file (C2SP tlog-proof) for offline verification."
+    )
     nonce = models.CharField(max_length=32, blank=True, help_text="16 bytes in hex.")
 
     class Meta:
@@ -137,4 +141,4 @@ class DecisionAnchor(models.Model):
 
     @property
     def record_sha256(self) -> str:
-        return sha256(self.record.encode()).hexdigest()
+        return digest_of(self.record)

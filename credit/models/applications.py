@@ -1,6 +1,6 @@
 """Applications and their histories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -17,19 +17,18 @@ from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired
+from config.core.names import shows_nothing
 from config.core.permissions import holds
 from config.core.prepared import PreparedSelect, insert, update
 from config.webhooks.events import record_event
-from credit.anchoring import record_keys
-from credit.anchoring.records import decision_record
-from credit.applications.mails import mail_person
 from credit.core.applicants import ApplicantsField
 from credit.core.card import APPROVE, DECLINE
-from credit.core.consumer_reports import report_of
+from credit.core.consumer_reports import reports_of
 from credit.core.due import Asked, Due
 from credit.core.errors.applications import InvalidApplicationTransition
 from credit.core.errors.requirements import RequirementsDue
-from credit.core.errors.review import ReasonsRequired
+from credit.core.errors.review import ReasonsRequired, require_specific
+from credit.core.figures import Figures
 from credit.core.machine import (
     APPROVED,
     COUNTEROFFER,
@@ -45,63 +44,70 @@ from credit.core.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.core.reasons import OTHER, REASONS, reasons_of
+from credit.core.reasons import INCOMPLETE, OTHER, REASONS, reasons_of
 from credit.models.documents import RequestedDocument
-from credit.models.notices import Clock
+from credit.models.notices import ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderMember
 from credit.models.scoring import Score
-from credit.models.terms import Counteroffer, LoanTerms
-from credit.notices import clocks, reviews
-from credit.scoring.scores import decision_scores, score_submitted
-from credit.terms.loans import compute, loan_of
+from credit.models.terms import Counteroffer
 
 REVIEW_PERMISSION = "credit.review_application"
 _PINNED = ("provider_id", *Offer.TERMS)  # as `Offer.terms` has them
 _offer_to_pin = PreparedSelect(
-    lambda offer_id: Offer.objects.filter(pk=offer_id), ("version", *_PINNED), parsed=True
+    lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
 ).first
 # The transitions that a score may make by itself.
 AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
-# What a score's outcome proposes; `refer` proposes nothing.
+# Each of these transitions owes the applicant a notice.
+_NOTIFIED = frozenset({APPROVED, REJECTED, COUNTEROFFER, PENDING_DOCUMENTS})
+# The transition that a score's outcome proposes; `refer` proposes nothing.
 PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
-def check_staff_log_in(actor: Actor) -> ApiError | None:
-    """Return the error for staff who lack the second factor; without it they reach their own applications alone.
-
-    A provider's own members need no second factor: they have no way to add an authenticator, and call with their keys.
-    """
-    if actor.lacks_second_factor and (actor.user.is_staff or actor.user.has_perm(REVIEW_PERMISSION)):
-        return SecondFactorRequired()
-    return None
-
-
 class Application(lifecycle.StatefulModel):
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The application's id.")
     consumer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="applications", db_index=False
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="applications",
+        db_index=False,
+        help_text="The account that applies.",
     )
     # Numbers, not references: an offer of another marketplace may be applied to, too.
-    offer_id = models.BigIntegerField()
-    provider_id = models.BigIntegerField()
-    status = models.CharField(
-        max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
+    offer_id = models.BigIntegerField(help_text="The offer that is applied for.")
+    provider_id = models.BigIntegerField(
+        help_text="The lender that the application is sent to, as an integer. Offers and lenders have it as a string."
     )
-    status_reason = models.TextField(null=True)  # noqa: DJ001
+    status = models.CharField(
+        max_length=32,
+        choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
+        help_text="The status of the application; `transitions` returns the statuses that can follow.",
+    )
+    status_reason = models.TextField(null=True, help_text="The reason of the last status change; null for none.")  # noqa: DJ001
     initial_status = models.CharField(max_length=32)
-    application_data = JsonTextField(null=True)
+    application_data = JsonTextField(
+        null=True, help_text="The applicant's data: any JSON that you and the lender agree on; null for none."
+    )
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     applicants: Any = ApplicantsField(null=True)
     applicants_sha256 = models.CharField(  # noqa: DJ001
-        max_length=64, null=True, help_text="Of who applies, with a nonce. It stays when they are erased."
+        max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
-    notes = models.TextField(null=True)  # noqa: DJ001
-    share: Any = JsonTextField(default=list, help_text="What the applicant lets the lender see beside it.")
-    submitted_at = models.DateTimeField(null=True)
-    reviewed_at = models.DateTimeField(null=True)
-    reviewed_by = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001
+    share: Any = JsonTextField(
+        default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
+    )
+    submitted_at = models.DateTimeField(
+        null=True, help_text="When the application was first submitted (UTC); null before."
+    )
+    reviewed_at = models.DateTimeField(
+        null=True, help_text="When the application was last approved or rejected (UTC); null before."
+    )
+    reviewed_by = models.CharField(  # noqa: DJ001
+        max_length=255, null=True, help_text="The reviewer of the last decision, as `updated_by`; null before."
+    )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
     accepted_at = models.DateTimeField(
@@ -119,13 +125,10 @@ class Application(lifecycle.StatefulModel):
     counteroffer_moves = models.PositiveIntegerField(
         default=0, help_text="How often a counteroffer was made or ended; 0 spares looking for one."
     )
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the application was created (UTC).")
 
     machine = MACHINE
     invalid_transition = InvalidApplicationTransition
-    named_terms: LoanTerms | None = None  # of an approval that is being made
-    # The counteroffer whose end a transition is: the lender decided when it was made, whoever makes the transition.
-    completes: Counteroffer | None = None
 
     class Meta:
         indexes = [
@@ -151,7 +154,7 @@ class Application(lifecycle.StatefulModel):
 
     def is_reviewed_by(self, user: Any) -> bool:
         """Return whether `user` may decide about this application: by permission, or for the provider."""
-        return (
+        return bool(user.is_active) and (
             user.has_perm(REVIEW_PERMISSION)
             or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
         )
@@ -196,16 +199,16 @@ class Application(lifecycle.StatefulModel):
         role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
         is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
         is_none = role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system
-        if is_none and self.completes is None:
+        if is_none:
             return InvalidApplicationTransition.between(self, to)
-        if actor.user is None or self.completes is not None:
+        if actor.user is None:
             return self.check_automatic(to) if actor.is_model else None
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
             return InsufficientScope(
                 "No scope allows a decision: use the account's own log-in, or an unrestricted API key."
             )
-        decided_before = reviews.check_reviewer(self, to, actor)
+        decided_before = self.check_decided_before(to, actor)
         if settings.REVIEW_POLICY == "open":
             return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
         if role is Role.OWNER or (is_consumer and role is Role.EITHER):
@@ -215,7 +218,7 @@ class Application(lifecycle.StatefulModel):
         is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
             refusal = ReviewerRequired("You changed the application's data last, so you can't decide about it.")
-        return refusal
+        return refusal or self.check_creditor(to)
 
     def check_automatic(self, to: str) -> ApiError | None:
         """Return why the score cannot make this transition by itself, None when it may.
@@ -228,17 +231,66 @@ class Application(lifecycle.StatefulModel):
             return ReviewerRequired("The score proposes no such decision.")
         if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
             return ReviewerRequired("A reviewer has to confirm it.")
-        return None
+        return self.check_creditor(to)
+
+    def check_creditor(self, to: str) -> ApiError | None:
+        """Return the error of a decision whose notice the lender cannot send: its name or its address is missing."""
+        if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
+            return None
+        missing = " and no postal ".join(self.creditor_lacks)
+        return InvalidApplicationTransition(
+            f"Provider {self.provider_id} has no {missing}, which the applicant's notice must contain. "
+            f"Its owner adds it with `PUT /v1/providers/{self.provider_id}`.",
+            details={"from": self.status, "to": to, "allowed": [], "missing": self.creditor_lacks},
+        )
+
+    @cached_property
+    def creditor_lacks(self) -> list[str]:
+        """Return what the lender lacks of a notice's required content (12 CFR 1002.9(a)(2))."""
+        provider = self.provider_owner(str(self.provider_id), self.created_at).first()
+        return [] if provider is None else provider.lacks_for_notices
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
         """Return why `actor` may not review this application as they are logged in, None when they may."""
         if not self.is_reviewed_by(actor.user):
             return ReviewerRequired()
-        if refusal := check_staff_log_in(actor):
-            return refusal
+        if actor.lacks_second_factor:
+            return SecondFactorRequired()
         if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
             return ReviewerRequired("You can't review your own application.")
         return None
+
+    def check_decided_before(self, to: str, actor: Actor) -> ApiError | None:
+        """Return why `actor` may not answer the request for reconsideration that is open, None when they may."""
+        request = self.open_review_request if to in JUDGEMENTS else None
+        return None if request is None else request.refusal_for(actor)
+
+    @property
+    def approves_less(self) -> bool:
+        """Whether the terms are a smaller amount or fewer months than the applicant requested."""
+        terms, requested = self.loan_terms, Figures(self.application_data)
+        if terms is None:
+            return False
+        is_less = terms.amount_cents < (requested.amount_cents or 0)
+        return is_less or (terms.term_months or 0) < (requested.term_months or 0)
+
+    @property
+    def is_reconsiderable(self) -> bool:
+        """Whether the applicant can request reconsideration of what was decided.
+
+        That is a rejection, an open counteroffer, or an approval for less than was requested until it is accepted.
+        """
+        if self.status == UNDER_REVIEW and self.counteroffer_moves:
+            return self.counteroffers.filter(closed_at__isnull=True).exists()
+        is_less = self.status == APPROVED and self.accepted_at is None and self.approves_less
+        return is_less or self.status == REJECTED
+
+    @property
+    def open_review_request(self) -> ReviewRequest | None:
+        """The open request for reconsideration; needs no statement where nothing was decided."""
+        if self.reviewed_at is None and self.initial_status != REJECTED and not self.counteroffer_moves:
+            return None
+        return self.review_requests.filter(answered_at__isnull=True).first()
 
     def check_documents(self, to: str) -> ApiError | None:
         """Return why the consumer cannot return the application yet: the requested documents without a file."""
@@ -259,26 +311,13 @@ class Application(lifecycle.StatefulModel):
             pinned = self.pinned_offer()
             self.check_due(pinned)
             columns |= {"submitted_at": transition.now, **pinned}
-        if transition.to == APPROVED and self.completes is None:
-            columns["loan_terms_id"] = self.name_terms(transition)
-        elif self.loan_terms_id and transition.to == UNDER_REVIEW:
+        if self.loan_terms_id and transition.to == UNDER_REVIEW:
             columns["loan_terms_id"] = None
         if transition.to in DECIDED:
             columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
         if self.accepted_at and transition.to == UNDER_REVIEW:
             columns["accepted_at"] = None
         return columns
-
-    def name_terms(self, transition: lifecycle.Transition) -> Any:
-        """Return the id of the terms that an approval names, which `record_transition` saves; None where it has none.
-
-        Raises what `credit.terms.loans.loan_of` and `compute` raise.
-        """
-        given = transition.metadata.get("terms") if isinstance(transition.metadata, dict) else None
-        loan = loan_of(self, given)
-        made = None if loan is None else compute(self, loan, kind=LoanTerms.APPROVAL, now=transition.now)
-        self.named_terms = made
-        return None if made is None else made.pk
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
         """Raise ReasonsRequired unless what has to be said for this transition is said.
@@ -287,11 +326,12 @@ class Application(lifecycle.StatefulModel):
         something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
         reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
         """
-        if to in DECIDED:
-            report_of(metadata)
-        if to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(metadata):
-            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
-        if reason is not None and reason.strip():
+        reports = reports_of(metadata) if to in DECIDED else []
+        reasons = reasons_of(metadata) if to == REJECTED else []
+        if to == REJECTED and settings.REVIEW_POLICY != "open":
+            require_specific(reasons, has_report=bool(reports))
+        self.check_incomplete(reasons)
+        if reason is not None and not shows_nothing(reason):
             return
         if self.accepted_at and to == UNDER_REVIEW:
             raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
@@ -300,10 +340,18 @@ class Application(lifecycle.StatefulModel):
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
             )
 
+    def check_incomplete(self, reasons: Sequence[Any]) -> None:
+        """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""
+        if INCOMPLETE in reasons and not self.missing_titles():
+            raise ReasonsRequired(
+                f"`{INCOMPLETE}` must not be a reason: nothing is missing of what the offer or a reviewer asked for.",
+                details={"codes": [code for code in (*REASONS, OTHER) if code != INCOMPLETE]},
+            )
+
     @cached_property
     def decision_score(self) -> Score | None:
         """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
-        return decision_scores(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+        return Score.deciding(self.pk).defer("version__definition").first() if self.names_scoring_model else None
 
     @property
     def names_scoring_model(self) -> bool:
@@ -337,32 +385,10 @@ class Application(lifecycle.StatefulModel):
     def write_history(self, row: "ApplicationHistory") -> None:
         insert(row)
 
-    def record_transition(self, row: "ApplicationHistory") -> None:
-        if row.status == SUBMITTED:
-            self.score_submission(now=row.changed_at)
-        if row.previous_status == UNDER_REVIEW:
-            self.supersede_counteroffer(by=row.principal, now=row.changed_at)
-        if self.named_terms is not None and self.named_terms.pk == self.loan_terms_id:
-            self.named_terms.save(force_insert=True)
-            self.loan_terms, self.named_terms = self.named_terms, None
-        is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
-        if is_decision and settings.ANCHOR_DECISIONS:
-            record = decision_record(self, row)
-            record_keys.queue(record, now=row.changed_at, history=row, application=self)
-        running = clocks.follow(self, row)
-        if running is None or Clock.REVIEW in running:
-            reviews.answer(self, row, record_application_event)
-        record_application_event(row.status, self, now=row.changed_at)
-
     def supersede_counteroffer(self, *, by: Any, now: datetime) -> bool:
         """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
         offered = self.counteroffers.filter(closed_at__isnull=True).first() if self.counteroffer_moves else None
-        return offered is not None and offered.end(Counteroffer.SUPERSEDED, by=by, now=now)
-
-    def score_submission(self, *, now: datetime) -> None:
-        """Write the scores by the pinned offer's model, if there is one and `DECISIONING` wants them."""
-        if settings.DECISIONING != "off" and self.offer_snapshot is not None:
-            score_submitted(self, self.offer_snapshot, now=now)
+        return offered is not None and offered.close(Counteroffer.SUPERSEDED, by=by, now=now)
 
     @property
     def data_sha256(self) -> str:
@@ -398,7 +424,10 @@ class Application(lifecycle.StatefulModel):
         found = _offer_to_pin(offer_id=self.offer_id)
         if found is None:
             return {}
-        version, *terms = found
+        is_active, version, *terms = found
+        ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
+        if refusal := RequirementsDue.of(ended):
+            raise refusal
         return {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
 
     def check_due(self, pinned: Mapping[str, Any]) -> None:
@@ -409,6 +438,12 @@ class Application(lifecycle.StatefulModel):
         asked = Asked.by(pinned.get("offer_snapshot"))
         if asked and (refusal := RequirementsDue.of(self.due(asked))):
             raise refusal
+
+    def missing_titles(self) -> list[str]:
+        """List what is missing: requested documents, and other requirements of the pinned offer."""
+        asked = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+        due = self.due(Asked.by(self.offer_snapshot))
+        return list(dict.fromkeys([*asked, *(one.title for one in due)]))
 
     def due(self, asked: Asked) -> list[Due]:
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
@@ -442,7 +477,6 @@ def record_application_event(verb: str, application: Application, *, now: dateti
         **members,
     }
     record_event(f"application.{verb}", account_id=application.consumer_id, now=now, **about)
-    mail_person(verb, application, now=now)
     if application.submitted_at is None:
         return
     owner_id = application.provider_owner_id

@@ -10,6 +10,8 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
+from config.core.names import shows_nothing
+from credit.core import agencies
 from credit.core.search_words import as_column, words_of
 
 
@@ -20,19 +22,47 @@ class Provider(models.Model):
     another marketplace: they stay out of their reach.
     """
 
-    id = models.CharField(primary_key=True, max_length=255)
-    name = models.CharField(max_length=255, blank=True, default="", help_text="Empty where an id was taken by its use.")
-    address = models.CharField(
-        max_length=500, blank=True, default="", help_text="Where people write to; notices name it. Lines as they are."
+    id = models.CharField(
+        primary_key=True, max_length=255, help_text="The lender's id, as a string. Applications have it as an integer."
     )
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="providers")
+    name = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="The lender's name; empty when the id was taken by its first use.",
+    )
+    name_key = models.CharField(  # noqa: DJ001  null is a lender without a name, or the later of two that look alike
+        max_length=64, null=True, unique=True, editable=False
+    )
+    address = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        help_text="The lender's postal address, which notices contain; empty when it was not sent.",
+    )
+    agency = models.CharField(  # noqa: DJ001  null, not empty, is what the API returns
+        max_length=8,
+        null=True,
+        choices=agencies.CHOICES,
+        help_text="The Federal agency that notices name; null for the installation's default.",
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="providers",
+        help_text="The account that the lender belongs to.",
+    )
     members: Any = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="ProviderMember", related_name="provider_memberships"
     )
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(help_text="When the lender was created (UTC).")
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def lacks_for_notices(self) -> list[str]:
+        return [member for member in ("name", "address") if shows_nothing(getattr(self, member))]
 
 
 class ProviderMember(models.Model):
@@ -53,6 +83,7 @@ class ProviderMember(models.Model):
             (REVIEWER, "reviewer: reads and decides"),
             (READER, "reader: reads"),
         ],
+        help_text="`owner`, `reviewer`, or `reader`: each role includes the ones after it.",
     )
 
     class Meta:
@@ -84,9 +115,11 @@ class ProviderInvitation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     username = models.CharField(max_length=255)
-    role = models.CharField(max_length=16, default=ProviderMember.REVIEWER)
+    role = models.CharField(
+        max_length=16, default=ProviderMember.REVIEWER, help_text="The role that the invitation grants."
+    )
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    invited_at = models.DateTimeField()
+    invited_at = models.DateTimeField(help_text="When the invitation was created (UTC).")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["provider", "username"], name="credit_provider_invitation")]
@@ -100,34 +133,76 @@ class ProviderInvitation(models.Model):
 
 
 class Offer(models.Model):
-    """What a provider offers. Percentages are per year, amounts are cents, terms are months."""
+    """A provider's offer. Percentages are per year, amounts are cents, terms are months."""
 
-    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="offers", db_index=False)
+    provider = models.ForeignKey(
+        Provider,
+        on_delete=models.PROTECT,
+        related_name="offers",
+        db_index=False,
+        help_text="The lender that makes the offer, as a string. Applications have it as an integer.",
+    )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="offers")
-    name = models.CharField(max_length=255)
-    description = models.TextField(blank=True, default="")
-    product_type = models.CharField(max_length=255)
-    apr_min_percent = models.FloatField(null=True)
-    apr_max_percent = models.FloatField(null=True)
-    loan_amount_min_cents = models.BigIntegerField(null=True)
-    loan_amount_max_cents = models.BigIntegerField(null=True)
-    term_options_months = JsonTextField(null=True)
-    nationwide = models.BooleanField(null=True)
-    included_states = JsonTextField(null=True)
-    excluded_states = JsonTextField(null=True)
-    customer_segment = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
-    blockscore_model_id = models.BigIntegerField(null=True)
-    ab_test_variant = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    ab_test_allocation = models.IntegerField(null=True)
-    # What an application to it needs (`credit.requirements`).
-    application_schema = JsonTextField(null=True)
-    required_documents = JsonTextField(null=True)
-    applicant_requires = JsonTextField(null=True)
-    is_active = models.BooleanField(default=True)
+    name = models.CharField(max_length=255, help_text="The name of the offer.")
+    description = models.TextField(blank=True, default="", help_text="The description of the offer.")
+    product_type = models.CharField(max_length=255, help_text="The kind of credit, such as `personal_loan`.")
+    apr_min_percent = models.FloatField(
+        null=True, help_text="The lowest annual percentage rate: 7.5 is 7.5 %. Null when it is not set."
+    )
+    apr_max_percent = models.FloatField(
+        null=True, help_text="The highest annual percentage rate: 24.99 is 24.99 %. Null when it is not set."
+    )
+    loan_amount_min_cents = models.BigIntegerField(
+        null=True, help_text="The smallest loan, in cents; null for no lower bound."
+    )
+    loan_amount_max_cents = models.BigIntegerField(
+        null=True, help_text="The largest loan, in cents; null for no upper bound."
+    )
+    term_options_months = JsonTextField(
+        null=True, help_text="The terms that can be chosen, in months; null when they are not set."
+    )
+    nationwide = models.BooleanField(
+        null=True,
+        help_text="Whether every US state that is not excluded has the offer; null when it is not set.",
+    )
+    included_states = JsonTextField(
+        null=True,
+        help_text="The US states of an offer that is not nationwide, as two-letter codes; null or empty for all.",
+    )
+    excluded_states = JsonTextField(
+        null=True, help_text="The US states in which the offer is not available, as two-letter codes; null for none."
+    )
+    customer_segment = models.CharField(  # noqa: DJ001  null is an answer of the interface
+        max_length=255,
+        null=True,
+        help_text="The segment of the scoring model that the offer is for; null for all of them.",
+    )
+    blockscore_model_id = models.BigIntegerField(
+        null=True, help_text="The id of the model that scores the applications; null for none."
+    )
+    ab_test_variant = models.CharField(  # noqa: DJ001
+        max_length=255, null=True, help_text="The variant of an A/B test; null for none."
+    )
+    ab_test_allocation = models.IntegerField(
+        null=True, help_text="The share of customers that see a tested offer, in percent; null for all of them."
+    )
+    # Requirements of an application to it (`credit.requirements`).
+    application_schema = JsonTextField(null=True, help_text="JSON Schema of `application_data`; null for any data.")
+    required_documents = JsonTextField(
+        null=True, help_text="The documents that an application requires; null for none."
+    )
+    applicant_requires = JsonTextField(
+        null=True, help_text="The fields that each of `applicants` requires; null for none."
+    )
+    is_active = models.BooleanField(
+        default=True, help_text="Whether the offer is available; false after it was deactivated."
+    )
     search_words = models.TextField(default="", editable=False)  # as `words.as_column` writes them
-    version = models.IntegerField(default=1)
-    created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
+    version = models.IntegerField(
+        default=1, help_text="The version of the offer, from 1; every change creates the next one."
+    )
+    created_at = models.DateTimeField(help_text="When the offer was created (UTC).")
+    updated_at = models.DateTimeField(help_text="When the offer was last changed (UTC).")
 
     # Fields that a body may set and that a new version replaces.
     TERMS = (

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, ClosableModel
 from credit.core.machine import APPROVED, COUNTEROFFER
 
 
@@ -15,9 +15,10 @@ def as_members(metadata: Any) -> dict[str, Any]:
     return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}
 
 
-class Proposal(models.Model):
-    """A decision of one reviewer, or of a scoring model, that another confirms; void once the application is no longer
-    as it was `seen`.
+class Proposal(ClosableModel):
+    """A decision that a reviewer or a scoring model proposes, and that another reviewer confirms.
+
+    It is void once the application is no longer as it was `seen`, or its proposer may no longer review the application.
     """
 
     CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
@@ -35,21 +36,10 @@ class Proposal(models.Model):
     )
     proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
     proposed_at = models.DateTimeField()
-    outcome = models.CharField(max_length=16, blank=True)
-    closed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
-    closed_at = models.DateTimeField(null=True)
 
-    class Meta:
+    class Meta(ClosableModel.Meta):
         constraints = [
-            models.UniqueConstraint(
-                fields=["application"], condition=Q(closed_at__isnull=True), name="credit_proposal_one_open"
-            ),
-            models.CheckConstraint(
-                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
-                name="credit_proposal_closed_whole",
-            ),
+            *ClosableModel.Meta.constraints,
             models.CheckConstraint(
                 condition=~Q(outcome="confirmed") | ~Q(closed_by=models.F("proposed_by")),
                 name="credit_proposal_two_people",
@@ -66,7 +56,8 @@ class Proposal(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.to} for {self.application_id}"
+        state = self.outcome or "proposed"
+        return f"{self.to}, {state}, for {self.application_id}"
 
     @property
     def proposer(self) -> str:
@@ -77,6 +68,12 @@ class Proposal(models.Model):
         """The terms of the loan that it is bound to; None where it names none."""
         names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
         return self.metadata.get("terms") if names_loan else None
+
+    def counts_for(self, application: Any) -> bool:
+        """Return False once the application has changed, or once the proposer may no longer review it."""
+        if self.seen != application.reviewed_state:
+            return False
+        return self.proposed_by is None or application.is_reviewed_by(self.proposed_by)
 
     def is_by(self, actor: Actor) -> bool:
         if actor.user is None:
@@ -97,7 +94,10 @@ class Proposal(models.Model):
         bound = {} if self.terms is None else {"terms": self.terms}
         return {**beside, **bound, "four_eyes": four_eyes}
 
-    def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
-        """End the proposal; False when somebody else has ended it."""
-        still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
-        return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))
+    @classmethod
+    def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:
+        """Void the open proposals of a person who may no longer review their applications."""
+        proposals = cls.objects.filter(proposed_by=proposer_id, closed_at__isnull=True)
+        for proposal in proposals.select_related("application", "proposed_by"):
+            if not proposal.application.is_reviewed_by(proposal.proposed_by):
+                proposal.close(cls.VOID, by=None, now=now)

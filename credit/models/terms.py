@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, rfc3339
+from config.core.lifecycle import ClosableModel
 
 
 def number(value: Decimal | None) -> float | int | None:
@@ -99,7 +100,7 @@ class LoanTerms(models.Model):
 NOT_RECORDED: dict[str, Any] = dict.fromkeys(("terms", "terms_sha256", "terms_as_of", "schedule_sha256"))
 
 
-class Counteroffer(models.Model):
+class Counteroffer(ClosableModel):
     """Other terms than those applied for, and what becomes of them. One of an application is open at a time.
 
     `reasons` are the principal reasons of the rejection that follows without acceptance.
@@ -114,11 +115,13 @@ class Counteroffer(models.Model):
         "credit.Application", on_delete=models.PROTECT, related_name="counteroffers", db_index=False
     )
     loan_terms = models.OneToOneField(LoanTerms, on_delete=models.PROTECT, related_name="counteroffer")
-    reasons: Any = JsonTextField()
-    expires_at = models.DateTimeField()
-    offered_at = models.DateTimeField()
-    seen = models.CharField(max_length=255, help_text="What it is bound to: the application as it was.")
-    offered_by = models.CharField(max_length=255, help_text="As whoever made it called themselves.")
+    reasons: Any = JsonTextField(
+        help_text="The principal reasons of the rejection that follows when the applicant doesn't respond."
+    )
+    expires_at = models.DateTimeField(help_text="When the counteroffer expires (UTC).")
+    offered_at = models.DateTimeField(help_text="When the counteroffer was made or proposed (UTC).")
+    seen = models.CharField(max_length=255, help_text="The application's state that it is bound to.")
+    offered_by = models.CharField(max_length=255, help_text="The name that its author used.")
     with_denial = models.BooleanField(
         default=False, help_text="Its notice denies what was applied for at once: silence needs no second one."
     )
@@ -126,23 +129,9 @@ class Counteroffer(models.Model):
     four_eyes = JsonTextField(null=True, help_text="The two reviewers who proposed and confirmed it.")
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     credential = models.CharField(max_length=80)
-    outcome = models.CharField(max_length=16, blank=True)
-    closed_at = models.DateTimeField(null=True)
-    closed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
 
-    class Meta:
+    class Meta(ClosableModel.Meta):
         ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["application"], condition=Q(closed_at__isnull=True), name="credit_counteroffer_one_open"
-            ),
-            models.CheckConstraint(
-                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
-                name="credit_counteroffer_closed_whole",
-            ),
-        ]
         indexes = [
             models.Index(fields=["application", "-id"], name="credit_counteroffer_record"),
             models.Index(fields=["expires_at"], condition=Q(closed_at__isnull=True), name="credit_counteroffer_open"),
@@ -175,9 +164,8 @@ class Counteroffer(models.Model):
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}
 
-    def end(self, outcome: str, *, by: Any, now: datetime) -> bool:
-        """End it; False when somebody else has, or when it would be accepted and is past its time."""
-        still_open = Counteroffer.objects.filter(pk=self.pk, closed_at__isnull=True)
+    def close(self, outcome: str, *, by: Any, now: datetime, **conditions: Any) -> bool:
+        """Close it as every `ClosableModel`; it cannot be accepted once it has expired."""
         if outcome == self.ACCEPTED:
-            still_open = still_open.filter(expires_at__gt=now)
-        return bool(still_open.update(outcome=outcome, closed_at=now, closed_by=by))
+            conditions["expires_at__gt"] = now
+        return super().close(outcome, by=by, now=now, **conditions)

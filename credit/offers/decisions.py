@@ -15,14 +15,13 @@ from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
 from credit.core.machine import APPROVED, DECIDED
 from credit.core.reasons import reasons_of
-from credit.models import ApplicationHistory, Score
+from credit.models import ApplicationHistory, Provider, Score
 from credit.models.applications import PROPOSALS
-from credit.offers.providers import load_read, sent_to
+from credit.offers.providers import sent_to
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
 _LARGE = tuple(f"application__{name}" for name in ("application_data", "applicants", "offer_snapshot", "notes"))
-# Where the caller has no wish:
-DEFAULT = "text/csv"
+# The first one is the default.
 KINDS = {
     "text/csv": ("csv", csv_lines),
     "application/jsonl": ("jsonl", json_lines),
@@ -31,12 +30,12 @@ KINDS = {
 _CHUNK_ROWS = 2_000
 
 
-def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
+def take_away(provider: Provider, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
     """Answer with the decisions made from `from` to `to`, the earliest first, and note who took them.
 
     Raises ValidationFailed for more than ROWS_MAX.
     """
-    found = _decisions(provider_id, actor, earliest=times.get("from"), latest=times.get("to"))
+    found = _decisions(provider, earliest=times.get("from"), latest=times.get("to"))
     number = found.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
         raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
@@ -47,8 +46,8 @@ def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datet
         DataAccess.EXPORT,
         viewer=actor.user,
         kind=ApplicationHistory._meta.label_lower,
-        provider="" if actor.user.is_staff else provider_id,
-        details={**asked, "provider_id": provider_id, "rows": number, "format": kind, "sha256": digest.hex()},
+        provider="" if actor.user.is_staff else str(provider.pk),
+        details={**asked, "provider_id": str(provider.pk), "rows": number, "format": kind, "sha256": digest.hex()},
         now=timezone.now(),
     )
     content_type = "text/csv; charset=utf-8" if kind == "csv" else media_type
@@ -56,9 +55,8 @@ def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datet
 
 
 def _decisions(
-    provider_id: str, actor: Actor, *, earliest: datetime | None, latest: datetime | None
+    provider: Provider, *, earliest: datetime | None, latest: datetime | None
 ) -> QuerySet[ApplicationHistory]:
-    provider = load_read(provider_id, actor)
     sent = sent_to(provider.pk, provider.created_at, to_application="application__")
     found = ApplicationHistory.objects.filter(sent, status__in=DECIDED)
     if earliest is not None:

@@ -6,10 +6,12 @@ from django.db.models import F
 
 from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
+from config.core.lifecycle import Actor
 from config.webhooks.events import record_event
 from credit.core.errors.offers import OfferNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
+from identity.access.second_factor import require_lender_factor
 
 ACTIVE_MAX = 1_000  # per provider: its list is one array
 
@@ -26,17 +28,22 @@ def load_offer(text: str) -> Offer:
     return first_or(Offer.objects.filter(pk=read_offer_id(text)), OfferNotFound)
 
 
-def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
-    """Make an offer in version 1; raises ProviderTaken, ValidationFailed for a provider that has ACTIVE_MAX."""
+def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
+    """Create an offer in version 1.
+
+    Raises SecondFactorRequired, ProviderTaken, ValidationFailed for a provider that has ACTIVE_MAX.
+    """
     with transaction.atomic(savepoint=False):
-        provider = claim_provider(terms["provider_id"], owner, now, roles=(ProviderMember.OWNER,))
+        provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         _check_room(provider)
-        offer = Offer.objects.create(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
+        offer = Offer.objects.create(
+            owner=actor.user, provider=provider, created_at=now, updated_at=now, **_columns(terms)
+        )
         _record("created", offer, now)
     return offer
 
 
-def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
+def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace every term and add 1 to the version.
 
     Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, and ValidationFailed when the
@@ -44,9 +51,9 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
-            Offer.objects.filter(pk=offer_id, owner=owner).only("provider_id", "is_active"), OfferNotFound
+            Offer.objects.filter(pk=offer_id, owner=actor.user).only("provider_id", "is_active"), OfferNotFound
         )
-        provider = claim_provider(terms["provider_id"], owner, now, roles=(ProviderMember.OWNER,))
+        provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         if before.is_active and before.provider_id != provider.pk:
             _check_room(provider)
         # The version counts in the database, so two replacements at once are two versions.
@@ -62,14 +69,15 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
     return offer
 
 
-def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
+def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
     """Close an offer to new applications; idempotent.
 
     Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken for a creator in another role.
     """
+    require_lender_factor(actor)
     with transaction.atomic(savepoint=False):
-        offer = first_or(Offer.objects.filter(pk=offer_id, owner=owner).select_related("provider"), OfferNotFound)
-        if role_of(offer.provider, owner) not in {None, ProviderMember.OWNER}:
+        offer = first_or(Offer.objects.filter(pk=offer_id, owner=actor.user).select_related("provider"), OfferNotFound)
+        if role_of(offer.provider, actor.user) not in {None, ProviderMember.OWNER}:
             raise ProviderTaken
         if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, updated_at=now):
             offer.is_active = False

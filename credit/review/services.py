@@ -46,7 +46,7 @@ def pending_decision(application: Application) -> Proposal | None:
     if settings.REVIEW_POLICY != "four_eyes":
         return None
     proposal = open_proposal(application)
-    return proposal if proposal is not None and proposal.seen == application.reviewed_state else None
+    return proposal if proposal is not None and proposal.counts_for(application) else None
 
 
 def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
@@ -81,14 +81,9 @@ def decide(
     """
     if takes_two(to, actor):
         pending = pending_decision(application)
-        # A score may propose what it may not do by itself.
-        if refusal := None if actor.is_model else application.check_transition(to, actor):
-            raise refusal
         if pending is None:
-            application.require_reasons(to, reason=reason, metadata=metadata)
-            bound = _bound(application, to, metadata, now)
-            metadata = {**as_members(metadata), **bound} if bound else metadata
-            return _propose(application, to, by=actor, now=now, reason=reason, metadata=metadata)
+            return propose(application, to, actor=actor, now=now, reason=reason, metadata=metadata)
+        _check_proposer(application, to, actor)
         is_same = metadata is None or (to == APPROVED and "terms" not in as_members(metadata))
         bound = {} if is_same or pending.to != to else _bound(application, to, metadata, now)
         if refusal := check_against(pending, application, to, bound):
@@ -122,12 +117,25 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
     return {"terms": loan.told()}
 
 
-def _propose(
-    application: Application, to: str, *, by: Actor, now: datetime, reason: str | None, metadata: Any
+def _check_proposer(application: Application, to: str, actor: Actor) -> None:
+    # A score may propose what it may not do by itself.
+    if refusal := application.check_creditor(to) if actor.is_model else application.check_transition(to, actor):
+        raise refusal
+
+
+def propose(
+    application: Application, to: str, *, actor: Actor, now: datetime, reason: str | None, metadata: Any
 ) -> Proposal:
-    """Keep a decision for somebody else to confirm, in place of a void one; raises AlreadyProposed."""
+    """Store a decision that another reviewer confirms, in place of a void one.
+
+    The caller checks that no decision waits. Raises AlreadyProposed, and what `decide` raises.
+    """
+    _check_proposer(application, to, actor)
+    application.require_reasons(to, reason=reason, metadata=metadata)
+    if bound := _bound(application, to, metadata, now):
+        metadata = {**as_members(metadata), **bound}
     if (void := open_proposal(application)) is not None:
-        void.close(Proposal.VOID, by=by.user, now=now)
+        void.close(Proposal.VOID, by=actor.user, now=now)
     try:
         with transaction.atomic():
             return Proposal.objects.create(
@@ -136,8 +144,8 @@ def _propose(
                 reason=reason,
                 metadata=metadata,
                 seen=application.reviewed_state,
-                proposed_by=by.user,
-                proposed_as=by.credential if by.user is None else "",
+                proposed_by=actor.user,
+                proposed_as=actor.credential if actor.user is None else "",
                 proposed_at=now,
             )
     except IntegrityError as error:

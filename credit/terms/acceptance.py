@@ -18,6 +18,7 @@ from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, Clock, LoanTerms
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
+from credit.notices import reviews
 from credit.terms import counteroffers, loans
 
 
@@ -96,6 +97,8 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
                 return application
         else:
             terms = agreed(terms, terms_sha256, now=now)
+        if application.approves_less:
+            reviews.close(application, APPROVED, by=actor.name, now=now)
         take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
 

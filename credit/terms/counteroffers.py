@@ -4,29 +4,33 @@ Making or ending one locks the application's row, and counts it in `counteroffer
 `under_review` compares: one of an acceptance, an expiry, a withdrawal and another decision wins.
 """
 
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.ops.failed_items import FailedItems
+from credit.applications.mails import mail_person
 from credit.applications.services import load_visible, lock_own
-from credit.core.consumer_reports import report_of
+from credit.core.consumer_reports import reports_of
 from credit.core.errors.applications import NothingToAccept
-from credit.core.errors.review import ReasonsRequired
+from credit.core.errors.review import require_specific
 from credit.core.errors.terms import CounterofferOpen
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
-from credit.core.reasons import OTHER, REASONS, in_words, reasons_of
-from credit.models import Application, Counteroffer, LoanTerms
+from credit.core.reasons import in_words, reasons_of
+from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest
 from credit.models.applications import record_application_event
-from credit.notices import clocks
-from credit.terms.loans import Loan, compute, loan_of
+from credit.notices import clocks, reviews
+from credit.terms.loans import MEMBERS, Loan, compute, loan_of
 
 OPEN_MAX_DAYS = 90
-_EXPIRY_BATCH = 500
+_LEASE = timedelta(minutes=1)  # for one counteroffer
 
 
 def open_of(application: Application) -> Counteroffer | None:
@@ -52,17 +56,15 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> di
         raise CounterofferOpen
     given = metadata if isinstance(metadata, dict) else {}
     loan, _ = _computed(application, given, now)
-    if not (reasons := reasons_of(given)):
-        raise ReasonsRequired(
-            "`reasons` must name one to four principal reasons, each once, the most important first.",
-            details={"codes": [*REASONS, OTHER]},
-        )
+    reasons, reports = reasons_of(given), reports_of(given)
+    require_specific(reasons, has_report=bool(reports), member="reasons")
+    application.check_incomplete(reasons)
     expires_at = datetime.fromisoformat(given["expires_at"])
     latest = now.date() + timedelta(days=OPEN_MAX_DAYS)
     if not now.date() < expires_at.date() <= latest:
         message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
         raise ValidationFailed.of_member("expires_at", message)
-    told = {"with_denial": bool(given.get("with_denial")), "consumer_report": report_of(given)}
+    told = {"with_denial": bool(given.get("with_denial")), "consumer_report": reports or None}
     return {"terms": loan.told(), "reasons": reasons, "expires_at": rfc3339(expires_at), **told}
 
 
@@ -78,6 +80,7 @@ def make(
     """Make the counteroffer that `metadata` says; the status stays. Raises what `check_offer` raises."""
     bound = check_offer(application, metadata, now=now)
     _, terms = _computed(application, bound, now)
+    reviews.close(application, COUNTEROFFER, by=actor.name if changed_by is None else changed_by, now=now)
     _count(application, now)
     terms.save(force_insert=True)
     made = Counteroffer.objects.create(
@@ -95,15 +98,16 @@ def make(
         credential=actor.credential,
         **columns,
     )
-    clocks.cancel(application, now=now)
+    Notice.cancel_undelivered(application, now=now)
     clocks.owe(application, COUNTEROFFER, now=now, counteroffer=made)
     _tell("counteroffered", made, application, now)
+    mail_person("counteroffered", application, now=now)
     return made
 
 
 def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime) -> None:
     """Approve on the terms of a counteroffer, which the consumer accepts; raises NothingToAccept."""
-    if not offered.end(Counteroffer.ACCEPTED, by=actor.user, now=now):
+    if not offered.close(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
     _complete(
         application, offered, APPROVED, actor, now, reason="The counteroffer was accepted.", loan_terms_id=terms.pk
@@ -134,12 +138,13 @@ def expire(*, now: datetime) -> int:
 
     Each is its own transaction, on a fresh read of the row: concurrent acceptances, transitions and reopenings win.
     """
-    actor, expired, after = Actor.system("expire_applications"), 0, None
-    due = Counteroffer.objects.filter(closed_at__isnull=True, expires_at__lte=now).order_by("id")
-    while batch := list((due if after is None else due.filter(id__gt=after))[:_EXPIRY_BATCH]):
-        expired += sum(_expire(one, actor, now) for one in batch)
-        after = batch[-1].pk
-    return expired
+    actor, ended = Actor.system("expire_applications"), Counter[bool]()
+    asked = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)
+    # A person has to answer a request for reconsideration, so the system rejects nothing meanwhile.
+    overdue = Counteroffer.objects.filter(~Exists(asked), closed_at__isnull=True, expires_at__lte=now).order_by("id")
+    items = FailedItems("counteroffer", overdue, lease=_LEASE)
+    items.process(lambda offered: ended.update([_expire(offered, actor, now)]), now=now)
+    return ended[True]
 
 
 def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
@@ -149,11 +154,11 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
             return False
         if offered.seen != application.reviewed_state:
             # In version 1.0 a change of the data left it open. No reviewer has decided about the current data.
-            if offered.end(Counteroffer.SUPERSEDED, by=None, now=now):
+            if offered.close(Counteroffer.SUPERSEDED, by=None, now=now):
                 _count(application, now)
-                clocks.cancel(application, now=now)
+                Notice.cancel_undelivered(application, now=now)
             return False
-        if not offered.end(Counteroffer.EXPIRED, by=None, now=now):
+        if not offered.close(Counteroffer.EXPIRED, by=None, now=now):
             return False
         _tell("counteroffer_expired", offered, application, now)
         _complete(application, offered, REJECTED, actor, now, reason=in_words(offered.reasons))
@@ -171,24 +176,21 @@ def _complete(
     **columns: Any,
 ) -> None:
     """Make the transition that the lender decided with a counteroffer."""
-    application.completes = offered
     told = {"counteroffer": offered.recorded(), **(offered.metadata_told if to == REJECTED else {})}
     counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
-    try:
-        application.transition_to(
-            to, actor=actor, now=now, reason=reason, metadata=told, changes={**counted, **columns}
-        )
-    finally:
-        application.completes = None
+    changes = {**counted, **columns}
+    application.transition_to(
+        to, actor=actor, now=now, reason=reason, metadata=told, changes=changes, completes=offered
+    )
 
 
 def _end(application: Application, counteroffer_id: str, outcome: str, actor: Actor, now: datetime) -> Counteroffer:
     rows = application.counteroffers.select_related("loan_terms")
     offered: Counteroffer = get_by_uuid(rows, counteroffer_id, NotFound)
-    if not offered.end(outcome, by=actor.user, now=now):
+    if not offered.close(outcome, by=actor.user, now=now):
         raise RecordNotEditable("The counteroffer has ended already.")
     _count(application, now)
-    clocks.cancel(application, now=now)
+    Notice.cancel_undelivered(application, now=now)
     if outcome == Counteroffer.DECLINED:
         _tell("counteroffer_declined", offered, application, now)
     offered.refresh_from_db(fields=["outcome", "closed_at", "expires_at"])
@@ -206,8 +208,11 @@ def _count(application: Application, now: datetime) -> None:
 
 
 def _computed(application: Application, given: dict[str, Any], now: datetime) -> tuple[Loan, LoanTerms]:
-    loan = loan_of(application, given.get("terms") or {}, where="terms")
-    assert loan is not None  # noqa: S101  given terms are read or refused
+    terms = given.get("terms")
+    if terms is None or (isinstance(terms, dict) and all(value is None for value in terms.values())):
+        raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
+    loan = loan_of(application, terms, where="terms")
+    assert loan is not None  # noqa: S101  terms are read or refused
     return loan, compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
 
 

@@ -11,15 +11,17 @@ from django.conf import settings
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json, day_of
+from config.core.lifecycle import StatusHistory, Transition
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
 from credit.core.card import number_of
 from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
+from credit.core.machine import APPROVED
 from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
 from credit.models.terms import LoanTerms, named, number
 
 METHOD = "us_appendix_j"
-_MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
+MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,26 @@ def compute(
     return terms
 
 
+def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
+    """Return the column with the terms that an approval names, not saved; None for an approval without terms.
+
+    The approval that completes a counteroffer has the terms of the counteroffer. Raises what `loan_of` and `compute`
+    raise.
+    """
+    if transition.to != APPROVED or transition.completes is not None:
+        return {}
+    metadata = transition.metadata
+    loan = loan_of(application, metadata.get("terms") if isinstance(metadata, dict) else None)
+    kind = LoanTerms.APPROVAL
+    return {"loan_terms": None if loan is None else compute(application, loan, kind=kind, now=transition.now)}
+
+
+def save_named_terms(application: Any, row: StatusHistory, transition: Transition) -> None:
+    """Save the terms that an approval named."""
+    if row.status == APPROVED and transition.completes is None and application.loan_terms is not None:
+        application.loan_terms.save(force_insert=True)
+
+
 def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
     """Return whether the annual percentage rate is above the highest.
 
@@ -134,10 +156,10 @@ def _read(given: Any, where: str) -> dict[str, Any]:
     """Return the members of given terms, None for what they leave out; raises ValidationFailed."""
     if not isinstance(given, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
-    if unknown := sorted(set(given) - set(_MEMBERS)):
+    if unknown := sorted(set(given) - set(MEMBERS)):
         message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(MEMBERS)}."
         raise ValidationFailed.of_member(where, message)
-    read = {name: given.get(name) for name in _MEMBERS}
+    read = {name: given.get(name) for name in MEMBERS}
     limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, TERM_MAX_MONTHS), "fee_cents": (0, None)}
     for name, (least, most) in limits.items():
         value = read[name]

@@ -10,10 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.models import Assignment, Note, ReplyTemplate, SavedView
-from credit.core.figures import Figures, money
-from credit.models import Application, RequestedDocument
+from credit.core.figures import Figures, money, reference_of
+from credit.models import Application, ApplicationRevision, ProviderMember, RequestedDocument
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.lenders import desk_client, lender_of
 from tests.backoffice.pages import seen_in, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.factories import OfferFactory
@@ -203,6 +204,12 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert "Other applications 3: 1 draft, 2 rejected" in text
 
+    def test_a_lender_reads_that_only_applications_to_it_are_counted(self, db):
+        lender = lender_of("acme", 4_711)
+        make("rejected", consumer=lender.application.consumer)
+        text = text_of(desk_client(lender.people["owner"]).get(page_of(lender.application)))
+        assert "Other applications to you none" in text
+
     def test_support_sees_it_masked(self, supports_client):
         application = case()
         account(application.consumer)
@@ -238,6 +245,23 @@ class TestPage:
         assert len(asked) <= 12, asked
 
 
+def test_changed_data_is_shown_with_the_titles_of_the_offer(reviewers_client, reviewer):
+    schema = {"type": "object", "properties": {"income_cents": {"type": "integer", "title": "Yearly income"}}}
+    application = make(offer_snapshot={"application_schema": schema}, application_data={"income_cents": 900_000})
+    changes = {
+        "income_cents": {"before": 800_000, "after": 900_000}, "employer": {"after": "<b>Acme</b>"},
+        "pets": {"before": ["cat"], "after": True}, "…": "more members changed",
+    }  # fmt: skip
+    ApplicationRevision.objects.create(
+        application=application, status="submitted", sha256="1" * 64, changes=changes, updated_by="me",
+        changed_at=timezone.now(), principal=application.consumer, credential="jwt:x",
+    )  # fmt: skip
+    page = text_of(reviewers_client.get(page_of(application)))
+    for row in ("Yearly income $8,000.00 $9,000.00", "Employer — <b>Acme</b>", 'Pets ["cat"] yes', "more members"):
+        assert row in page
+    assert "income_cents" not in page
+
+
 class TestNextCase:
     def take(self, client):
         return client.post(OLDEST)
@@ -258,6 +282,38 @@ class TestNextCase:
         assert Assignment.objects.get(record_id=str(oldest.pk)).assignee == reviewer
         assert self.take(reviewers_client).url == answer.url
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
+
+    @pytest.mark.parametrize("leave", [{"is_active": False}, None])
+    def test_the_work_of_a_colleague_who_left_is_free_again(self, reviewers_client, reviewer, leave):
+        case, colleague = make(submitted_at=timezone.now()), staff_of("Reviewer", username="gone")
+        work = {"kind": "credit.application", "record_id": str(case.pk), "assigned_at": timezone.now()}
+        Assignment.objects.create(**work, assignee=colleague, assigned_by=reviewer)
+        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        if leave:
+            type(colleague).objects.filter(pk=colleague.pk).update(**leave)
+        else:
+            colleague.groups.clear()
+        assert "gone, since" not in text_of(reviewers_client.get(page_of(case)))
+        for work in ("nobody", ""):
+            page = text_of(reviewers_client.get(LIST, {"work": work} if work else {}))
+            assert "gone" not in page
+            assert reference_of(case.pk) in page
+        assert self.take(reviewers_client).url.startswith(page_of(case))
+        assert Assignment.objects.get().assignee == reviewer
+
+    def test_the_work_of_a_lenders_former_reviewer_is_free_again(self, db):
+        lender = lender_of("acme", 4_711)
+        case, people = lender.application, lender.people
+        Application.objects.filter(pk=case.pk).update(status="under_review")
+        work = {"kind": "credit.application", "record_id": str(case.pk), "provider": "4711"}
+        Assignment.objects.filter(**work).delete()
+        now = timezone.now()
+        Assignment.objects.create(**work, assignee=people["reviewer"], assigned_by=people["owner"], assigned_at=now)
+        owner = desk_client(people["owner"])
+        assert "No unassigned case is waiting" in text_of(owner.post(OLDEST, follow=True))
+        ProviderMember.objects.filter(user=people["reviewer"]).update(role="reader")
+        assert owner.post(OLDEST).url.startswith(page_of(case))
+        assert Assignment.objects.get(**work).assignee == people["owner"]
 
     def test_when_none_waits_it_says_so(self, reviewers_client):
         assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))

@@ -1,5 +1,7 @@
 """What the tests of this app share."""
 
+from itertools import count
+
 from django.contrib.auth.models import Group
 
 from config.core.lifecycle import Role
@@ -39,6 +41,9 @@ def make_reviewer(**options):
     made = UserFactory(**options)
     made.groups.add(Group.objects.get(name="Reviewer"))
     return made
+
+
+_numbers = count(1)  # names of clients are unique
 
 
 def app_of(user, *scopes):

@@ -69,7 +69,7 @@ def test_it_makes_no_move_of_a_reviewer(user, any_policy):
     key = key_of(user, WRITING)
     for start, to in REVIEWERS_MOVES:
         application = ApplicationFactory(consumer=user, status=start)
-        assert "decide" in assert_error(move(key, application, to), 403, "E2005")["message"]
+        assert "decision" in assert_error(move(key, application, to), 403, "E2005")["message"]
         application.refresh_from_db()
         assert (application.status, application.moves) == (start, 0)
 

@@ -8,10 +8,10 @@ from config.core.lifecycle import Actor, ReviewerRequired, Role
 from config.webhooks.models import Event
 from credit.core.errors.applications import InvalidApplicationTransition
 from credit.core.machine import MACHINE
-from credit.models import Application, ApplicationHistory, ProviderMember
+from credit.models import Application, ApplicationHistory
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import BECAUSE, EVERY_MOVE, STATUSES, TABLE, make_reviewer, requestable
-from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.factories import ApplicationFactory, OfferFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -26,14 +26,6 @@ def move(api, application, to, *, by="me", key=None, **members):
 def reviewer(db):
     """Somebody with the permission to review."""
     return make_reviewer()
-
-
-@pytest.fixture
-def member(db):
-    """A member of the provider that the factory's applications name."""
-    made = UserFactory()
-    ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=made)
-    return made
 
 
 def test_the_table_in_the_code_is_the_table_of_the_decisions():

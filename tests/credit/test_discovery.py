@@ -38,6 +38,16 @@ def test_it_may_be_cached_and_asked_about_again(anonymous):
     assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
 
 
+def test_the_verifier_answers_if_none_match(anonymous):
+    path = "/scoring/verifier"
+    etag = anonymous.read(path).headers["ETag"]
+    for tags in (etag, f"W/{etag}", "*", f'"x", {etag}', f'W/"y",{etag} ', f'{etag}, "z"'):
+        response = anonymous.read(path, If_None_Match=tags)
+        assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", etag), tags
+    for tags in ('"x"', "x", "", etag.strip('"'), f'{etag[:-2]}"'):
+        assert anonymous.read(path, If_None_Match=tags).status_code == 200, tags
+
+
 @pytest.mark.parametrize("headers", [
     {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"}, {"Forwarded": "host=evil.example"},
     {"X_Original_URL": "http://evil.example/"},

@@ -8,7 +8,7 @@ from credit.models import ProviderMember, RequestedDocument
 from identity.access import tokens
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import make_reviewer
-from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.factories import ApplicationFactory, ProviderFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -32,14 +32,6 @@ def application(user):
 def reviewer(db):
     """One of the platform's staff who may review."""
     return make_reviewer(is_staff=True)
-
-
-@pytest.fixture
-def member(db):
-    """Somebody who acts for the provider, and is nobody on the staff."""
-    made = UserFactory()
-    ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=made)
-    return made
 
 
 def read(client, application, place):
@@ -76,7 +68,10 @@ class TestOne:
 
     def test_members_read_with_the_second_factor(self, application, member, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
-        assert read(client_of(member), application, place).status_code != 403
+        for client in (client_of(member), ApiClient(api_key=issue(member).key)):
+            assert_error(read(client, application, place), 403, "E2012")
+        key = issue(member, second_factor=True).key
+        assert read(ApiClient(api_key=key), application, place).status_code != 403
 
     def test_the_consumer_needs_none_and_leaves_no_trace(self, application, user, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True

@@ -44,7 +44,7 @@ class TestMaking:
         made = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
         assert made.status_code == 201
         body = made.json()
-        assert set(body) == {"id", "name", "address", "owner_id", "created_at"}
+        assert set(body) == {"id", "name", "address", "agency", "owner_id", "created_at"}
         assert (body["name"], body["owner_id"]) == ("Harbour Bank", str(lender.pk))
         assert body["id"] == str(int(body["id"]))
         assert 10**11 <= int(body["id"]) < 10**12, "no JavaScript rounds it"

@@ -42,6 +42,10 @@ def bad_bodies():
         yield "included_states", {"included_states": states}
         yield "excluded_states", {"excluded_states": states}
     yield "excluded_states", {"included_states": ["CA", "NY"], "excluded_states": ["NY"]}
+    for states in ({"included_states": ["CA"]}, {"excluded_states": ["CA"]}):
+        yield "nationwide", {"nationwide": True, **states}
+    for states in ({}, {"included_states": []}, {"included_states": [], "excluded_states": []}):
+        yield "nationwide", {"nationwide": False, **states}
 
 
 def test_the_least_makes_an_offer(api, user, body):

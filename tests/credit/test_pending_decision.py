@@ -149,7 +149,8 @@ class TestTwoReviewers:
         people = [UserFactory() for _ in range(2)]
         for person in people:
             ProviderMember.objects.create(provider=provider, user=person)
-        keys = [ApiClient(api_key=issue(person).key) for person in people]
+        assert_error(decide(ApiClient(api_key=issue(people[0]).key), application), 403, "E2012")
+        keys = [ApiClient(api_key=issue(person, second_factor=True).key) for person in people]
         assert decide(keys[0], application).json()["status"] == "under_review"
         assert decide(keys[1], application).json()["status"] == "approved"
 
@@ -273,6 +274,14 @@ class TestSecondFactor:
             assert decide(client, application).json()["pending_decision"]["proposed_by"] == str(member_of_staff.pk)
             pair = client.send("/auth/refresh", {"refresh_token": pair["refresh_token"]}).json()
 
+    def test_reviewers_decide_their_own_application_with_it_only(self, application, user, settings):
+        """Their own is the one that they read without it."""
+        settings.REVIEW_POLICY = "reviewed"
+        user.groups.add(Group.objects.get(name="Reviewer"))
+        assert client_of(user).read(f"/applications/{application.pk}").status_code == 200
+        assert_error(decide(user, application), 403, "E2012")
+        assert state(application) == ("under_review", 0)
+
     def test_the_reviewers_of_claims_need_it_too(self, member_of_staff):
         from tests.factories import ClaimFactory
 
@@ -284,6 +293,71 @@ class TestSecondFactor:
     def test_the_consumers_own_moves_need_none(self, api, user):
         application = ApplicationFactory(consumer=user)
         assert decide(api, application, "submitted").status_code == 200
+
+
+def disable(person, _member):
+    person.is_active = False
+    person.save(update_fields=["is_active"])
+
+
+def disable_without_signal(person, _member):
+    type(person).objects.filter(pk=person.pk).update(is_active=False)
+
+
+def leave_group(person, _member):
+    person.groups.clear()
+
+
+def empty_group(person, _member):
+    Group.objects.get(name="Reviewer").user_set.remove(person)
+
+
+def remove_member(person, member):
+    path = f"/providers/{member.provider_id}/members/{person.pk}"
+    assert client_of(member.provider.owner).remove(path).status_code == 200
+
+
+def demote_member(person, member):
+    path = f"/providers/{member.provider_id}/members/{person.pk}"
+    assert client_of(member.provider.owner).replace(path, {"role": "reader"}).status_code == 200
+
+
+class TestProposerLosesTheirRight:
+    @pytest.fixture
+    def proposer(self, application, request):
+        if request.node.callspec.params["lose"] in {leave_group, empty_group}:
+            return reviewer(username="pia"), None
+        provider = ProviderFactory(id=str(application.provider_id), created_at=application.created_at)
+        member = ProviderMember.objects.create(provider=provider, user=UserFactory(username="pia"), role="reviewer")
+        return member.user, member
+
+    @pytest.mark.parametrize(
+        "lose", [disable, disable_without_signal, leave_group, empty_group, remove_member, demote_member]
+    )
+    def test_the_proposal_no_longer_counts_and_is_closed(self, application, proposer, second, lose):
+        person, member = proposer
+        assert decide(person, application).json()["pending_decision"]["proposed_by"] == str(person.pk)
+        lose(person, member)
+        proposal = Proposal.objects.get()
+        assert proposal.outcome == ("" if lose is disable_without_signal else "void")
+        assert "pending_decision" not in client_of(second).read(f"/applications/{application.pk}").json()
+        answer = decide(second, application).json()
+        assert (answer["status"], answer["pending_decision"]["proposed_by"]) == ("under_review", str(second.pk))
+        assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
+
+    def test_another_proposer_keeps_their_proposal(self, application, first, second):
+        decide(first, application)
+        disable(reviewer(username="gone"), None)
+        second.groups.add(Group.objects.get(name="Support"))
+        second.groups.remove(Group.objects.get(name="Support"))
+        assert decide(second, application).json()["status"] == "approved"
+
+    def test_the_console_refuses_to_confirm_it(self, application, first):
+        decide(first, application)
+        disable_without_signal(first, None)
+        client = backoffice_client(staff_of("Reviewer", username="ruth"))
+        assert "the proposal is void" in text_of(confirm(client, end_of(Proposal.objects.get(), "confirm")))
+        assert state(application) == ("under_review", 0)
 
 
 def decide_at_once(clients, application):

@@ -13,25 +13,18 @@ from django.utils import timezone
 from config.backoffice.models import DataAccess
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor
-from credit.models import ProviderMember
+from credit.models import Application, Clock, Notice, ProviderMember
 from credit.offers import decisions
 from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
+pytestmark = pytest.mark.usefixtures("reviewed")
+
 NOW = timezone.now()
+BECAUSE = {"metadata": {"reasons": ["no_credit_file"]}}
 PATH = "/providers/700/decisions"
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
-@pytest.fixture
-def provider(user):
-    return ProviderFactory(id="700", owner=user)
 
 
 def member_of(provider, role):
@@ -63,7 +56,7 @@ class TestTakingDecisionsAway:
         content = body_of(answer)
         assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
         assert answer.headers["Repr-Digest"] == f"sha-256=:{base64.b64encode(sha256(content).digest()).decode()}:"
-        head, row = csv.reader(io.StringIO(content.decode()))
+        head, row = csv.reader(io.StringIO(content.decode("utf-8-sig")))
         assert head == COLUMNS
         assert row[0] == str(application.pk)
         assert row[3:] == ["rejected", "", row[5], "false", "", "false", "3.0"]
@@ -80,7 +73,7 @@ class TestTakingDecisionsAway:
 
     def test_a_formula_stays_text(self, api, user, provider):
         decided(user)
-        content = body_of(api.read(PATH)).decode()
+        content = body_of(api.read(PATH)).decode("utf-8-sig")
         for cell in next(iter(list(csv.reader(io.StringIO(content)))[1:])):
             assert not cell.startswith(("=", "+", "-", "@"))
 
@@ -135,6 +128,85 @@ def test_a_reader_reads_and_decides_nothing(provider, settings, policy):
         assert_error(client.remove(f"{place}/pending-decision"), 403, "E2010")
     application.refresh_from_db()
     assert application.status == "under_review"
+
+
+INVISIBLE = ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u3164", "\u2800", " \u200d ", "\u202e", "\ufe0f", "\n"]
+
+
+@pytest.mark.parametrize("text", INVISIBLE, ids=ascii)
+def test_a_reason_of_invisible_characters_is_none(provider, settings, text):
+    settings.REVIEW_POLICY = "reviewed"
+    application = ApplicationFactory(status="under_review", submitted_at=NOW)
+    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": [{"code": "other", "text": text}]}}
+    client = client_of(member_of(provider, "reviewer"))
+    assert_error(client.replace(f"/applications/{application.pk}/status", told), 400, "E1017")
+    Application.objects.filter(pk=application.pk).update(status="approved", accepted_at=NOW)
+    reopened = {"status": "under_review", "updated_by": "x", "reason": text}
+    assert_error(client.replace(f"/applications/{application.pk}/status", reopened), 400, "E1017")
+
+
+@pytest.mark.parametrize("policy", ["open", "reviewed"])
+def test_a_complete_application_is_not_rejected_as_incomplete(provider, settings, policy):
+    settings.REVIEW_POLICY = policy
+    application = ApplicationFactory(status="under_review", submitted_at=NOW)
+    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["application_incomplete"]}}
+    client, path = client_of(member_of(provider, "reviewer")), f"/applications/{application.pk}"
+    body = assert_error(client.replace(f"{path}/status", told), 400, "E1017")
+    assert "application_incomplete" not in body["details"]["codes"]
+    assert client.send(f"{path}/documents", {"names": ["Payslip"]}).status_code == 201
+    assert client.replace(f"{path}/status", told).json()["status"] == "rejected"
+
+
+@pytest.mark.parametrize("policy", ["open", "reviewed"])
+def test_a_reader_gets_no_decision_bundle(provider, settings, policy):
+    settings.REVIEW_POLICY = policy
+    application = ApplicationFactory(status="under_review", submitted_at=NOW)
+    path, told = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
+    assert client_of(member_of(provider, "owner")).replace(f"{path}/status", told).status_code == 200
+    assert_error(client_of(member_of(provider, "reader")).read(f"{path}/decision-bundle"), 403, "E2010")
+    for person in (member_of(provider, "reviewer"), provider.owner, application.consumer):
+        assert client_of(person).read(f"{path}/decision-bundle").json()["record"]
+
+
+class TestLenderWithoutWhatANoticeContains:
+    @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
+    @pytest.mark.parametrize("missing", ["name", "address"])
+    @pytest.mark.parametrize("value", ["", " ", "\u200b\n"], ids=ascii)
+    def test_no_decision_that_owes_a_notice_is_made_or_proposed(self, provider, settings, policy, missing, value):
+        settings.REVIEW_POLICY = policy
+        type(provider).objects.filter(pk=provider.pk).update(**{missing: value})
+        application = ApplicationFactory(status="under_review", submitted_at=NOW)
+        client, path = client_of(member_of(provider, "reviewer")), f"/applications/{application.pk}"
+        for to in ("approved", "rejected", "pending_documents"):
+            told = {"status": to, "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+            body = assert_error(client.replace(f"{path}/status", told), 400, "E3001")
+            assert body["details"]["missing"] == [missing]
+        ends = {"expires_at": (timezone.now() + timedelta(days=9)).isoformat()}
+        offered = {"terms": {"amount_cents": 5}, "reasons": ["no_credit_file"], **ends}
+        assert_error(client.send(f"{path}/counteroffers", offered), 400, "E3001")
+        assert_error(client.send(f"{path}/documents", {"names": ["Payslip"]}), 400, "E3001")
+        application.refresh_from_db()
+        assert (application.status, application.proposals.count()) == ("under_review", 0)
+
+    @pytest.mark.parametrize("owed", ["notice", "clock"])
+    def test_an_address_is_not_removed_while_a_notice_is_owed(self, provider, settings, owed):
+        settings.REVIEW_POLICY = "reviewed"
+        application = ApplicationFactory(submitted_at=NOW if owed == "notice" else None)
+        owner, path = client_of(provider.owner), f"/applications/{application.pk}/status"
+        if owed == "clock":
+            sent = client_of(application.consumer).replace(path, {"status": "submitted", "updated_by": "x"})
+            assert sent.status_code == 200
+        else:
+            Application.objects.filter(pk=application.pk).update(status="under_review")
+            assert owner.replace(path, {"status": "rejected", "updated_by": "x", **BECAUSE}).status_code == 200
+            Clock.stop(application.pk, Clock.TOLD, now=NOW)
+        kept = {"name": "Acme", "address": "2 New Street"}
+        for address in ("", " ", "\u200b"):
+            assert owner.replace("/providers/700", {**kept, "address": address}).status_code == 400
+        assert owner.replace("/providers/700", kept).json()["address"] == "2 New Street"
+        Notice.objects.update(status="cancelled")
+        Clock.objects.update(stopped_at=NOW, why="told")
+        assert owner.replace("/providers/700", {"name": "Acme"}).json()["address"] == ""
 
 
 def test_two_reviewers_of_the_provider_decide_together(provider, settings):

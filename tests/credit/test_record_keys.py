@@ -15,6 +15,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
+from config.core.encryption import sealed_values
 from config.core.json_text import rfc3339
 from config.ops import checks
 from credit.anchoring import record_keys
@@ -69,6 +70,17 @@ class TestPublished:
         assert key["id"] == sha256(public).hexdigest()[:16]
         assert key["valid_until"] is None
         assert set(key) == {"id", "public_key", "valid_from", "valid_until", "announcement"}
+
+    def test_a_key_that_cannot_be_announced_hides_no_other(self, db, caplog):
+        (first,) = published()
+        later = timezone.now() + timedelta(hours=1)
+        public = b64encode(bytes(32)).decode()
+        RecordKey.objects.create(number=2, key_id="a" * 16, public_key=public, private_key="x", valid_from=later)
+        damaged = RecordKey.objects.get(number=1)
+        RecordKey.objects.filter(pk=damaged.pk).update(**sealed_values(damaged, private_key="no seed"))
+        (key,) = published()
+        assert (key["id"], key["valid_until"]) == (first["id"], rfc3339(later))
+        assert "record_key 2 failed" in caplog.text
 
     def test_the_first_announces_itself(self, db):
         keys = published()

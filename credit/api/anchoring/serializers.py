@@ -1,11 +1,12 @@
 from config.api.serializers import (
     DateTimeField,
-    FreeField,
     Int64Field,
     JsonPartSerializer,
+    ModelResponseSerializer,
     ResponseSerializer,
     TextField,
 )
+from credit.models.anchoring import DecisionAnchor, RecordKey
 
 
 class SignatureSerializer(JsonPartSerializer):
@@ -24,28 +25,38 @@ class OpeningSerializer(JsonPartSerializer):
     timestamp = TextField(help_text="When its block was written (UTC).")
 
 
-class AnchorSerializer(ResponseSerializer):
+class AnchorSerializer(ModelResponseSerializer):
     """A record, and its state in the ledger."""
 
-    status = TextField(help_text="anchored or pending")
-    record = TextField(help_text="The anchored text: canonical JSON.")
+    status = TextField(help_text="`anchored` or `pending`.")
     record_sha256 = TextField()
     signature = SignatureSerializer(
         source="shown_signature", allow_null=True, help_text="Null for records older than the first record key."
     )
-    anchored_at = DateTimeField(allow_null=True)
-    block_number = Int64Field(allow_null=True)
-    proof = FreeField(allow_null=True, help_text="The ledger's proof, as it was when the decision was anchored.")
     proof_file = TextField(
-        source="kept_proof_file", allow_null=True, help_text="The same as a file (C2SP tlog-proof) to check offline."
+        source="kept_proof_file",
+        allow_null=True,
+        help_text="The inclusion proof as a file (C2SP tlog-proof), to verify offline; null before.",
     )
-    opening = OpeningSerializer(allow_null=True, help_text="What the leaf commits to; null while it is not anchored.")
+    opening = OpeningSerializer(
+        allow_null=True, help_text="The input of the leaf's commitment; null until the record is anchored."
+    )
+
+    class Meta:
+        model = DecisionAnchor
+        fields = [
+            "status", "record", "record_sha256", "signature", "anchored_at", "block_number", "proof", "proof_file",
+            "opening",
+        ]  # fmt: skip
 
 
 class DecisionSerializer(AnchorSerializer):
     """A decision, and its state in the ledger."""
 
-    position = Int64Field(source="history.position", help_text="Which move of the application it was.")
+    position = Int64Field(source="history.position", help_text="The number of the status change, from 1.")
+
+    class Meta(AnchorSerializer.Meta):
+        fields = [*AnchorSerializer.Meta.fields, "position"]
 
 
 class DecisionProofSerializer(DecisionSerializer):
@@ -53,7 +64,10 @@ class DecisionProofSerializer(DecisionSerializer):
 
     application_id = TextField()
     decisions = DecisionSerializer(many=True, help_text="Every decision, in order.")
-    acceptances = AnchorSerializer(many=True, help_text="Every time that an approval was taken up.")
+    acceptances = AnchorSerializer(many=True, help_text="Every acceptance of an approval.")
+
+    class Meta(DecisionSerializer.Meta):
+        fields = [*DecisionSerializer.Meta.fields, "application_id", "decisions", "acceptances"]
 
 
 class BundleSerializer(ResponseSerializer):
@@ -77,14 +91,16 @@ class BundleSerializer(ResponseSerializer):
     applicants_nonce = TextField(allow_null=True, help_text="The nonce of the applicants' hash, in base64.")
 
 
-class RecordKeySerializer(ResponseSerializer):
+class RecordKeySerializer(ModelResponseSerializer):
     """A public key, and the record by which the key before it announced it; the first announced itself."""
 
-    id = TextField(source="key_id", help_text="The first 16 hex digits of the key's SHA-256.")
-    public_key = TextField(help_text="Ed25519, 32 bytes in base64.")
-    valid_from = DateTimeField(help_text="It signs what is decided from then on.")
-    valid_until = DateTimeField(allow_null=True, help_text="When the next key begins; null for the last.")
+    valid_until = DateTimeField(allow_null=True, help_text="When the next key begins (UTC); null for the last.")
     announcement = AnchorSerializer(source="anchor", help_text="The key's own record (`record_key`) in the ledger.")
+
+    class Meta:
+        model = RecordKey
+        fields = ["id", "public_key", "valid_from", "valid_until", "announcement"]
+        extra_kwargs = {"id": {"source": "key_id"}}
 
 
 class RecordKeysSerializer(ResponseSerializer):

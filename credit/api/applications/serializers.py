@@ -1,7 +1,7 @@
-from typing import Any, TypedDict
+from typing import Any
 
 from config.api import serializers
-from config.core.encryption import opened, seal
+from config.api.secret_answers import SecretAnswer
 from config.core.errors import PayloadTooLarge
 from config.core.json_text import canonical_json
 from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
@@ -9,7 +9,7 @@ from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
 from credit.core.machine import DECIDED, DRAFT, MACHINE
-from credit.models.applications import Application
+from credit.models.applications import Application, ApplicationHistory
 
 
 class ShareField(serializers.ListField):
@@ -43,7 +43,9 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
 
     consumer_id = serializers.IdField(help_text="The consumer: your own user_id, as a string.")
     offer_id = serializers.Int64Field(help_text="The offer that is applied for.")
-    provider_id = serializers.Int64Field()
+    provider_id = serializers.Int64Field(
+        help_text="The lender of the offer, as an integer. Offers and lenders have it as a string."
+    )
     application_data = ApplicationDataField(allow_null=True, default=None)
     applicants = ApplicantsRequestField(
         allow_null=True, default=None, help_text="One or two applicants, who may be others than the account."
@@ -90,13 +92,6 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class ApplicationStatusBody(TypedDict):
-    status: str
-    updated_by: str
-    reason: str | None
-    metadata: Any
-
-
 class ApplicationFilter(serializers.FilterSet):
     provider_id = serializers.QueryFilter(
         serializers.QueryInt64Field(required=False, help_text="Only those to this provider.")
@@ -113,11 +108,11 @@ class ApplicationQuery(serializers.PageQuery):
     consumer_id = serializers.IdField(required=False)
 
 
-class ApplicationSerializer(serializers.ModelResponseSerializer):
+class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """An application."""
 
     applicants = ApplicantSerializer(many=True, allow_null=True, help_text="The applicants; null if none were given.")
-    share = ShareField(help_text="What the lender may know of the applicant besides: `bank`, `identity`.")
+    share = ShareField()
 
     class Meta:
         model = Application
@@ -125,23 +120,12 @@ class ApplicationSerializer(serializers.ModelResponseSerializer):
             "id", "consumer_id", "offer_id", "provider_id", "status", "created_at", "updated_at", "application_data",
             "applicants", "share", "notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at",
         ]  # fmt: skip
-        extra_kwargs = {
-            "id": {"help_text": "The application's id."},
-            "offer_id": {"help_text": "The offer that is applied for."},
-            "provider_id": {"help_text": "The provider that it goes to."},
-            "status": {"help_text": "Where it stands; `transitions` says what can follow."},
-            "accepted_at": {"help_text": "When the consumer took the approval up."},
-        }
 
     @classmethod
-    def kept_as(cls, thing: Any, body: bytes) -> bytes | None:
+    def is_secret(cls, thing: Any) -> bool:
         """Return whether the answer names the applicants, whom the application itself keeps encrypted."""
         persons = thing["applicants"] if isinstance(thing, dict) else thing.applicants
-        return None if persons is None else seal(body)
-
-    @classmethod
-    def opened(cls, kept: bytes) -> bytes:
-        return opened(kept)
+        return persons is not None
 
 
 class InboxFilter(serializers.FilterSet):
@@ -187,11 +171,7 @@ class InboxSerializer(serializers.PageSerializer):
 class AcceptanceRequestSerializer(serializers.RequestSerializer):
     """The terms that are accepted."""
 
-    terms_sha256 = serializers.IdField(help_text="Of the terms that were read: `terms_sha256` of the answer to GET.")
-
-
-class AcceptanceBody(TypedDict):
-    terms_sha256: str
+    terms_sha256 = serializers.IdField(help_text="The terms that you accept: `terms_sha256` of the response to GET.")
 
 
 class AcceptanceSerializer(serializers.ResponseSerializer):
@@ -239,13 +219,14 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
         fields = [*ApplicationSerializer.Meta.fields, "pending_decision"]
 
 
-class HistoryEntrySerializer(serializers.ResponseSerializer):
+class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     """One status entered."""
 
-    status = serializers.StatusField(MACHINE.statuses, help_text="The status that was entered.")
-    changed_by = serializers.TextField(help_text="Who moved it, as `updated_by` said.")
-    changed_at = serializers.DateTimeField(help_text="When it was entered (UTC).")
-    reason = serializers.TextField(allow_null=True)
+    status = serializers.StatusField(MACHINE.statuses)
+
+    class Meta:
+        model = ApplicationHistory
+        fields = ["status", "changed_by", "changed_at", "reason"]
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):

@@ -13,7 +13,7 @@ from config.core.errors import NotFound, UserMismatch
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.anchoring import services as anchoring
 from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSerializer, DecisionSerializer
-from credit.api.applications import serializers
+from credit.api.applications import reading, serializers
 from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.applications import services as applications
 from credit.core.errors import applications as errors
@@ -72,7 +72,7 @@ class ApplicationViewSet(ApiViewSet):
         """List the caller's own applications, newest first."""
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
-        shown = applications.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
+        shown = reading.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
         return Response(shown.rows, headers=truncated_header(is_cut=shown.is_cut))
 
     @_writes_application(
@@ -97,7 +97,7 @@ class ApplicationViewSet(ApiViewSet):
     @_reads(answer=serializers.ReviewedApplicationSerializer, errors=errors.READ_ERRORS)
     def retrieve(self, request: ApiRequest, application_id: str) -> Response:
         """Return an application; to its reviewers with the decision that waits for a second one."""
-        shown = applications.show_application(application_id, request.user)
+        shown = reading.show_application(application_id, request.user)
         if shown is not None:
             return Response(shown)
         application = _load(request, application_id)
@@ -140,7 +140,7 @@ class ApplicationViewSet(ApiViewSet):
             TermsRequired,
         ),
     )
-    def move(self, request: ApiRequest, application_id: str, body: serializers.ApplicationStatusBody) -> Response:
+    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Move the application to another status.
 
         Where reviewers decide, a rejection names its principal reasons as `metadata.reasons`: one to four codes, the
@@ -209,7 +209,7 @@ class ApplicationViewSet(ApiViewSet):
         answer=serializers.AcceptanceSerializer,
         errors=(errors.ApplicationNotFound, errors.NothingToAccept, errors.TermsChanged),
     )
-    def accept(self, request: ApiRequest, application_id: str, body: serializers.AcceptanceBody) -> Acceptable:
+    def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
         """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
 
         Idempotent. An accepted approval neither expires nor can be withdrawn. A loan starts on the day of its

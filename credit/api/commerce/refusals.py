@@ -5,12 +5,10 @@ protocol's word. A request for another version may use an older form of the prot
 """
 
 import re
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import orjson
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 
 from config.api.errors import as_api_error
 from config.core.errors import PROBLEM, ApiError, ValidationFailed
@@ -59,25 +57,14 @@ def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  
     return response
 
 
-class AgentRefusals:
+def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
     """Render every error for a caller that sends `UCP-Agent` in the protocol's form.
 
     The protocol allows no other fields there. For a version that is not served it requires `code` and `content` too.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._get_response(request)
-        is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
-        if is_agent and response.status_code >= 400 and response.headers.get("Content-Type") in _ERROR_TYPES:
-            _write_for_agent(cast("HttpResponse", response))
-        return response
-
-
-def _write_for_agent(response: HttpResponse) -> None:
-    """Write an error in the protocol's form; it may be a problem of RFC 9457 already."""
+    is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
+    if not is_agent or response.headers.get("Content-Type") not in _ERROR_TYPES:
+        return
     body = orjson.loads(response.content)
     content = str(body.get("message") or body["detail"])
     told: dict[str, Any] = {

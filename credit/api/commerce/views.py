@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
-from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.response import Response
@@ -132,7 +131,4 @@ class DiscoveryViewSet(ApiViewSet):
         content = render_json(discovery_document(timezone.now()))
         etag = f'"{sha256(content).hexdigest()[:32]}"'
         headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
-        known = {tag.removeprefix("W/") for tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))}
-        if known & {etag, "*"}:
-            return HttpResponse(status=304, headers=headers)
         return HttpResponse(content, content_type="application/json", headers=headers)

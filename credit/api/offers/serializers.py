@@ -7,11 +7,12 @@ from typing import Any
 from config.api import serializers
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
+from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.core.us_states import US_STATES
-from credit.models.offers import Offer, ProviderMember
+from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 
 TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
@@ -23,8 +24,11 @@ _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 class OfferRequestSerializer(serializers.RequestSerializer):
     """An offer, for creating and for replacing."""
 
-    provider_id = serializers.PrintableIdField(help_text="The provider whose offer it is: printable characters.")
-    name = serializers.IdField(help_text="What people call the offer.")
+    provider_id = serializers.PrintableIdField(
+        help_text="The lender whose offer it is, as a string of printable characters. Applications have it as an "
+        "integer."
+    )
+    name = serializers.NameField(help_text="The offer's public name.")
     product_type = serializers.IdField()
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH, allow_null=True, default=None, help_text="For people to read; null is empty."
@@ -73,6 +77,10 @@ class OfferRequestSerializer(serializers.RequestSerializer):
                 raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
         if both := sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ())):
             raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
+        has_states = bool(attrs["included_states"] or attrs["excluded_states"])
+        if attrs["nationwide"] is has_states:
+            message = "Must be false or null with states." if has_states else "Must be true or null without states."
+            raise serializers.ValidationError({"nationwide": [message]})
         for name in ("required_documents", "applicant_requires"):
             _check_names(attrs[name] or (), name)
         return attrs
@@ -94,12 +102,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
     included_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
     excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
-    required_documents = serializers.ListField(
-        child=serializers.TextField(), allow_null=True, help_text="Documents that an application needs; null for none."
-    )
-    applicant_requires = serializers.ListField(
-        child=serializers.TextField(), allow_null=True, help_text="What each of `applicants` needs; null for nothing."
-    )
+    required_documents = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    applicant_requires = serializers.ListField(child=serializers.TextField(), allow_null=True)
 
     class Meta:
         model = Offer
@@ -111,14 +115,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "applicant_requires",
         ]  # fmt: skip
         extra_kwargs = {
-            "is_active": {"help_text": "Whether it is made: false once it was deactivated."},
-            "version": {"help_text": "Counts from 1; every change of the offer makes the next."},
-            "created_at": {"allow_null": True, "help_text": "When it was made (UTC); null where that is not known."},
-            "updated_at": {
-                "allow_null": True,
-                "help_text": "When it was last changed (UTC); null where that is not known.",
-            },
-            "application_schema": {"help_text": "JSON Schema of `application_data`; null for any data."},
+            "created_at": {"allow_null": True},
+            "updated_at": {"allow_null": True},
             "apr_min_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},
             "apr_max_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},
         }
@@ -287,33 +285,45 @@ class MatchSerializer(serializers.PageSerializer):
     offers = MatchedOfferSerializer(many=True, help_text="Those that fit and those that do not.")
 
 
-class ProviderSerializer(serializers.ResponseSerializer):
+class ProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that the caller is a member of, or is invited to."""
 
-    provider_id = serializers.TextField(source="id", help_text="The provider's id.")
-    name = serializers.TextField(help_text="Empty where the id was taken by its first use.")
-    owner_id = serializers.TextField(help_text="The user_id of the account that the id belongs to.")
-    created_at = serializers.DateTimeField(help_text="Since when it does (UTC).")
     membership = serializers.TextField(
         help_text="`member`, or `invited`: an invitation grants no rights until `POST …/members/me` accepts it."
     )
+
+    class Meta:
+        model = Provider
+        fields = ["provider_id", "name", "owner_id", "created_at", "membership"]
+        extra_kwargs = {"provider_id": {"source": "id"}}
 
 
 class ProviderRequestSerializer(serializers.RequestSerializer):
     """A lender to be."""
 
-    name = serializers.IdField(help_text="What people call it.")
+    name = serializers.NameField(help_text="The provider's public name. It must not look like another provider's name.")
     address = serializers.TextField(max_length=500, default="", help_text="Where people write to; notices name it.")
+    agency = serializers.OneOfField(
+        AGENCIES,
+        allow_null=True,
+        default=None,
+        help_text="The Federal agency that enforces Regulation B for this lender, which notices name (12 CFR 1002, "
+        "appendix A). Leave it out for the installation's default (`NOTICE_AGENCY`).",
+    )
 
 
-class NewProviderSerializer(serializers.ResponseSerializer):
+class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that was created."""
 
-    id = serializers.TextField(help_text="Its number, drawn by the server; offers name it as `provider_id`.")
-    name = serializers.TextField()
-    address = serializers.TextField(help_text="Where people write to; empty where it was not given.")
-    owner_id = serializers.TextField(help_text="The user_id of the account that it belongs to.")
-    created_at = serializers.DateTimeField(help_text="When it was made (UTC).")
+    class Meta:
+        model = Provider
+        fields = ["id", "name", "address", "agency", "owner_id", "created_at"]
+        extra_kwargs = {
+            "id": {
+                "help_text": "The number that the server draws. It is the `provider_id` of offers, as a string, and of "
+                "applications, as an integer."
+            }
+        }
 
 
 class ProvidersPageSerializer(serializers.PageSerializer):
@@ -342,23 +352,28 @@ class InvitationSentSerializer(serializers.ResponseSerializer):
     invited = serializers.FlagField(help_text="Always true.")
 
 
-class InvitationSerializer(serializers.ResponseSerializer):
+class InvitationSerializer(serializers.ModelResponseSerializer):
     """An invitation that is not accepted yet. It doesn't disclose whether the user name exists."""
 
-    id = serializers.UUIDField(help_text="With it the invitation is taken back.")
-    username = serializers.TextField()
-    role = serializers.TextField(help_text="What they are to be: `owner`, `reviewer` or `reader`.")
-    invited_at = serializers.DateTimeField(help_text="When (UTC).")
-    expires_at = serializers.DateTimeField(help_text="Until when it can be accepted (UTC).")
+    expires_at = serializers.DateTimeField(help_text="When the invitation expires (UTC).")
+
+    class Meta:
+        model = ProviderInvitation
+        fields = ["id", "username", "role", "invited_at", "expires_at"]
+        extra_kwargs = {"id": {"help_text": "The invitation's id, which revokes it."}}
 
 
-class MemberSerializer(serializers.ResponseSerializer):
+class MemberSerializer(serializers.ModelResponseSerializer):
     """An account that acts for a lender."""
 
-    user_id = serializers.TextField(help_text="The account's user_id.")
     username = serializers.TextField(source="user.username")
-    role = serializers.TextField(help_text="`owner`, `reviewer` or `reader`: each may do what the ones after it may.")
-    is_owner = serializers.FlagField(help_text="Whether it is the account that the provider belongs to.")
+    role = serializers.TextField()
+    is_owner = serializers.FlagField(help_text="Whether the lender belongs to this account.")
+
+    class Meta:
+        model = ProviderMember
+        fields = ["user_id", "username", "role", "is_owner"]
+        extra_kwargs = {"user_id": {"help_text": "The member's user_id."}}
 
 
 class MembersPageSerializer(serializers.PageSerializer):

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from config.api import heavy
 from config.api.permissions import InsufficientScope
-from config.api.renderers import renderer_for
+from config.api.renderers import quality_of, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY
@@ -44,14 +44,17 @@ class OfferViewSet(ApiViewSet):
         return found.filter(Q(is_active=True) | Q(owner=request.user))
 
     @_writes_offers(
-        body=serializers.OfferRequestSerializer, answer=serializers.OfferSerializer, status=201, errors=(ProviderTaken,)
+        body=serializers.OfferRequestSerializer,
+        answer=serializers.OfferSerializer,
+        status=201,
+        errors=(ProviderTaken, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
 
         The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
         """
-        return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
+        return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
 
     @_reads_offers(answer=serializers.OfferSerializer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
@@ -72,23 +75,22 @@ class OfferViewSet(ApiViewSet):
     @_writes_offers(
         body=serializers.OfferRequestSerializer,
         answer=serializers.OfferSerializer,
-        errors=(OfferNotFound, ProviderTaken),
+        errors=(OfferNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer's terms, which makes its next version."""
         number = offers.read_offer_id(offer_id)
-        return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
+        return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
 
-    @_writes_offers(errors=(OfferNotFound,))
+    @_writes_offers(errors=(OfferNotFound, ProviderTaken, SecondFactorRequired))
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer; it stays readable by id."""
-        offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
+        offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
 
 class MatchViewSet(ApiViewSet):
     tag = "provider-offers"
 
-    @heavy.operation()
     @_reads_offers(
         body=serializers.MatchRequestSerializer, query=serializers.MatchQuery, answer=serializers.MatchSerializer
     )
@@ -99,7 +101,8 @@ class MatchViewSet(ApiViewSet):
         that is limited to scopes lets them look at what its scopes cover, and the rest is missing. For the account's
         own log-in the last score by each model is kept: the catalogue leaves out what it declines.
         """
-        page = matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
+        with heavy.slot(request):
+            page = matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
         shown = [
             {**serializers.OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
             for offer, why_not in page["offers"]
@@ -112,7 +115,7 @@ class ProviderViewSet(ApiViewSet):
 
     tag = "providers"
 
-    @_reads_offers(query=PageQuery, answer=serializers.ProvidersPageSerializer)
+    @_reads_offers(page=PageQuery, answer=serializers.ProvidersPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
         """List the providers that the caller acts for, or is invited to act for."""
         return providers.list_providers(request.user, now=timezone.now())
@@ -140,10 +143,12 @@ class ProviderViewSet(ApiViewSet):
         """Set the provider's public name and postal address: notices contain both. The owner's to do."""
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
-    @_reads_offers(query=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound,))
+    @_reads_offers(
+        page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)
+    )
     def members(self, request: ApiRequest, provider_id: str) -> Response:
         """List who acts for a provider, and to its owners whom they have invited."""
-        provider = providers.load_provider(provider_id, request.user)
+        provider = providers.load_read(provider_id, actor_of(request))
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
         is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
         invitations = providers.invitations_of(provider, now=timezone.now()) if is_owner else ()
@@ -195,7 +200,7 @@ class ProviderViewSet(ApiViewSet):
 
     @endpoint(
         access="applications:read",
-        query=InboxQuery,
+        page=InboxQuery,
         answer=InboxSerializer,
         errors=(ProviderNotFound, SecondFactorRequired),
     )
@@ -212,7 +217,6 @@ class DecisionViewSet(ApiViewSet):
     tag = "providers"
 
     @renderer_classes([renderer_for(media_type) for media_type in decisions.KINDS])
-    @heavy.operation()
     @endpoint(
         access="applications:read",
         query=DecisionsQuery,
@@ -232,10 +236,14 @@ class DecisionViewSet(ApiViewSet):
             raise InsufficientScope.lacking("score:read")
         media_type = request.accepted_renderer.media_type
         if media_type not in decisions.KINDS:  # errors alone are JSON
-            if "*/*" not in request.META.get("HTTP_ACCEPT", "*/*"):
+            accept = request.META.get("HTTP_ACCEPT", "*/*")
+            media_type = max(decisions.KINDS, key=lambda kind: quality_of(kind, accept))
+            if not quality_of(media_type, accept):
                 raise NotAcceptable
-            media_type = decisions.DEFAULT
-        return decisions.take_away(provider_id, actor_of(request), media_type=media_type, **query)
+        actor = actor_of(request)
+        provider = providers.load_read(provider_id, actor)
+        with heavy.slot(request):
+            return decisions.take_away(provider, actor, media_type=media_type, **query)
 
 
 class CatalogueViewSet(ApiViewSet):

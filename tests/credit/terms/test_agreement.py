@@ -11,16 +11,14 @@ from credit.core.applicants import Applicants
 from credit.core.figures import money
 from credit.models import Provider
 from tests.api import assert_error, client_of
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
+from tests.credit.support import key_of
 from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed, take_up
+from tests.factories import UserFactory
 
 PERSON = {"legal_name": "Ada Example", "email": None}
 pytestmark = pytest.mark.django_db
 GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
-
-
-@pytest.fixture
-def offer(db):
-    return listed()
 
 
 @pytest.fixture
@@ -57,7 +55,7 @@ def test_it_says_everything_and_hashes_it(agreed, offer):
     assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
 
 
-def test_who_took_the_providers_id_after_the_application_is_not_its_lender(agreed, offer):
+def test_a_later_owner_of_the_provider_id_is_not_the_lender(agreed, offer):
     offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
     offer.provider.save()
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
@@ -72,16 +70,39 @@ def test_the_page_says_the_same_figures(agreed):
     figures = [value for name, value in shown["disclosure"].items() if name.endswith("_cents")]
     figures += [row["payment_cents"] for row in shown["schedule"]]
     assert all(money(cents) in text for cents in figures)
-    assert f"{shown['terms']['apr_percent']} %" in text
+    assert (shown["terms"]["apr_percent"], "7.53 %" in text) == (7.5326, True)
     assert all(row["due_on"] in text for row in shown["schedule"])
     assert shown["agreement_sha256"] in text
     assert PERSON["legal_name"] in text
-    assert "Lender: provider 700<br>" in text
+    assert "Lender: Bank 700" in text
     Provider.objects.update(name="Harbour")
     assert "Lender: Harbour (provider 700)<br>" in read(consumer, agreed, accept="text/html").content.decode()
 
 
-def test_before_it_is_taken_up_there_is_none(offer):
+def test_a_scored_agreement_needs_the_scope_of_scores(settings):
+    settings.ANCHOR_DECISIONS, settings.DECISIONING, settings.REVIEW_POLICY = True, "advise", "open"
+    scored, consumer = scored_offer()[0], UserFactory()
+    verify(consumer)
+    application, client = draft_for(scored, consumer), client_of(consumer)
+    assert submit(client, application).status_code == 200
+    for to in ("under_review", "approved"):
+        body = {"status": to, "updated_by": "x", "reason": "Enough income."}
+        assert (
+            lender_of(scored)
+            .replace(
+                f"/applications/{application.pk}/status",
+                {**body, **({} if to != "approved" else {"metadata": {"terms": {"amount_cents": 500_000}}})},
+            )
+            .status_code
+            == 200
+        )
+    assert take_up(client, application).status_code == 200
+    assert read(client, application).status_code == 200
+    assert_error(read(key_of(consumer, "applications:read"), application), 403, "E2005")
+    assert read(key_of(consumer, "applications:read", "score:read"), application).status_code == 200
+
+
+def test_no_agreement_exists_before_the_acceptance(offer):
     application = applied(offer)
     consumer = client_of(application.consumer)
     assert_error(read(consumer, application), 404, "E4001")

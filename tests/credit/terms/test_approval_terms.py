@@ -41,16 +41,6 @@ def agree(application, terms_sha256, days=0):
 GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
 
 
-@pytest.fixture
-def offer(db):
-    return listed()
-
-
-@pytest.fixture
-def reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
 class TestNamed:
     def test_it_names_amount_rate_term_fee_and_what_the_quote_computes(self, offer):
         application = applied(offer)

@@ -11,23 +11,14 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, Counteroffer, DecisionAnchor, LoanTerms, Proposal
 from credit.terms import counteroffers
 from tests.api import assert_error, client_of
+from tests.credit.support import key_of
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
 from tests.factories import OfferFactory, ProviderFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 BECAUSE = ["income_insufficient"]
 LESS = {"amount_cents": 600_000, "rate_percent": 8}
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
-
-
-@pytest.fixture
-def offer(db):
-    return listed()
 
 
 @pytest.fixture
@@ -67,6 +58,16 @@ def expire(days=15):
 
 
 class TestMade:
+    @pytest.mark.parametrize(
+        "terms", [None, {}, [], "", 0, False, [LESS], "8", {"amount_cents": None}, dict.fromkeys(LESS)], ids=str
+    )
+    def test_terms_without_a_figure_are_refused(self, application, lender, terms):
+        body = assert_error(counter(lender, application, terms=terms), 400, "E1001")
+        assert body["details"][0]["field"] == "terms"
+        left_out = {"reasons": BECAUSE, "expires_at": in_days(14)}
+        assert_error(lender.send(path(application), left_out), 400, "E1001")
+        assert not Counteroffer.objects.exists()
+
     def test_it_names_the_loan_and_stays_under_review(self, application, lender, offer):
         answer = counter(lender, application)
         assert answer.status_code == 201, answer.content
@@ -147,7 +148,7 @@ class TestTakenUp:
         application.refresh_from_db()
         assert application.status == "under_review"
 
-    def test_nobody_else_takes_it_up(self, application, lender):
+    def test_only_the_consumer_accepts(self, application, lender):
         sha = counter(lender, application).json()["terms_sha256"]
         assert_error(take_up(lender, application, sha), 404, "E4002")
 
@@ -157,7 +158,7 @@ class TestTakenUp:
         application.refresh_from_db()
         assert counteroffers.acceptable_of(application, now=later) is None
         offered = Counteroffer.objects.get()
-        assert not offered.end(Counteroffer.ACCEPTED, by=application.consumer, now=later)
+        assert not offered.close(Counteroffer.ACCEPTED, by=application.consumer, now=later)
 
     def test_nor_once_the_data_that_it_was_made_on_changed(self, application, lender, consumer):
         sha = counter(lender, application).json()["terms_sha256"]
@@ -209,6 +210,18 @@ class TestEnded:
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
         assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
 
+    def test_a_limited_key_finds_none_to_withdraw(self, application, offer, lender):
+        made = counter(lender, application).json()
+        key = key_of(offer.provider.owner, "applications:write", "applications:read")
+        assert_error(key.remove(path(application, made["id"])), 404, "E4001")
+        assert Counteroffer.objects.get().closed_at is None
+
+    def test_data_that_version_1_0_changed_can_no_longer_be_accepted(self, application, lender, consumer):
+        made = counter(lender, application).json()
+        Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 1})
+        assert acceptance_of(consumer, application)["acceptable"] is False
+        assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
+
     @pytest.mark.parametrize("wrong", ["x", "00000000-0000-0000-0000-000000000000"])
     def test_what_is_none_is_not_found(self, application, lender, consumer, wrong):
         assert_error(lender.remove(path(application, wrong)), 404, "E4001")
@@ -248,7 +261,7 @@ class TestEnded:
 
 class TestTwoPersons:
     @pytest.fixture(autouse=True)
-    def _policy(self, settings):
+    def _policy(self, reviewed, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
     def test_the_first_proposes_and_the_second_makes_it(self, application, consumer):

@@ -14,14 +14,9 @@ from tests.backoffice.test_applications import move_of, page_of
 from tests.credit.terms.lending import acceptance_of, applied, listed, take_up
 from tests.credit.terms.test_counteroffers import expire
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 BECAUSE = {"code_1": "income_insufficient"}
 OFFERED = {"amount": "6000", "rate_percent": "8", "term_months": "12"}
-
-
-@pytest.fixture(autouse=True)
-def _reviewed(settings):
-    settings.REVIEW_POLICY = "reviewed"
 
 
 @pytest.fixture
@@ -38,7 +33,7 @@ def until(days=10):
     return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
-def test_the_form_is_filled_in_with_what_it_costs_beside_it(desk, application):
+def test_the_loan_form_is_filled_in_and_shows_the_cost(desk, application):
     page = desk.get(move_of(application, "approved"))
     fields = page.context["form"].initial
     assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
@@ -59,14 +54,14 @@ def test_compute_shows_what_follows_and_decides_nothing(desk, application):
     assert application.status == "under_review"
 
 
-def test_an_approval_names_what_stands_in_the_form(desk, application):
+def test_an_approval_has_the_terms_of_the_form(desk, application):
     confirm(desk, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10")
     told = LoanTerms.objects.get().told()
     assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
     assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(desk.get(page_of(application)))
 
 
-def test_what_is_left_empty_is_derived(desk, application):
+def test_empty_terms_are_derived(desk, application):
     confirm(desk, move_of(application, "approved"))
     assert LoanTerms.objects.get().amount_cents == 1_000_000
 
@@ -78,7 +73,7 @@ def test_what_is_left_empty_is_derived(desk, application):
     ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
     ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
 ])  # fmt: skip
-def test_what_is_wrong_with_a_loan_is_told_beside_its_field_and_what_was_typed_stays(desk, fields, field, told):
+def test_loan_errors_are_next_to_their_field_and_input_stays(desk, fields, field, told):
     application = applied(listed(), data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")
     page = confirm(desk, address, **fields)
@@ -133,7 +128,7 @@ def test_a_counteroffer_needs_terms_reasons_and_an_end(desk, application):
     assert not Counteroffer.objects.exists()
 
 
-def test_what_is_taken_up_has_no_clock_any_more(desk, application):
+def test_an_accepted_loan_has_no_clock(desk, application):
     confirm(desk, move_of(application, "approved"))
     assert "of 30 days" in text_of(desk.get(page_of(application)))
     take_up(client_of(application.consumer), application)
@@ -153,7 +148,7 @@ def test_two_persons_make_one(application, settings):
     assert take_up(client_of(application.consumer), application).status_code == 200
 
 
-def test_who_sees_the_case_masked_sees_no_amount(desk, application):
+def test_masked_viewers_see_no_amount(desk, application):
     confirm(desk, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen

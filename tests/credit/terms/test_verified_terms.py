@@ -167,7 +167,7 @@ def test_the_true_one_holds():
 
 
 @pytest.mark.parametrize("number", range(len(TAMPERINGS)))
-def test_a_cent_anywhere_is_found_although_everything_is_signed_and_anchored_anew(number):
+def test_the_verifier_finds_a_changed_cent_in_a_signed_bundle(number):
     assert outcome(TAMPERINGS[number]) == "terms"
 
 

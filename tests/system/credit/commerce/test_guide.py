@@ -20,7 +20,8 @@ CUT = "…"
 @pytest.fixture
 def running(committed, bookless, live_server, settings, tmp_path):
     """A server with the demo's data; the variables that the guide speaks of."""
-    settings.VAR_DIR = tmp_path
+    settings.VAR_DIR = tmp_path / "var"  # the blocks find it in the folder in which they are pasted
+    settings.VAR_DIR.mkdir()
     settings.BASE_URL = f"{live_server.url}/v1"
     out = StringIO()
     call_command("seed_demo", as_json=True, stdout=out)
@@ -42,14 +43,16 @@ def differences(shown, printed, path="$"):
         yield path
 
 
-def test_every_call_answers_what_the_guide_shows(running):
+def test_every_call_answers_what_the_guide_shows(running, tmp_path):
     calls = [block for language, block in BLOCKS if language == "sh"]
     shown = [json.loads(block) for language, block in BLOCKS if language == "json"]
     assert len(calls) == len(shown) >= 5
     # One shell for all of them, as for somebody who pastes one after the other.
     script = "\necho; echo --\n".join(calls)
     command, env = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, **running}
-    pasted = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    pasted = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert pasted.returncode == 0, pasted.stderr
     printed = [json.loads(part) for part in pasted.stdout.split("\n--\n")]
     for expected, found in zip(shown, printed, strict=True):

@@ -1,0 +1,69 @@
+"""Followers of a transition, in order: each in the transaction of the transition, and none known to the model."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from config.core.lifecycle import Follower, Transition
+from credit.anchoring import record_keys
+from credit.anchoring.records import decision_record
+from credit.applications.mails import mail_person
+from credit.core.machine import DECIDED, SUBMITTED, UNDER_REVIEW
+from credit.core.version_machine import PUBLISHED
+from credit.models.applications import record_application_event
+from credit.notices import clocks
+from credit.scoring.scores import score_submission
+from credit.terms import loans
+
+
+def _score(application: Any, row: Any, _transition: Transition) -> None:
+    if row.status == SUBMITTED:
+        score_submission(application, now=row.changed_at)
+
+
+def _score_created(application: Any, now: datetime) -> None:
+    if application.status == SUBMITTED:
+        score_submission(application, now=now)
+
+
+def _supersede(application: Any, row: Any, _transition: Transition) -> None:
+    if row.previous_status == UNDER_REVIEW:
+        application.supersede_counteroffer(by=row.principal, now=row.changed_at)
+
+
+def _anchor(application: Any, row: Any, transition: Transition) -> None:
+    is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
+    if is_decision and settings.ANCHOR_DECISIONS:
+        record = decision_record(application, row, transition.completes)
+        record_keys.queue(record, now=row.changed_at, history=row, application=application)
+
+
+def _emit(application: Any, row: Any, _transition: Transition) -> None:
+    record_application_event(row.status, application, now=row.changed_at)
+
+
+def _emit_created(application: Any, now: datetime) -> None:
+    record_application_event("created", application, now=now)
+
+
+def _mail(application: Any, row: Any, _transition: Transition) -> None:
+    mail_person(row.status, application, now=row.changed_at)
+
+
+def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None:
+    if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
+        record_keys.queue(version.publication_record(row), now=row.changed_at, publication=row)
+
+
+OF_APPLICATIONS = (
+    Follower(created=clocks.begin),
+    Follower(after=_score, created=_score_created),
+    Follower(after=_supersede),
+    Follower(before=loans.name_terms, after=loans.save_named_terms),
+    Follower(after=_anchor),
+    Follower(after=clocks.follow),  # and answers requests for reconsideration
+    Follower(after=_emit, created=_emit_created),
+    Follower(after=_mail),
+)
+OF_MODEL_VERSIONS = (Follower(after=_anchor_publication),)

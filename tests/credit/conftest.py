@@ -1,0 +1,47 @@
+"""Fixtures of the tests of credit."""
+
+import pytest
+
+from credit.models import ProviderMember
+from tests.credit.document_support import asked
+from tests.credit.support import make_reviewer
+from tests.credit.terms.lending import listed
+from tests.factories import ProviderFactory, UserFactory
+
+
+@pytest.fixture
+def reviewed(settings):
+    """Let reviewers decide."""
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def application(user):
+    """An application that waits for documents."""
+    return asked(user)
+
+
+@pytest.fixture
+def offer(db):
+    """An offer with terms, listed by a lender."""
+    return listed()
+
+
+@pytest.fixture
+def provider(user):
+    """A lender of `user`."""
+    return ProviderFactory(id="700", owner=user)
+
+
+@pytest.fixture
+def member(db):
+    """A member of the lender that the factory's applications name."""
+    account = UserFactory()
+    ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=account)
+    return account
+
+
+@pytest.fixture
+def reviewer(db):
+    """A reviewer of the platform."""
+    return make_reviewer(username="rita")
