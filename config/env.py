@@ -7,7 +7,7 @@ import secrets
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,11 +19,40 @@ _FALSE = {"0", "false", "no", "off"}
 _DEFAULT_VAR_DIR = Path(__file__).resolve().parent.parent / "var"
 # Seconds are the largest unit that variables have, and PostgreSQL takes no longer timeout.
 INTEGER_MAX = 2_147_483
-SECRET_KEY_MINIMUM_LENGTH = 50  # what Django's own deployment check asks for
+SECRET_KEY_MINIMUM_LENGTH = 50  # required by Django's deployment check
+
+
+_read: set[str] = set()  # every setting that this process has asked for
+_SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, resemble each other by chance
 
 
 def text(name: str, default: str = "") -> str:
+    _read.add(name)
     return os.environ.get(name, "").strip() or default
+
+
+def misspelt() -> list[str]:
+    """Return a sentence for each variable of the environment that is within two edits of a setting, and is none."""
+    return [
+        f"{name} is not a setting. Did you mean {near}?"
+        for name in sorted(os.environ.keys() - _read)
+        if len(name) >= _SPELLING_LENGTH_MIN
+        for near in sorted(_read)
+        if len(near) >= _SPELLING_LENGTH_MIN and _is_near(name, near)
+    ][:1]
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Return whether two edits or fewer (Levenshtein) lead from one name to the other."""
+    if abs(len(name) - len(other)) > 2:
+        return False
+    above = list(range(len(other) + 1))
+    for row, left in enumerate(name, 1):
+        line = [row]
+        for column, right in enumerate(other, 1):
+            line.append(min(above[column] + 1, line[-1] + 1, above[column - 1] + (left != right)))
+        above = line
+    return above[-1] <= 2
 
 
 def var_dir() -> Path:
@@ -133,14 +162,32 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
     return value
 
 
-def ip_addresses(name: str) -> frozenset[str]:
-    """Return the members of a comma-separated variable, which are compared as text with the address of a peer."""
+class Networks:
+    """IP addresses and networks; `text in networks` is True for an address in one of them."""
+
+    def __init__(self, networks: Iterable[IPv4Network | IPv6Network]) -> None:
+        self._networks = tuple(networks)
+
+    def __contains__(self, text: object) -> bool:
+        try:
+            address = ip_address(str(text))
+        except ValueError:
+            return False
+        return any(address in network for network in self._networks)
+
+
+def ip_networks(name: str) -> Networks:
+    """Return the members of a comma-separated variable: IP addresses, and networks such as 10.0.0.0/8."""
+    networks = []
     for member in listing(name):
         try:
-            ip_address(member)
+            networks.append(ip_network(member))
         except ValueError as error:
-            raise ImproperlyConfigured(f"{name} holds {member!r}: list IP addresses, no names or networks.") from error
-    return frozenset(listing(name))
+            text = f"{name} holds {member!r}: list IP addresses and networks such as 10.0.0.0/8, no names."
+            raise ImproperlyConfigured(text) from error
+        if not networks[-1].prefixlen:
+            raise ImproperlyConfigured(f"{name} holds {member!r}, which is every address: list your proxies.")
+    return Networks(networks)
 
 
 def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
@@ -179,14 +226,16 @@ def refuse_providers() -> None:
         raise ImproperlyConfigured(f"{what}: ENVIRONMENT=sandbox has the built-in providers alone. Unset that.")
 
 
-def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
+def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
     """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production takes both from the environment and refuses weak ones;
     development makes them once, in `development-secrets.json` in `var_dir`, readable by the owner alone.
 
     The ledger has neither sessions nor encrypted columns. In production it needs no key of the platform's.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
-    if production:
+    if production and service == "ledger" and not secret_key:
+        secret_key = secrets.token_urlsafe(64)
+    elif production:
         if len(secret_key) < SECRET_KEY_MINIMUM_LENGTH or len(set(secret_key)) < 8:
             raise ImproperlyConfigured(
                 f"SECRET_KEY is missing or weak: set it to at least {SECRET_KEY_MINIMUM_LENGTH} random characters."

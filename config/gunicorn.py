@@ -24,6 +24,23 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     request.
     """
 
+    def load_wsgi(self) -> None:
+        super().load_wsgi()
+        application: Any = self.wsgi  # type: ignore[has-type]
+
+        def closing(environ: dict[str, Any], start_response: Any) -> Any:
+            body = environ["wsgi.input"]
+
+            def start(*response: Any) -> Any:
+                write = start_response(*response)
+                if _is_unread(body):
+                    start_response.__self__.force_close()
+                return write
+
+            return application(environ, start)
+
+        self.wsgi = closing
+
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled)
         if enabled or self.alive:
@@ -33,6 +50,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             while select.select([listener], [], [], 0)[0]:
                 self.accept(listener)
             listener.close()
+
+
+def _is_unread(body: Any) -> bool:
+    """Return whether a body, with a length or in chunks, was not read to its end."""
+    return bool(getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None))
 
 
 worker_class = Worker

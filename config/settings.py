@@ -6,6 +6,7 @@ try things out, with the providers that are built in and `/v1/sandbox/…`.
 docs/operate/settings.md lists each variable with its default.
 """
 
+import warnings
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,7 +31,7 @@ SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 if PRODUCTION and environment.text("FAULT_POINT"):
     raise ImproperlyConfigured("FAULT_POINT kills the process where a test wants it to: unset it.")
 
-SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION)
+SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 
 # Never, in either profile: an error page with settings and local variables in it is a leak. Errors are JSON.
 DEBUG = False
@@ -47,7 +48,7 @@ ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
 # Addresses of the proxies whose X-Forwarded-Proto is believed.
-TRUSTED_PROXIES = environment.ip_addresses("TRUSTED_PROXIES")
+TRUSTED_PROXIES = environment.ip_networks("TRUSTED_PROXIES")
 ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
 APPEND_SLASH = False
@@ -90,7 +91,12 @@ LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
 DECISION_SIGNING_KEY = environment.text("DECISION_SIGNING_KEY")
 LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
 PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
-LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
+_named_by_make_run = VAR_DIR / "ledger-origin"
+LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN") or (
+    _named_by_make_run.read_text().strip()
+    if not PRODUCTION and _named_by_make_run.exists()
+    else urlsplit(CHAIN_URL).netloc
+)
 LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
@@ -477,3 +483,8 @@ LOGGING = {
         "platform": {"level": "INFO"},
     },
 }
+
+for _sentence in environment.misspelt():
+    if PRODUCTION:
+        raise ImproperlyConfigured(_sentence)
+    warnings.warn(_sentence, stacklevel=1)

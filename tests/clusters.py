@@ -58,7 +58,17 @@ class Postgres:
     def make(self, settings=""):
         """Make its data, with lines for its configuration."""
         _run(
-            "initdb", "-D", str(self.folder), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"
+            "initdb",
+            "-D",
+            str(self.folder),
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
         )
         with (self.folder / "postgresql.conf").open("a") as configuration:
             configuration.write(settings)
@@ -69,11 +79,6 @@ class Postgres:
         if os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
                 shutil.chown(path, "postgres", "postgres")
-
-    def follow(self, primary, port):
-        """Make its data as those of a standby, named `standby`, that hears of the primary at a port."""
-        source = f"host=127.0.0.1 port={port} user=postgres application_name=standby"
-        _run("pg_basebackup", "-D", str(self.folder), "-d", source, "-R", "--checkpoint=fast", "--no-sync")
 
     def address(self, database="postgres", role="postgres"):
         """Return the address of a database there."""

@@ -2,13 +2,14 @@
 
 import fcntl
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import DatabaseError, InterfaceError, InternalError, OperationalError
 
@@ -27,16 +28,18 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     """Return Django's entry for a `postgres://` or `sqlite:///` URL; for another raises ImproperlyConfigured, naming
     the `variable` that it came from. `statement_timeout_seconds` of zero means no limit.
     """
+    scheme = url.partition(":")[0]
+    if scheme not in {"postgres", "postgresql", "sqlite"}:
+        raise ImproperlyConfigured(f"{variable} must begin with postgres:// or sqlite:///.")
     try:
-        entry = dict(environ.Env.db_url_config(url))
-    except (ValueError, environ.ImproperlyConfigured) as error:
+        entry = parse_address(url)
+    except ValueError as error:
         raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
-    engine = str(entry.get("ENGINE"))
     # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
     entry["CONN_MAX_AGE"] = None
     # One that the server has ended meanwhile is replaced at the next request, instead of failing it.
     entry["CONN_HEALTH_CHECKS"] = True
-    if "sqlite" in engine:
+    if scheme == "sqlite":
         _keep_private(str(entry["NAME"]))
         entry["OPTIONS"] = {
             # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
@@ -45,15 +48,13 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
         }
         return entry
-    if "postgresql" not in engine:
-        raise ImproperlyConfigured(f"{variable} must begin with postgres:// or sqlite:///.")
-    if not entry.get("NAME"):
+    if not entry["NAME"]:
         raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
     settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
     entry["ENGINE"] = "config.core.postgresql"
-    options = dict(entry.get("OPTIONS", {}))
+    options = entry["OPTIONS"]
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
     # Executions until the server prepares a statement of `config.core.prepared`; Django's own are never prepared.
     # Behind a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
@@ -61,6 +62,36 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     entry["OPTIONS"] = options
     return entry
+
+
+def parse_address(url: str) -> dict[str, Any]:
+    """Return ENGINE, NAME, HOST, PORT, USER, PASSWORD, and the query as OPTIONS; raises ValueError."""
+    address, _, query = url.partition("?")
+    if address.startswith("sqlite:"):
+        if not re.fullmatch("sqlite://(/.*|:memory:)?", address):
+            raise ValueError("not a SQLite address")
+        name = unquote(address.removeprefix("sqlite://").removeprefix("/"))
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": name or ":memory:"}
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        # libpq reads the address: percent-encoding, IPv6, several hosts. It rejects options that are not its own.
+        parts = conninfo_to_dict(address)
+    except ProgrammingError:
+        raise ValueError("not a PostgreSQL address") from None  # libpq's sentence repeats the password
+    port = str(parts.get("port", ""))
+    if not re.fullmatch("[0-9,]*", port):
+        raise ValueError("the port is not a number")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.get("dbname", ""),
+        "USER": parts.get("user", ""),
+        "PASSWORD": parts.get("password", ""),
+        "HOST": parts.get("host", ""),
+        "PORT": port,
+        "OPTIONS": dict(parse_qsl(query)),
+    }
 
 
 def _keep_private(name: str) -> None:
@@ -89,6 +120,12 @@ def is_away(error: BaseException | None) -> bool:
         # None: the driver's own word for a connection that breaks while it speaks, such as two answers to a BEGIN.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether a statement failed because the database's disk is full."""
+    cause = error.__cause__
+    return getattr(cause, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(cause, "sqlstate", "") == "53100"
 
 
 @contextmanager

@@ -8,8 +8,16 @@ class OpsConfig(Declarations, AppConfig):
     label = "ops"
     verbose_name = "Operations"
 
-    prune_rules = ("pruning.ANSWERS", "pruning.COUNTERS", "request_log.LINES")
+    prune_rules = (
+        "pruning.ANSWERS",
+        "pruning.COUNTERS",
+        "request_log.LINES",
+        "pruning.FAILED_ITEMS",
+        "pruning.WORK_MARKS",
+    )
+    readings = ("failed_items.READING",)
     demo = ("demo.seed",)
+    encrypted = ("rotation.ANSWERS",)
 
     def ready(self) -> None:
         from config.ops import checks, encryption_checks  # noqa: F401  registers them

@@ -18,6 +18,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from config.core.databases import IDLE_TRANSACTION_SECONDS
+from config.core.leases import contain
+from config.env import misspelt
+from config.ops.disk import check_disk_space
 from config.ops.models import Installation
 
 DOCTOR, START = "doctor", "start"
@@ -55,6 +58,8 @@ def _outcome(check: Any) -> dict[str, Any]:
         messages = [checks.Error(str(error))]
     except (DatabaseError, InterfaceError) as error:
         messages = [checks.Error(f"the database does not answer this: {str(error).strip().partition(chr(10))[0]}")]
+    except Exception as error:  # noqa: BLE001  one check stops no other
+        messages = [checks.Error(f"the check failed: {contain(error, 'check', check.__name__)}")]
     said = [f"warning: {one.msg}" if one.level == checks.WARNING else str(one.msg) for one in messages]
     return {"ok": not any(one.level >= checks.ERROR for one in messages), "why": "; ".join(said)}
 
@@ -99,6 +104,9 @@ def _kind_of(alias: str) -> str | None:
     return Installation.objects.using(alias).values_list("kind", flat=True).first()
 
 
+_UTF8 = "Create it with `createdb --encoding=UTF8 --locale=C.UTF-8 --template=template0`."
+
+
 def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Look for a database in which nothing was ever migrated: every request would fail there."""
     return [
@@ -106,6 +114,25 @@ def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
         for alias in databases
         if not MigrationExecutor(connections[alias]).loader.applied_migrations
     ]
+
+
+def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
+    """Check for environment variables that are almost named like a setting."""
+    return [checks.Warning(text) for text in misspelt()] or [checks.Info("none is misspelt")]
+
+
+def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
+    """Check that each database stores every character and knows the case of letters: users are looked up by it."""
+    found: list[checks.CheckMessage] = []
+    for alias in databases:
+        encoding = _asked("SELECT current_setting('server_encoding')", alias)
+        if encoding not in {"UTF8", None}:
+            found.append(
+                checks.Error(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
+            )
+        elif _asked("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
+            found.append(checks.Error(f"The collation of the database {alias!r} knows no case beyond ASCII. {_UTF8}"))
+    return found or [checks.Info("keeps every character")]
 
 
 def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -135,6 +162,9 @@ _OWNER_BEHIND = """
 SELECT min(tableowner) FROM pg_tables
 WHERE schemaname = current_schema() AND tableowner <> current_user AND pg_has_role(current_user, tableowner, 'MEMBER')
 """
+_DELETES_RECORDS = """
+SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND has_table_privilege(oid, 'DELETE')
+"""
 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -148,6 +178,11 @@ def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
         elif owner := _asked(_OWNER_BEHIND, alias):
             why = f"is a member of {owner}, which owns the tables"
         else:
+            if _asked(_DELETES_RECORDS, alias):
+                text = (
+                    f"the role in the database {alias!r} can delete records for the ledger: run deploy/roles.sql again"
+                )
+                found.append(checks.Warning(text))
             continue
         text = f"the role in the database {alias!r} {why}, and could switch off what keeps histories from being changed"
         found.append(checks.Warning(text))
@@ -228,5 +263,8 @@ def _simulated() -> Iterator[str]:
 for _check in (check_migrations, check_database_role, check_session_timeouts, check_clock, check_redis):
     register(_check, DOCTOR)
 register(check_tables, START)
+register(check_encoding, DOCTOR, START)
+register(check_disk_space, DOCTOR)
+register(check_spelling, DOCTOR)
 register(check_installation, DOCTOR, START)
 register(check_production, DOCTOR, START)

@@ -48,6 +48,8 @@ class JsonCommand(BaseCommand):
     the command shows the result and ends with status 1 and the sentence `fault`.
     """
 
+    fault, fault_count = "", "failed"
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--json", action="store_true", dest="as_json", help="Print one JSON object on the last line."
@@ -64,9 +66,11 @@ class JsonCommand(BaseCommand):
             raise CommandError("; ".join(refusal.messages)) from refusal
         if options["as_json"]:
             self.stdout.write(render_json(result).decode())
-            return
-        for name, value in result.items():
-            self.stdout.write(f"{name}: {value}")
+        else:
+            for name, value in result.items():
+                self.stdout.write(f"{name}: {value}")
+        if self.fault and options.get("once", True) and result.get(self.fault_count):
+            raise CommandError(self.fault.format(**result))
 
     def run(self, **options: Any) -> dict[str, Any]:
         raise NotImplementedError
@@ -90,7 +94,6 @@ class WorkerCommand(JsonCommand):
     idle_seconds = 1.0  # between two looks that found nothing
     takes_a_part = False  # whether `work` leaves some of what is due to its next call
     no_progress: frozenset[str] = frozenset()  # counts of what was looked at and left as it was
-    fault = ""  # what `--once` ends with where it counts something as `failed`
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
@@ -109,10 +112,7 @@ class WorkerCommand(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         checks.require_at_start()
         if options["once"]:
-            counts = self.work_once()
-            if self.fault and counts["failed"]:
-                raise CommandError(self.fault.format(**counts))
-            return counts
+            return self.work_once()
         stopped = threading.Event()
         with stopping(stopped.set):
             return self._work_until(stopped)

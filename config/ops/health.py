@@ -20,6 +20,7 @@ from config.api.declarations import also_answers
 from config.api.serializers import ResponseSerializer, TextField
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import PUBLIC
+from config.ops.disk import disk_faults
 
 logger = logging.getLogger("platform.health")
 
@@ -113,6 +114,9 @@ def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _all_well() -> bool:
+    if faults := disk_faults():
+        logger.warning("unhealthy: %s", " ".join(faults))
+        return False
     for alias in connections:
         vitals = examine(alias)
         if not all(vitals):

@@ -42,14 +42,6 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = RequestLine
         fields = ("request_id", "at", "method", "route", "status", "code", "duration_ms", "credential")
-        extra_kwargs = {
-            "request_id": {"help_text": "The id in `X-Request-Id`, and in the body of an error."},
-            "at": {"help_text": "When it was answered (UTC)."},
-            "route": {"help_text": "The address's template: `/v1/applications/{application_id}`."},
-            "status": {"help_text": "The HTTP status of the answer."},
-            "duration_ms": {"help_text": "The milliseconds until the answer began."},
-            "credential": {"help_text": "The kind and public id of what it was made with: `api_key:…`, `jwt:…`."},
-        }
 
 
 class RequestsPageSerializer(serializers.PageSerializer):

@@ -37,9 +37,12 @@ WORKERS = (
     "issue_notices",
     "serve_metrics",
 )
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before an ended process is started again; after each end twice as many
+STEADY_SECONDS = 60.0  # a process that ran for so long begins with the first wait again
 WELCOME = Path(__file__).with_name("welcome.txt")
 
 Processes = dict[str, "subprocess.Popen[bytes]"]
+Commands = dict[str, tuple[list[str], dict[str, str]]]  # arguments and environment of each process
 
 
 class CannotStart(Exception):
@@ -56,6 +59,20 @@ def bind(host: str, port: int) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
         return int(probe.getsockname()[1])
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _origin_of_log(host: str, port: int) -> str:
+    """Return the name of the log: where its first start served it. Under another name it would refuse to sign."""
+    file = var_dir() / "ledger-origin"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not (var_dir() / "platform.sqlite3").exists()
+        file.write_text(f"{host}:{port}" if is_new else f"{LOCAL}:{PORTS['LEDGER_PORT']}")
+    return file.read_text().strip()
 
 
 def _ports(host: str) -> dict[str, int]:
@@ -94,10 +111,10 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
     return done.stdout
 
 
-def _start(running: Processes, environment: dict[str, str], host: str, ports: dict[str, int]) -> None:
+def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> Commands:
     """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
-    platform, ledger = f"{host}:{ports['PORT']}", f"{host}:{ports['LEDGER_PORT']}"
+    platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
     commands = {
         "service A": [*gunicorn, platform, "config.wsgi"],
         # A leader seals what its followers bring: many threads of one process make the largest blocks.
@@ -106,8 +123,11 @@ def _start(running: Processes, environment: dict[str, str], host: str, ports: di
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     for worker in workers:
         commands[worker] = ["manage.py", worker]
-    for name, command in commands.items():
-        running[name] = start(command, environment | ({"SERVICE": "ledger"} if name == "service B" else {}))
+    ledger_environment = environment | {"SERVICE": "ledger"}
+    return {
+        name: (command, ledger_environment if name == "service B" else environment)
+        for name, command in commands.items()
+    }
 
 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
@@ -135,6 +155,33 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
             if time.monotonic() > deadline:
                 raise CannotStart(f"{address} does not answer.")
             time.sleep(0.1)
+
+
+class Restarts:
+    """Start processes that ended again: after FIRST_WAIT, and later each time that one ends soon."""
+
+    def __init__(self, running: Processes, commands: Commands) -> None:
+        self._running, self._commands = running, commands
+        self._started_at = dict.fromkeys(commands, time.monotonic())
+        self._waits: dict[str, float] = {}
+        self._restart_at: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Name each process that ended since the last call, and start those whose wait is over."""
+        now = time.monotonic()
+        for name, process in self._running.items():
+            if process.poll() is None:
+                continue
+            if name not in self._restart_at:
+                was_steady = now - self._started_at[name] >= STEADY_SECONDS
+                wait = FIRST_WAIT if was_steady else self._waits.get(name, FIRST_WAIT)
+                self._waits[name], self._restart_at[name] = min(wait * 2, LONGEST_WAIT), now + wait
+                status = f"{name} has ended with status {process.returncode}; its output stands above."
+                _say(f"{status} It starts again in {wait:g} s.")
+            elif now >= self._restart_at[name]:
+                del self._restart_at[name]
+                self._running[name], self._started_at[name] = start(*self._commands[name]), now
+                _say(f"{name} was started again.")
 
 
 def _answers(address: str) -> bool:
@@ -172,14 +219,13 @@ def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip() or LOCAL
     ports = _ports(host)
     # An address that a browser on this machine can open.
-    visible = LOCAL if host in {"0.0.0.0", "::"} else host  # noqa: S104  a comparison, not a bind
+    visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports['METRICS_PORT']}/metrics"
     environment = {
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
-        # A log keeps its name: under another one it would refuse to sign on, only because a port was moved.
-        "LEDGER_ORIGIN": f"{LOCAL}:{PORTS['LEDGER_PORT']}",
+        "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
         "ACCESS_LOG": "1",
         **STEADY_MEMORY,
@@ -196,13 +242,16 @@ def _run(running: Processes) -> None:
     _say("Making demo data, unless it is there …")
     demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
     _say("Starting both services and the workers …")
-    _start(running, environment, host, ports)
-    wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)
+    commands = _commands(environment, host, ports)
+    for name, command in commands.items():
+        running[name] = start(*command)
+    wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics)
     _anchor_reports(ledger)
-    _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, witness=witness, **demo))
+    _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
+    restarts = Restarts(running, commands)
     while True:
         time.sleep(0.5)
-        _check_alive(running)
+        restarts.look()
 
 
 def main() -> int:

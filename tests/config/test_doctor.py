@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -11,11 +12,15 @@ from django.core import checks
 from django.core.checks.registry import registry
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config.api import errors
+from config.env import misspelt
+from config.ops import disk
 from config.ops.checks import DOCTOR, START, register, require_at_start
+from config.ops.health import health_status
 from identity.access import signing_keys
 from tests.config.test_unreadable import lose_the_key
 from tests.identity.support import issue
@@ -23,7 +28,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 NAMES = {
     "encryption_keys", "migrations", "database_role", "session_timeouts", "clock", "redis", "production",
-    "ledger_access", "ledger", "mail",
+    "ledger_access", "ledger", "mail", "encoding", "disk_space", "spelling", "dead_letters",
 }  # fmt: skip
 
 
@@ -181,3 +186,48 @@ def test_no_other_command_runs_its_checks():
     out = StringIO()
     call_command("check", deploy=True, stdout=out, stderr=out)
     assert "owns no table" not in out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["FREE_BYTES_MIN", "FREE_BYTES_LOW"])
+def test_little_free_space_is_unhealthy_or_a_warning(name, monkeypatch, client):
+    monkeypatch.setattr(disk, name, 1 << 60)
+    assert "of free space left" in why("disk_space")
+    assert disk.disk_faults() == [] if name == "FREE_BYTES_LOW" else disk.disk_faults()
+    expected = {"FREE_BYTES_MIN": (78, "unhealthy"), "FREE_BYTES_LOW": (0, "healthy")}[name]
+    assert (examine()[0], health_status()["status"]) == expected
+
+
+def test_a_folder_that_takes_no_file_is_a_fault(settings, tmp_path):
+    (tmp_path / "file").write_text("")
+    settings.VAR_DIR = tmp_path / "file"
+    assert "VAR_DIR takes no files" in why("disk_space")
+
+
+def test_doctor_ends_with_a_summary_and_marks_each_check(monkeypatch):
+    monkeypatch.setattr(disk, "FREE_BYTES_MIN", 1 << 60)
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("doctor", stdout=out)
+    *lines, summary = out.getvalue().splitlines()
+    assert {line[:4] for line in lines} >= {"ok  ", "FAIL"}
+    assert re.fullmatch(r"doctor: \d+ ok, \d+ warnings, 1 failed", summary)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("REVIEW_POLCY", "REVIEW_POLICY"), ("REVIEW_POLICIES", None), ("DATABASE_URI", "DATABASE_URL"),
+        ("TRUSTED_PROXYS", "TRUSTED_PROXIES"), ("SERCET_KEY", "SECRET_KEY"), ("HOME", None), ("LANGUAGE", None),
+    ],
+)  # fmt: skip
+def test_a_setting_that_is_almost_spelled_as_one_of_ours_is_named(monkeypatch, name, near):
+    monkeypatch.setenv(name, "x")
+    assert misspelt() == ([f"{name} is not a setting. Did you mean {near}?"] if near else [])
+
+
+def test_a_database_that_is_away_is_logged_once_a_minute_with_host_and_reason(monkeypatch, caplog):
+    monkeypatch.setattr(errors, "_logged_away_at", float("-inf"))
+    for _ in range(3):
+        errors.as_api_error(OperationalError("gone"))
+    (record,) = [record for record in caplog.records if "database unavailable" in record.message]
+    assert "OperationalError at " in record.message

@@ -1,7 +1,13 @@
 """`manage.py doctor` as a process of its own."""
 
 import json
+import os
 import shutil
+import subprocess
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
 
 from tests.processes import manage
 
@@ -18,3 +24,24 @@ def test_it_makes_nothing(migrated, tmp_path):
     printed = json.loads(manage(environment, "doctor", "--json"))
     assert printed["ok"], printed
     assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [("--encoding=LATIN1 --locale=C", "encoding LATIN1"), ("--encoding=UTF8 --locale=C", "collation")],
+)
+def test_a_database_that_cannot_store_what_people_write_is_refused_at_the_start(tmp_path, options, fault):
+    server = os.environ.get("TEST_DATABASE_URL", "")
+    if not server.startswith("postgres"):
+        pytest.skip("needs PostgreSQL")
+    name = f"encoding_{uuid4().hex[:8]}"
+    maintenance = urlsplit(server)._replace(path="/postgres").geturl()
+    subprocess.run(
+        ["createdb", *options.split(), "--template=template0", f"--maintenance-db={maintenance}", name], check=True
+    )
+    try:
+        environment = {"VAR_DIR": str(tmp_path), "DATABASE_URL": urlsplit(server)._replace(path=f"/{name}").geturl()}
+        with pytest.raises(RuntimeError, match=fault):
+            manage(environment, "doctor", "--at-start")
+    finally:
+        subprocess.run(["dropdb", f"--maintenance-db={maintenance}", name], check=True)

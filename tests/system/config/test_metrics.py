@@ -119,6 +119,7 @@ class TestServer:
         with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
             assert ask(port, 1, "/health") == {200}
+            assert status_of(exchange(port, request("GET", "/health", version="HTTP/1.0", host=None))) == 200
             assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
             answer = exchange(port, request("GET", "/metrics?a=b"))
             assert b"Content-Type: text/plain; version=0.0.4" in answer

@@ -1,6 +1,7 @@
 import os
 import sys
 from argparse import ArgumentParser
+from collections import Counter
 from typing import Any
 
 from config.ops import checks
@@ -29,4 +30,15 @@ class Command(JsonCommand):
         self._ok = all(one["ok"] for one in found)
         if options["as_json"]:
             return {"ok": self._ok, "checks": found}
-        return {one["name"]: one["why"] if one["ok"] else f"FAILED: {one['why']}" for one in found}
+        return {f"{_mark_of(one)} {one['name']}": one["why"] for one in found} | {"doctor": _summary_of(found)}
+
+
+def _mark_of(check: dict[str, Any]) -> str:
+    if not check["ok"]:
+        return "FAIL"
+    return "warn" if check["why"].startswith("warning: ") else "ok  "
+
+
+def _summary_of(found: list[dict[str, Any]]) -> str:
+    counts = Counter(_mark_of(check) for check in found)
+    return f"{counts['ok  ']} ok, {counts['warn']} warnings, {counts['FAIL']} failed"

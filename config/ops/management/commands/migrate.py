@@ -5,6 +5,7 @@ from django.core.management.commands.migrate import Command as Migrate
 
 from config.core.databases import alone
 from config.ops.checks import check_installation
+from config.ops.management.commands.makemigrations import Autodetector
 
 
 class Command(Migrate):
@@ -12,6 +13,8 @@ class Command(Migrate):
 
     A database of another kind of installation is left as it is.
     """
+
+    autodetector = Autodetector
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         # Django's checks among it: they ask the database what it can, and SQLite, when another migrates, does not say.

@@ -1,0 +1,22 @@
+from typing import Any
+
+from django.core.management.commands.makemigrations import Command as MakeMigrations
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.state import ProjectState
+
+
+class Autodetector(MigrationAutodetector):
+    """Ignores `help_text`, which documents a column and changes no table."""
+
+    def __init__(self, from_state: ProjectState, to_state: ProjectState, questioner: Any = None) -> None:
+        for state in (from_state, to_state):
+            for model in state.models.values():
+                for field in model.fields.values():
+                    field.help_text = ""
+        super().__init__(from_state, to_state, questioner)
+
+
+class Command(MakeMigrations):
+    """Write migrations for what changes tables. A new `help_text` alone needs none."""
+
+    autodetector = Autodetector

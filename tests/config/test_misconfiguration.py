@@ -1,0 +1,100 @@
+"""Settings that are wrong: one sentence names the variable. `tests/system/config` has what a process prints of it."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from tests.config.test_environments import read
+from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
+
+
+def refusal_of(environment, variable, value):
+    """Return the sentence with which the settings of an environment refuse a variable."""
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read(environment, **{variable: value})
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("ENVIRONMENT", "prod", "ENVIRONMENT='prod' is not known: set it to one of development, sandbox, production."),
+        ("BASE_URL", "http://[::1/v1", "BASE_URL='http://[::1/v1' is not an address"),
+        ("CHAIN_URL", "http://127.0.0.1:99999", "CHAIN_URL='http://127.0.0.1:99999' is not an address"),
+        ("REDIS_URL", "127.0.0.1:6379", "REDIS_URL is not an address such as redis://"),
+        ("METRICS_PORT", "70000", "METRICS_PORT='70000' must be a whole number of at least 1 and at most 65535."),
+        ("WEBHOOK_LEASE_SECONDS", "9" * 5_000, "must be a whole number of at least 1 and at most 2147483."),
+        ("FIELD_ENCRYPTION_KEYS", "é", "FIELD_ENCRYPTION_KEYS holds an invalid Fernet key"),
+        ("DATABASE_URL", "postgres://db.internal:5432/", "DATABASE_URL names no database"),
+        ("DATABASE_URL", "postgres://db.internal:port/name", "DATABASE_URL is not a postgres:// or sqlite:///"),
+        ("DATABASE_URL", "postgres://db/x?connect_timeout=soon", "connect_timeout='soon' must be a whole number."),
+        ("LEDGER_DATABASE_URL", "oracle://db/x", "LEDGER_DATABASE_URL must begin with postgres:// or sqlite:///."),
+        ("LEDGER_API_KEYS", "the-key-itself", "LEDGER_API_KEYS must be SHA-256 digests of keys"),
+        ("SETTLEMENT_RPC_URL", "http://[", "SETTLEMENT_RPC_URL is not an address"),
+        ("SETTLEMENT_NETWORK", "solana", "SETTLEMENT_NETWORK must be eip155:<chain id> or one of ethereum, "),
+        ("SETTLEMENT_NETWORK", "eip155:0", "SETTLEMENT_NETWORK must be eip155:<chain id>"),
+        ("SETTLEMENT_TOKEN_ADDRESS", MISTYPED_ADDRESS, "its EIP-55 checksum does not fit"),
+        ("SETTLEMENT_TOKEN_ADDRESS", "usdc", "must be an address: 0x and 40 hex digits"),
+        ("DOCUMENT_STORAGE", "documents", "DOCUMENT_STORAGE='documents' is neither an absolute folder"),
+        ("DOCUMENT_STORAGE", "s3://", "DOCUMENT_STORAGE='s3://' names no bucket"),
+        ("DOCUMENT_STORAGE", "s3://lender-documents/x", "pip install 'django-storages[s3]'"),
+        ("DOCUMENT_SCANNER", "127.0.0.1:3310", "DOCUMENT_SCANNER='127.0.0.1:3310' must be an address such as clamd://"),
+        ("DOCUMENT_SCANNER", "clamd://127.0.0.1", "must be an address such as clamd://127.0.0.1:3310"),
+        ("DOCUMENT_SCANNER", "clamd://127.0.0.1:port", "must be an address such as clamd://127.0.0.1:3310"),
+        ("ACCESS_LOG", "sometimes", "ACCESS_LOG='sometimes' is neither yes nor no"),
+        ("REVIEW_POLICY", "none", "REVIEW_POLICY='none' is not known"),
+        ("DECISIONING", "auto", "DECISIONING='auto' is not known"),
+        ("REQUIRE_LISTED_OFFERS", "perhaps", "REQUIRE_LISTED_OFFERS='perhaps' is neither yes nor no"),
+        ("LEDGER_CA_FILE", "/nowhere.pem", "LEDGER_CA_FILE='/nowhere.pem' must be a file"),
+        ("PLATFORM_CA_FILE", "/nowhere.pem", "PLATFORM_CA_FILE='/nowhere.pem' must be a file"),
+        ("LEDGER_PREVIOUS_URL", "old", "LEDGER_PREVIOUS_URL='old' is not an address"),
+        ("STATEMENT_TIMEOUT_SECONDS", "-1", "STATEMENT_TIMEOUT_SECONDS='-1' must be a whole number"),
+        ("OPEN_BANKING", "other", "OPEN_BANKING"),
+        ("OPEN_BANKING", "plaid", "PLAID_BASE_URL is missing"),
+        ("PLAID_BASE_URL", "p.example", "PLAID_BASE_URL"),
+        ("PLAID_COUNTRY_CODES", "US, Canada", "PLAID_COUNTRY_CODES"),
+    ],
+    ids=lambda value: value[:24],
+)
+def test_wrong_variable_is_named_in_development(variable, value, sentence):
+    said = refusal_of("development", variable, value)
+    assert "\n" not in said
+    assert sentence in said
+
+
+@pytest.mark.parametrize("environment", ["sandbox", "production"])
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("SECRET_KEY", None, "SECRET_KEY is missing or weak: set it to at least 50 random characters."),
+        ("SECRET_KEY", "hunter2", "SECRET_KEY is missing or weak"),
+        ("SECRET_KEY", "a" * 60, "SECRET_KEY is missing or weak"),
+        ("SECRET_KEY", "   ", "SECRET_KEY is missing or weak"),
+        ("FIELD_ENCRYPTION_KEYS", None, "FIELD_ENCRYPTION_KEYS is missing: set it to one or more Fernet keys"),
+        ("FIELD_ENCRYPTION_KEYS", ",", "FIELD_ENCRYPTION_KEYS is missing"),
+        ("FIELD_ENCRYPTION_KEYS", "hunter2", "FIELD_ENCRYPTION_KEYS holds an invalid Fernet key"),
+        ("DATABASE_URL", None, "DATABASE_URL is missing: set it to postgres://"),
+        ("DATABASE_URL", "mysql://x/y", "DATABASE_URL"),
+        ("TRUSTED_PROXIES", "10.0.0.1,10.0.0.1/8", "TRUSTED_PROXIES holds '10.0.0.1/8'"),
+        ("TRUSTED_PROXIES", "0.0.0.0/0", "TRUSTED_PROXIES holds '0.0.0.0/0'"),
+        ("REVIEW_POLCY", "open", "Did you mean REVIEW_POLICY?"),
+        ("TRUSTED_PROXIES", "*", "TRUSTED_PROXIES holds '*'"),
+        ("TRUSTED_PROXIES", "proxy.internal", "TRUSTED_PROXIES holds 'proxy.internal'"),
+        ("ALLOWED_HOSTS", None, "ALLOWED_HOSTS is missing: set it to the host names served"),
+        ("BASE_URL", "http://api.example/v1", "BASE_URL='http://api.example/v1' must begin with https://"),
+        ("BASE_URL", "https://api.example", "BASE_URL='https://api.example' must end in '/v1'."),
+        ("BASE_URL", None, "BASE_URL"),
+        ("APP_URL", "http://app.example", "APP_URL='http://app.example' must begin with https://"),
+        ("FAULT_POINT", "charged", "FAULT_POINT kills the process"),
+        ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
+    ],
+)
+def test_wrong_variable_is_named_without_its_secret_where_people_are_served(environment, variable, value, sentence):
+    said = refusal_of(environment, variable, value)
+    assert "\n" not in said
+    assert sentence in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS.lower(), f"0x{ADDRESS[2:].upper()}"])
+def test_address_of_a_token_is_accepted_in_every_spelling(address):
+    assert read("development", SETTLEMENT_TOKEN_ADDRESS=address)["SETTLEMENT_TOKEN_ADDRESS"]

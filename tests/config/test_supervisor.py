@@ -1,0 +1,59 @@
+"""`make run` starts a process that ended again, later each time, and leaves the others alone."""
+
+import pytest
+
+from config.ops import supervisor
+from config.ops.supervisor import Restarts, start, stop
+from tests.processes import wait_until
+
+STEADY = (["-c", "import time; time.sleep(600)"], {})
+ENDING = (["-c", "raise SystemExit(3)"], {})
+
+
+@pytest.fixture
+def running(monkeypatch):
+    """Run a process that stays and one that ends at once; end them after the test."""
+    monkeypatch.setattr(supervisor, "FIRST_WAIT", 0.1)
+    monkeypatch.setattr(supervisor, "LONGEST_WAIT", 0.4)
+    running = {name: start(*command) for name, command in COMMANDS.items()}
+    yield running
+    stop(running)
+
+
+COMMANDS = {"steady": STEADY, "ending": ENDING}
+
+
+def ended(running):
+    wait_until(lambda: running["ending"].poll() is not None)
+
+
+def restarted(restarts, running):
+    """Look until the process that ended is another one."""
+    before = running["ending"]
+    wait_until(lambda: restarts.look() or running["ending"] is not before)
+
+
+def test_a_process_that_ended_is_started_again_later_each_time(running, capsys):
+    steady, restarts = running["steady"], Restarts(running, COMMANDS)
+    for _ in range(4):
+        ended(running)
+        restarted(restarts, running)
+    lines = capsys.readouterr().out.splitlines()
+    waits = [float(line.split()[-2]) for line in lines if "It starts again in" in line]
+    assert waits == [0.1, 0.2, 0.4, 0.4]
+    assert lines[0] == "ending has ended with status 3; its output stands above. It starts again in 0.1 s."
+    assert lines.count("ending was started again.") == 4
+    assert running["steady"] is steady
+    assert steady.poll() is None
+
+
+def test_a_process_that_ran_for_long_waits_shortly_again(running, capsys, monkeypatch):
+    restarts = Restarts(running, COMMANDS)
+    for _ in range(2):
+        ended(running)
+        restarted(restarts, running)
+    monkeypatch.setattr(supervisor, "STEADY_SECONDS", 0.0)
+    ended(running)
+    restarted(restarts, running)
+    waits = [line.split()[-2] for line in capsys.readouterr().out.splitlines() if "It starts again in" in line]
+    assert waits == ["0.1", "0.2", "0.1"]
