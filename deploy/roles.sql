@@ -21,6 +21,13 @@ GRANT USAGE ON SCHEMA public TO platform;
 -- What is there, and what later migrations add.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO platform;
 GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO platform;
+-- Records for the ledger, and the queue of those that are not anchored yet, are one table: what is decided stays in it.
+DO $$
+BEGIN
+    IF to_regclass('public.credit_decisionanchor') IS NOT NULL THEN
+        REVOKE DELETE ON public.credit_decisionanchor FROM platform;
+    END IF;
+END $$;
 ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner IN SCHEMA public
     GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO platform;
 ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO platform;

@@ -22,7 +22,7 @@ class GrantToGroups(migrations.RunPython):
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        super().__init__(lambda apps, _editor: _grant(apps, app_label, grants), migrations.RunPython.noop)
+        super().__init__(lambda apps, schema_editor: _grant(apps, app_label, grants), migrations.RunPython.noop)  # noqa: ARG005
 
 
 def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:

@@ -37,7 +37,7 @@ def test_the_installation_that_is_shown_is_the_one_that_is_described():
 def test_units_and_containers_start_what_is_there():
     units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
     install = page("operate/install.md")
-    named = set(re.findall(r"creditplatform-(?:worker|job)@(\w+)", install))
+    named = set(re.findall(r"creditplatform-(?:(?:ledger-)?worker|job)@(\w+)", install))
     always = {
         "deliver_webhooks", "deliver_mail", "reconcile_payments", "decide_applications", "anchor_decisions",
         "serve_metrics", "prune",
@@ -53,6 +53,64 @@ def test_units_and_containers_start_what_is_there():
         assert module in containers
 
 
+SERVICES = {"platform", "worker", "ledger"}
+
+
+def sections():
+    """The names of the settings that each service's file has, by service."""
+    found = {service: set() for service in SERVICES}
+    for section in re.split(r"^# --- ", ENV, flags=re.MULTILINE)[1:]:
+        for service in section.partition(":")[0].split(", "):
+            found[service] |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", section, flags=re.MULTILINE))
+    return found
+
+
+def read_by(*packages):
+    """The settings of the example that some packages read."""
+    files = [file for package in packages for file in (ROOT / package).rglob("*.py")]
+    names = {name for file in files for name in re.findall(r"\bsettings\.([A-Z_]+)", file.read_text())}
+    return names & set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
+
+
+def test_each_service_has_the_settings_that_it_reads_and_no_key_of_another():
+    of = sections()
+    # Commands of the ledger that root runs, who reads the whole file: `backup_manifest`, `make_release`.
+    of_root = {"SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "LEDGER_CLIENT_KEY"}
+    assert read_by("ledger") - of_root <= of["ledger"]
+    for service in ("platform", "worker"):
+        assert read_by("credit", "identity", "payments", "claims", "staging") <= of[service]
+        assert not of[service] & {"LEDGER_SIGNING_KEY", "LEDGER_GUARD_FILE"}
+    secrets = {name for name in of["platform"] if re.search("SECRET|PASSWORD|EMAIL_URL|_KEYS?$", name)}
+    assert of["ledger"] & secrets == {"LEDGER_API_KEYS"}, "the digests of keys"
+
+
+def test_each_unit_has_the_user_and_the_settings_of_one_service():
+    users = set(re.findall(r"^u (\S+)", (DEPLOY / "systemd/creditplatform.sysusers.conf").read_text(), re.MULTILINE))
+    assert users == {f"creditplatform-{service}" for service in SERVICES}
+    served = set()
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        text = unit.read_text()
+        (user,) = re.findall(r"^User=creditplatform-(\w+)$", text, re.MULTILINE)
+        assert re.findall(r"^EnvironmentFile=(.+)$", text, re.MULTILINE) == [f"/etc/creditplatform/{user}.env"]
+        assert ("SERVICE=ledger" in text) == (user == "ledger")
+        served.add(user)
+    assert served == SERVICES
+    owners = re.findall(
+        r"^d /var/\S+ 07\d\d (\S+)", (DEPLOY / "systemd/creditplatform.tmpfiles.conf").read_text(), re.M
+    )
+    assert owners == ["creditplatform-platform", "creditplatform-ledger"]
+
+
+def test_each_container_has_the_user_and_the_settings_of_one_service():
+    users = {}
+    for container in compose().values():
+        if "env_file" in container:
+            users.setdefault(container["env_file"], set()).add(container["user"])
+    assert users == {
+        "platform.env": {"10001:10001"}, "worker.env": {"10002:10001"}, "ledger.env": {"10003:10001"},
+    }  # fmt: skip
+
+
 def test_compose_mounts_what_is_there():
     mounted = {
         volume.split(":")[0] for one in compose().values() for volume in one.get("volumes", []) if volume[0] == "."
@@ -61,10 +119,28 @@ def test_compose_mounts_what_is_there():
     assert not {path for path in mounted - {"./tls"} if not (DEPLOY / path).exists()}
 
 
+def test_compose_runs_roles_after_migrate_and_before_each_process():
+    services = compose()
+    assert services["roles"]["command"][-1] == "/roles.sql"
+    assert services["roles"]["volumes"] == ["./roles.sql:/roles.sql:ro"]
+    assert services["roles"]["depends_on"] == {"prepare": {"condition": "service_completed_successfully"}}
+    for name, service in services.items():
+        if "env_file" in service and name != "prepare":
+            assert service["depends_on"]["roles"] == {"condition": "service_completed_successfully"}, name
+
+
 def test_inside_compose_the_names_of_the_settings_lead_to_nginx():
     aliases = compose()["nginx"]["networks"]["default"]["aliases"]
     assert [urlsplit(VALUES[name]).hostname for name in ("BASE_URL", "CHAIN_URL")] == aliases
     assert set(re.findall(r"server_name (\S+);", (DEPLOY / "nginx.conf").read_text())) == set(aliases)
+
+
+def test_nginx_serves_both_names_by_ipv4_and_ipv6_with_tls_1_2_and_1_3_alone():
+    servers = re.split(r"^server \{$", (DEPLOY / "nginx.conf").read_text(), flags=re.MULTILINE)[1:]
+    assert len(servers) == 2
+    for server in servers:
+        assert re.findall(r"^    listen (.+);", server, re.MULTILINE) == ["443 ssl", "[::]:443 ssl"]
+        assert re.findall(r"^    ssl_protocols (.+);", server, re.MULTILINE) == ["TLSv1.2 TLSv1.3"]
 
 
 def test_the_image_has_the_whole_program():

@@ -10,11 +10,7 @@ KINDS = {one.name: one for one in faults.FAULTS}
 SHORT_FORM = (
     "switch-over",
     "PostgreSQL of the primary killed",
-    "machine of the primary paused for 25 s",
-    "PostgreSQL of the standby killed",
     "cable of the primary pulled for 4 s",
-    "disk of the primary full",
-    "machine of the standby killed",
     "machine of the primary killed",
 )
 

@@ -17,6 +17,7 @@ from tests import clusters, processes
 from tests.bench.server import worker
 from tests.documents import ROOT
 from tests.processes import PATIENCE_SECONDS, account_with_key, free_port, listens, wait_until
+from tests.system.deploy.conftest import apply_roles
 from tests.system.server import (
     body_of,
     environment_of,
@@ -50,6 +51,7 @@ def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, accou
             "ALTER TABLE credit_applicationhistory DISABLE TRIGGER ALL",
             "DROP TRIGGER credit_applicationhistory_no_change ON credit_applicationhistory",
             "TRUNCATE credit_applicationhistory",
+            "DELETE FROM credit_decisionanchor",
             "CREATE TABLE own (id int)",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -74,6 +76,10 @@ def test_doctor_warns_about_a_role_that_can_change_records(prepared):
         session.execute("GRANT platform_owner TO platform")
         assert "is a member of platform_owner, which owns the tables" in word_about_roles(serving, folder)
         session.execute("REVOKE platform_owner FROM platform")
+        session.execute("GRANT DELETE ON credit_decisionanchor TO platform")
+        assert "can delete records for the ledger: run deploy/roles.sql again" in word_about_roles(serving, folder)
+        apply_roles(server)
+        assert word_about_roles(serving, folder) == "owns no table"
 
 
 @contextlib.contextmanager

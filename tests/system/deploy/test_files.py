@@ -7,6 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -26,7 +29,8 @@ def test_systemd_takes_the_units(tmp_path):
             text = text.replace("/opt/creditplatform/.venv/bin/python", sys.executable)
             (tmp_path / file.name).write_text(text)
     names = ["creditplatform@8000.service", "creditplatform-ledger.service"]
-    names += [f"creditplatform-worker@{name}.service" for name in ("deliver_webhooks", "serve_metrics")]
+    names += [f"creditplatform-worker@{name}.service" for name in ("deliver_webhooks", "issue_notices")]
+    names += ["creditplatform-ledger-worker@serve_metrics.service"]
     names += [f"creditplatform-job@prune.{kind}" for kind in ("service", "timer")]
     for name in names:
         template = tmp_path / re.sub(r"@[a-z_0-9]+\.", "@.", name)
@@ -38,6 +42,21 @@ def test_systemd_takes_the_units(tmp_path):
     )  # fmt: skip
     complaints = [line for line in done.stderr.splitlines() if "creditplatform" in line]
     assert (done.returncode, complaints) == (0, [])
+
+
+@pytest.mark.parametrize("unit", sorted((DEPLOY / "systemd").glob("*.service")), ids=lambda file: file.name)
+def test_each_unit_is_confined(unit):
+    settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
+    assert settings["CapabilityBoundingSet"] == ""
+    assert settings["RestrictAddressFamilies"] == "AF_UNIX AF_INET AF_INET6"
+    assert {"SystemCallFilter", "MemoryMax", "PrivateDevices", "ProtectKernelTunables"} <= settings.keys()
+
+
+@pytest.mark.skipif(shutil.which("systemd-sysusers") is None, reason="needs systemd-sysusers")
+def test_systemd_creates_a_user_for_each_service():
+    file = DEPLOY / "systemd/creditplatform.sysusers.conf"
+    done = subprocess.run(["systemd-sysusers", "--dry-run", file], capture_output=True, text=True, check=False)
+    assert (done.returncode, "not a valid" in done.stderr) == (0, False), done.stderr
 
 
 def test_compose_is_as_its_specification_says():
@@ -103,6 +122,21 @@ def test_the_example_starts_with_secrets_and_names_missing_ones(tmp_path):
     assert "SECRET_KEY" in done.stderr
 
 
+@pytest.mark.parametrize("service", ["platform", "worker", "ledger"])
+def test_each_service_starts_with_its_own_file_of_settings(tmp_path, service):
+    made = filled_in()
+    whole = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={made[line[1]]}", ENV, flags=re.MULTILINE)
+    whole = whole.replace("#ALLOW_SANDBOX=1", "ALLOW_SANDBOX=1")
+    (tmp_path / "env").write_text(whole)
+    subprocess.run([str(DEPLOY / "split-env"), str(tmp_path / "env")], check=True)
+    file = tmp_path / f"{service}.env"
+    assert file.stat().st_mode & 0o007 == 0
+    values = dict(re.findall(r"^([A-Z_]+)=(.*)$", file.read_text(), flags=re.MULTILINE))
+    of = {"SERVICE": "ledger" if service == "ledger" else "platform", "VAR_DIR": str(tmp_path)}
+    done = run_python(values | of, "manage.py", "check", "--deploy")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
 def test_prometheus_takes_the_rules():
     for command in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
@@ -139,3 +173,38 @@ def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosi
     file.write_text(json.dumps({"rule_files": [str(DEPLOY / "alerts.yml")], "tests": [test]}))
     done = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Backend(BaseHTTPRequestHandler):
+    """Answers everything with 200."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
+@pytest.mark.parametrize(
+    ("path", "headers", "admitted"),
+    [
+        ("/v1/payments/process", ["Authorization: Bearer x"], 160),
+        ("/v1/payments/process", ["X-API-Key: x"], 160),
+        ("/v1/payments/process", [], 101),
+        ("/account/login", ["Authorization: Bearer x"], 41),
+    ],
+)
+def test_nginx_limits_posts_to_account_pages_and_posts_without_a_credential(path, headers, admitted):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Backend) as backend:
+        threading.Thread(target=backend.serve_forever, daemon=True).start()
+        with nginx(backend.server_port) as port:
+            began = time.monotonic()
+            statuses = [status_of(exchange(port, request("POST", path, b"{}", *headers))) for _ in range(160)]
+            refilled = 10 * (time.monotonic() - began) + 1
+        backend.shutdown()
+    assert set(statuses) <= {200, 429}
+    assert admitted <= statuses.count(200) <= admitted + refilled

@@ -15,18 +15,20 @@ import pytest
 
 from tests import clusters
 from tests.bench.server import worker
-from tests.processes import ROOT, free_port, listens, manage, wait_until
+from tests.ledger.witnesses import watched_log
+from tests.processes import ROOT, manage
 from tests.system.deploy.test_database import PGBOUNCER, pgbouncer
 from tests.system.server import gunicorn
 from tests.system.walk import commands, ledger, platform
 from tests.system.walk.service import Service
 
 pytestmark = [
+    pytest.mark.nightly,  # test_database.py is the short form
     pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing()),
     pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer"),
 ]
 CALLERS = 6
-WORKERS = ("serve_witness", "ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
+WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
 # What the sandbox's bank and card processor answer, and who logs in while two others do.
 MEANT = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
 # What PgBouncer itself keeps as each client has it; and what every transaction begins anew with.
@@ -59,7 +61,7 @@ def at_once(service, *, keeping=False):
     """
     named = {operation_id: operation for operation, operation_id in service.operations.items()}
     asked = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
-    takes_away = [one for one in asked if one[0].startswith("DELETE") or one[0].endswith("/sandbox/reset")]
+    takes_away = [one for one in asked if one[0].startswith("DELETE")]
     asked = [one for one in asked if one not in takes_away] + ([] if keeping else takes_away)
     failed = []
     with ThreadPoolExecutor(CALLERS) as callers:
@@ -76,18 +78,18 @@ def at_once(service, *, keeping=False):
 @pytest.mark.timeout(900)
 def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prepared, tmp_path):
     server, folder = prepared
-    policy, witness_port = folder / "witness-policy", free_port()
+    origin = "127.0.0.1:8001"
     with contextlib.ExitStack() as running:
+        policy = running.enter_context(watched_log(folder, origin))
         address = running.enter_context(pgbouncer(server, tmp_path, pool_size=1))
         given = {
             "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
-            "WITNESS_POLICY": str(policy), "WITNESS_HOST": "127.0.0.1", "WITNESS_PORT": str(witness_port),
-            "LEDGER_ORIGIN": "127.0.0.1:8001", "LEDGER_CLIENT_KEY": "known to both services",
+            "WITNESS_POLICY": str(policy), "LEDGER_ORIGIN": origin,
+            "LEDGER_CLIENT_KEY": "known to both services",
             "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
         }  # fmt: skip
         env = {"PATH": os.environ["PATH"], **given}
         demo = json.loads(manage(env, "seed_demo", "--json"))
-        manage(env, "serve_witness", "--write-policy", str(policy))
         more = {name: given[name] for name in given.keys() - {"DATABASE_URL", "VAR_DIR"}}
         ledger_port = running.enter_context(gunicorn(address, folder, module="ledger.wsgi", threads=16, **more))
         given["CHAIN_URL"] = more["CHAIN_URL"] = f"http://127.0.0.1:{ledger_port}"
@@ -95,7 +97,6 @@ def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prep
         given["BASE_URL"] = f"http://127.0.0.1:{port}/v1"
         for name in WORKERS:
             running.enter_context(worker(name, {**env, **given}))
-        wait_until(lambda: listens(witness_port))
         service = Service(f"http://127.0.0.1:{port}", "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(given["CHAIN_URL"], "/openapi.json", {"X-API-Key": given["LEDGER_CLIENT_KEY"]})
         called = Commands(given, server.address("creditplatform", "platform_owner"))
@@ -103,8 +104,8 @@ def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prep
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
         endpoint, bundle = platform.walk(service, demo)
         report_hash = ledger.walk(log)
-        service.check_complete()
-        log.check_complete()
+        service.call_rest()
+        log.call_rest()
         shipped = running.enter_context(pgbouncer(server, tmp_path))
         many = running.enter_context(gunicorn(shipped, folder, workers=2, threads=8, **more))
         one, service.root = service.root, f"http://127.0.0.1:{many}"

@@ -22,12 +22,13 @@ from pathlib import Path
 from tests.bench.faults.cluster import cluster
 from tests.bench.server import gunicorn, serve
 from tests.clusters import folder_of
-from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, manage, wait_until
+from tests.ledger.witnesses import watched_log
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, manage
 from tests.system.upgrade.kept import DUMPS, HERE
 from tests.system.walk import ledger, platform
 from tests.system.walk.service import Service
 
-WORKERS = ("serve_witness", "ask_witnesses", "anchor_decisions", "decide_applications", "issue_notices")
+WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "issue_notices")
 # Of the folder of secrets what the database is nothing without; not the counts of requests, nor the database itself.
 LEFT_OUT = re.compile(r"metrics|static|.*\.sqlite3(-wal|-shm)?|witness.*|tests")
 REPORT = ledger.REPORT
@@ -45,17 +46,16 @@ def databases(kind: str, folder: Path) -> Iterator[str]:
 
 def fill(address: str, var: Path) -> None:
     """Serve both services on an empty database, do everything once, and keep a decision and a proof beside it."""
-    policy, port, ledger_port, witness = var / "witness-policy", free_port(), free_port(), free_port()
+    origin, port, ledger_port = "kept.invalid", free_port(), free_port()
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
         "BASE_URL": f"http://127.0.0.1:{port}/v1", "CHAIN_URL": f"http://127.0.0.1:{ledger_port}",
-        "LEDGER_ORIGIN": "kept.invalid", "WITNESS_POLICY": str(policy), "WITNESS_PORT": str(witness),
+        "LEDGER_ORIGIN": origin, "WITNESS_POLICY": str(var / "witness-policy"),
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
     }  # fmt: skip
-    manage(env, "migrate", "-v0")
-    demo = json.loads(manage(env, "seed_demo", "--json"))
-    manage(env, "serve_witness", "--write-policy", str(policy))
-    with contextlib.ExitStack() as running:
+    with watched_log(var, origin), contextlib.ExitStack() as running:
+        manage(env, "migrate", "-v0")
+        demo = json.loads(manage(env, "seed_demo", "--json"))
         log_of = serve("ledger", gunicorn("ledger.wsgi", "--workers", "1", "--threads", "16"), env, port=ledger_port)
         running.enter_context(log_of)
         running.enter_context(serve("platform", gunicorn("config.wsgi"), env, port=port))
@@ -66,7 +66,6 @@ def fill(address: str, var: Path) -> None:
             )  # fmt: skip
             running.callback(worker.wait, PATIENCE_SECONDS)
             running.callback(worker.terminate)
-        wait_until(lambda: listens(witness))
         service = Service(env["BASE_URL"].removesuffix("/v1"), "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(env["CHAIN_URL"], "/openapi.json", {})
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})

@@ -21,7 +21,7 @@ from tests.bench.server import Server
 from tests.processes import ROOT
 from tests.system.upgrade.kept import Version
 
-EVIDENCE = ["verify_ledger", "verify_decision", "verify_proof"]  # what judges what a version left, in order
+EVIDENCE = ["verify_ledger", "decision.json", "report.tlog-proof"]  # what judges what a version left, in order
 _LONG_AGO = "2001-01-01"  # when the applications were made that only stand there
 _LOOK_SECONDS = 0.02
 
