@@ -120,8 +120,8 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
 
     def assignment_of(self, request: HttpRequest, record: Any) -> Assignment | None:
         """Return whose work a record is on the viewer's side."""
-        found = Assignment.objects.filter(**named(record), provider=self.side_of(request, record))
-        return found.select_related("assignee", "assigned_by").first()
+        work = {**named(record), "provider": self.side_of(request, record)}
+        return Assignment.in_force(self.review_permission, **work).select_related("assignee", "assigned_by").first()
 
     def side_of(self, request: HttpRequest, record: Any) -> str:
         """Return for which provider the viewer works on a record, "" for staff."""

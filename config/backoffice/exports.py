@@ -8,6 +8,7 @@ import base64
 import csv
 import hashlib
 import io
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -33,6 +34,9 @@ _CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
 # A cell that begins so is a formula to a spreadsheet, also in full-width letters.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Where a spreadsheet separates cells by semicolons or tabs, the rest of a text is a cell of its own.
+_FORMULA_WITHIN = re.compile("([;\t\r\n][\"' \xa0]*)([=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel reads another encoding than UTF-8
 
 
 def plain_cell(value: Any) -> Any:
@@ -45,11 +49,12 @@ def plain_cell(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float) or value is None:
         return value
-    text = str(value)
+    text = _FORMULA_WITHIN.sub(r"\1'\2", str(value))
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+    yield _BYTE_ORDER_MARK
     for cells in chain([names], rows):
         line = io.StringIO()
         csv.writer(line).writerow([plain_cell(cell) for cell in cells])

@@ -3,6 +3,17 @@ from typing import Any
 
 from django import forms
 
+from config.core.names import shows_nothing
+
+
+class ReasonField(forms.CharField):
+    widget = forms.Textarea
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if value and shows_nothing(value):
+            raise forms.ValidationError("Must contain a visible character.")
+
 
 class SeenForm(forms.Form):
     """A confirmation, bound to what the record was when the page was drawn."""
@@ -19,7 +30,7 @@ class SeenForm(forms.Form):
 class TransitionForm(SeenForm):
     """Why a record changes its status. An app may add fields in a subclass and return them from `metadata`."""
 
-    reason = forms.CharField(
+    reason = ReasonField(
         max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),

@@ -47,8 +47,8 @@ def moment(at: datetime | None) -> SafeString | str:
     """Return a moment in UTC, to the minute; its tooltip and its machine-readable form have all of it."""
     if at is None:
         return NOTHING
-    exact = at.isoformat()
-    return format_html('<time datetime="{}" title="{}">{}</time>', exact, exact, format_date(at, "Y-m-d H:i"))
+    short = at.isoformat(timespec="milliseconds")  # HTML allows no more digits
+    return format_html('<time datetime="{}" title="{}">{}</time>', short, at.isoformat(), format_date(at, "Y-m-d H:i"))
 
 
 def duration(span: timedelta) -> str:
@@ -77,14 +77,15 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    if value is None:
-        return NOTHING
+    """Return a JSON document as it stands; HTML is returned unchanged."""
+    if value is None or isinstance(value, SafeString):
+        return NOTHING if value is None else value
     return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
     """Return names and values as a small table; lists are joined by commas."""
-    cells = [(name, _spelled(value)) for name, value in facts]
+    cells = [(name, spelled(value)) for name, value in facts]
     if not cells:
         return NOTHING
     return format_html(
@@ -92,7 +93,7 @@ def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
     )
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, bool):

@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.desks import VIEW, may, sides_of
-from config.backoffice.forms import SeenForm
+from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.backoffice.models import DataAccess
 from config.core.ids import askable
@@ -38,8 +38,15 @@ def mask(value: Any) -> Any:
     return f"{value[0]}{MASK}" if isinstance(value, str) else MASK
 
 
+def is_for_record_page(request: HttpRequest) -> bool:
+    """Return whether the request is for the page of one record, not for a list or an action."""
+    name = str(request.resolver_match and request.resolver_match.url_name)
+    # Django names the page of a new password auth_user_password_change.
+    return name.endswith("_change") and not name.endswith("_password_change")
+
+
 class UnmaskForm(SeenForm):
-    reason = forms.CharField(
+    reason = ReasonField(
         max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Kept for good, with your name. For example the number of the person's request.",
@@ -109,9 +116,9 @@ class PersonalData(_Admin):
         if object_id in drawn:  # Django asks again for what the page has shown already
             return drawn[object_id]
         record = super().get_object(request, askable(object_id), from_field)
-        if record is not None and getattr(request, "draws_record", False) and self.is_masked_for(request, record):
-            self.mask_record(record)
-        if getattr(request, "draws_record", False):
+        if is_for_record_page(request):
+            if record is not None and self.is_masked_for(request, record):
+                self.mask_record(record)
             request.drawn = {object_id: record}  # type: ignore[attr-defined]
         return record
 

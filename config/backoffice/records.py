@@ -146,7 +146,6 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        request.draws_record = True  # type: ignore[attr-defined]
         record = self.get_object(request, unquote(object_id))
         context: dict[str, Any] = dict(extra_context or {})
         if record is not None and self.has_view_permission(request, record):

@@ -29,7 +29,7 @@ def test_a_filtered_list_is_taken_as_csv(reviewers_client):
     response = take(reviewers_client, query="queue=review")
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert response.headers["Content-Disposition"].startswith('attachment; filename="application-')
-    rows = list(csv.DictReader(io.StringIO(body_of(response).decode())))
+    rows = list(csv.DictReader(io.StringIO(body_of(response).decode("utf-8-sig"))))
     assert [(row["id"], row["status"], row["status_reason"]) for row in rows] == [
         (str(wanted.pk), "submitted", "fine, thanks")
     ]
@@ -46,9 +46,33 @@ def test_a_list_is_taken_as_json_lines_in_its_order(reviewers_client):
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
 def test_no_cell_is_a_formula(reviewers_client, start):
     make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
-    row = next(csv.DictReader(io.StringIO(body_of(take(reviewers_client)).decode(), newline="")))
+    row = next(csv.DictReader(io.StringIO(body_of(take(reviewers_client)).decode("utf-8-sig"), newline="")))
     assert row["status_reason"] == f"'{start}HYPERLINK(1)"
     assert row["reviewed_by"] == "a=b"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;=HYPERLINK(A1);b", "a; =1+1", 'a;"=1+1"', "a;+1", "a;-2+3", "a;@SUM(1)", "a;\t=1", "a\t=1", "a\n=1",
+        "a\r\n-1",
+        "a;\uff1d1", "a;'=1", "a;\xa0=1", ";=1", "a;;=1", 'x";=1', '"a";"=1"', "=1;=2", "a,=1", 'a"",=1;"@x',
+    ],
+)  # fmt: skip
+def test_no_exported_cell_is_a_formula_for_any_separator(text, separator):
+    content = b"".join(exports.csv_lines(["first", "second"], [["x", text], ["é", text]]))
+    assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
+    for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
+        for cell in row:
+            assert not cell.strip(' \xa0"').startswith(("=", "+", "-", "@", "\uff1d")), cell
+
+
+@pytest.mark.parametrize(
+    "text", ["a; b", "2026-01-31", "a-b", "x = y", "a,-b", "a;b=c", "Main St 5; Apt -", "é", "1;2", "a:-b"]
+)
+def test_other_text_stays_as_it_is(text):
+    assert exports.plain_cell(text) == text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +102,7 @@ def test_too_much_is_refused(reviewers_client, monkeypatch):
 
 
 def test_an_empty_list_is_a_file_with_its_head(reviewers_client):
-    assert body_of(take(reviewers_client)).startswith(b"id,status,")
+    assert body_of(take(reviewers_client)).startswith(b"\xef\xbb\xbfid,status,")
 
 
 def test_exports_are_posted_by_those_who_may(reviewer, reviewers_client, supports_client):

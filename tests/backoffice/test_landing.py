@@ -10,9 +10,12 @@ from django.utils import timezone
 
 from config.backoffice import queues
 from config.core.lifecycle import Actor
-from credit.models import Application
+from credit.models import Application, DecisionAnchor
+from identity.access import keys
+from payments.cards.models import UNKNOWN, Payment
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import make
+from tests.factories import UserFactory
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +38,36 @@ def test_an_empty_queue_shows_a_message(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
     assert "0 Applications to review Nothing waits for a review." in text
     assert "No decision in this time." in text
+
+
+def test_expiring_keys_show_when_the_first_one_ends(operations_client):
+    now = timezone.now()
+    for days in (5, 3):
+        ends = now + timedelta(days=days, hours=1)
+        keys.create_api_key(
+            owner=UserFactory(), name="soon", scopes=None, now=now - timedelta(days=80), expires_at=ends
+        )
+    assert "The first ends in 3 days." in text_of(operations_client.get("/admin/"))
+
+
+def test_an_unknown_payment_waits_since_its_creation(superusers_client):
+    now = timezone.now()
+    Payment.objects.create(
+        user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
+        processor="sandbox", processor_key="1", method_token="t", status=UNKNOWN, due_at=now + timedelta(hours=1),
+        created_at=now - timedelta(days=2, hours=1),
+    )  # fmt: skip
+    text = text_of(superusers_client.get("/admin/"))
+    assert "1 Payments with an unknown outcome The oldest waits 2 days." in text
+
+
+def test_an_anchor_waits_since_its_decision_and_not_since_its_next_try(superusers_client, reviewer, settings):
+    settings.ANCHOR_DECISIONS = True
+    now = timezone.now()
+    actor = Actor(user=reviewer, credential="admin")
+    make(submitted_at=now - timedelta(days=5)).transition_to("approved", actor=actor, changed_by="rita", now=now)
+    assert DecisionAnchor.objects.update(due_at=now - timedelta(days=5)) == 1
+    assert "1 Decisions not in the ledger yet The oldest waits 0 min." in text_of(superusers_client.get("/admin/"))
 
 
 def test_people_see_the_queues_of_their_groups(supports_client, operations_client):

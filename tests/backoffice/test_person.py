@@ -51,3 +51,9 @@ def test_editors_of_a_person_see_the_summary_first(superusers_client):
 def test_the_form_is_shown_to_editors_only(reviewers_client):
     page = reviewers_client.get(person_page(UserFactory()), {"edit": "1"})
     assert b'name="username"' not in page.content
+
+
+def test_editors_open_the_form_of_a_new_password(superusers_client, reviewers_client):
+    address = reverse("admin:auth_user_password_change", args=[UserFactory().pk])
+    assert superusers_client.get(address).status_code == 200
+    assert reviewers_client.get(address).status_code == 403
