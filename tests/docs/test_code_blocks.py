@@ -1,6 +1,7 @@
 """Every block of code in README.md and docs/ is run by something, or says above it why not."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,12 @@ WALK = "tests/system/walk/__main__.py"
 # Which file runs a page's blocks. Those that run few of them name each; the others run whatever is there.
 RUNNERS = {
     "README.md": HERE, "docs/tutorial.md": WALK, "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
-    "docs/guides/authentication.md": HERE, "docs/guides/commerce.md": "tests/system/credit/commerce/test_guide.py",
+    "docs/guides/authentication.md": HERE, "docs/guides/claims.md": HERE,
+    "docs/guides/commerce.md": "tests/system/credit/commerce/test_guide.py",
     "docs/guides/identity-and-bank-data.md": HERE, "docs/guides/ledger-and-proofs.md": HERE,
     "docs/guides/oauth.md": HERE, "docs/guides/payments.md": HERE, "docs/guides/quotes.md": HERE,
-    "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/webhooks.md": HERE,
+    "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/staging.md": HERE,
+    "docs/guides/wallets.md": HERE, "docs/guides/webhooks.md": HERE,
     "docs/operate/monitoring.md": HERE,
 }  # fmt: skip
 RUN_MIN = 40
@@ -49,3 +52,66 @@ def test_every_mark_stands_right_above_a_block(file):
     marks = re.findall("^<!-- not run", text, flags=re.MULTILINE)
     assert len(marks) == sum(bool(block.not_run) for block in blocks(text))
     assert text.count("```") == 2 * len(blocks(text))
+
+
+PASTED = [file for file in PAGES if file.parent.name in {ROOT.name, "guides", "backoffice"} or file.stem == "tutorial"]
+COMMAND = re.compile(r"^(?:curl|make|python3|\.venv/bin/\w+) ", flags=re.MULTILINE)
+# What a shell takes as it stands: a heredoc, a string, arithmetic, an escaped character.
+QUOTED = re.compile(r"<<'(\w+)'.*?^\1$|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\(\(.*?\)\)|\\.", flags=re.DOTALL | re.MULTILINE)
+
+
+def shell_of(text):
+    """Return the shell blocks of a page, as somebody pastes them one after the other."""
+    return "".join(block.code for block in blocks(text) if block.language == "sh")
+
+
+HELPERS = "|".join(
+    sorted(set(re.findall(r"^(\w+)\(\) ", "".join(map(shell_of, map(Path.read_text, PASTED))), re.MULTILINE)))
+)
+
+
+def names_used_before_they_are_set(script):
+    """Return the variables and the helper functions that a script uses before it sets them."""
+    known, missing = {"RANDOM"}, []
+    for line in script.splitlines():
+        known.update(re.findall(r"(?:^|[\s({])(\w+)=", line), re.findall(r"\bfor (\w+) in\b", line))
+        known.update(re.findall(r"^(\w+)\(\) ", line))
+        used = re.findall(r"\$\{?([A-Za-z_]\w*)", line) + re.findall(rf"(?:^ *|\$\(|\| )({HELPERS})\b(?!\()", line)
+        missing += [name for name in used if name not in known]
+    return missing
+
+
+def faults_of_a_paste(script):
+    """Return what an interactive bash or zsh does not take as it stands."""
+    outside = QUOTED.sub("x", script)
+    faults = {
+        "a comment, which zsh takes for arguments": re.search(r"(?:^|\s)#", outside),
+        "a pattern, which zsh matches with files": re.search(r"[?*]|\[\S", outside),
+        "an event of the history": re.search(r"!(?![=\s(])", script),
+    }
+    return [fault for fault, found in faults.items() if found]
+
+
+def test_names_that_are_not_set_are_found():
+    assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
+    assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
+
+
+@pytest.mark.parametrize("line", ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"])
+def test_what_cannot_be_pasted_is_found(line):
+    assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == []
+    assert len(faults_of_a_paste(line)) == 1
+
+
+@pytest.mark.parametrize("file", PASTED, ids=name_of)
+def test_shell_blocks_can_be_pasted_into_bash_and_zsh(file):
+    script = shell_of(file.read_text())
+    assert names_used_before_they_are_set(script) == []
+    assert faults_of_a_paste(script) == []
+
+
+@pytest.mark.parametrize("file", PAGES, ids=name_of)
+def test_commands_stand_in_blocks_of_shell(file):
+    text = file.read_text()
+    assert [block.code for block in blocks(text) if block.language != "sh" and COMMAND.search(block.code)] == []
+    assert not re.search(r"^ {4}curl ", text, flags=re.MULTILINE)
