@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import math
 import os
 import shutil
 import tempfile
@@ -12,11 +13,11 @@ from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 
-from config.api import rate_limits
-from config.ops import request_log
+from config.api import heavy, rate_limits
+from config.core import encryption
+from config.ops import request_log, rotation
 from identity.access import authentication
 from identity.access.hashers import RecoveryCodeHasher
-from identity.accounts import middleware as account_pages
 from tests import databases
 from tests.api import ApiClient, client_of
 from tests.databases import (  # noqa: F401  fixtures
@@ -54,7 +55,7 @@ def pytest_configure(config):
     # take. Servers that tests start look for them as in production.
     settings.WHITENOISE_AUTOREFRESH = True
     request_log.FLUSH_SECONDS = 0.0  # a test calls `flush` where it wants lines
-    account_pages.ANSWER_SECONDS = 0  # what an answer waits for tells nothing, and takes time
+    rotation.SETTLE_SECONDS = 0.0  # no other process writes
     RecoveryCodeHasher.time_cost, RecoveryCodeHasher.memory_cost = 1, 8
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
@@ -124,6 +125,8 @@ def _nothing_remembered():
     request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()
+    # Known, so that no test counts the statement that reads it.
+    encryption.mode.word, encryption.mode.until = encryption.UNBOUND, math.inf
     yield
     authentication.forget_credentials()
     rate_limits.forget_lots()
@@ -246,6 +249,12 @@ def anonymous():
 def key():
     """A new Idempotency-Key."""
     return str(uuid.uuid4())
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Refuse a heavy operation without a slot after a moment."""
+    monkeypatch.setattr(heavy, "WAIT_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -29,6 +29,74 @@ class Guard(NamedTuple):
 
 GUARDS = (
     Guard(
+        "value-of-another-row", "config/core/encryption.py",
+        'return f"{meta.db_table}|{self.column}|{meta.pk.to_python(pk)}"', 'return f"{meta.db_table}|{self.column}"',
+        "config/test_bound_values.py",
+    ),
+    Guard(
+        "unbound-value", "config/core/encryption.py",
+        "elif mode.read() == BOUND:", "elif False:", "config/test_bound_values.py",
+    ),
+    Guard(
+        "second-factor-of-another-account", "identity/accounts/codes.py",
+        'data.secret|{user_id}|', 'data.secret|', "config/test_bound_values.py",
+    ),
+    Guard(
+        "fault-of-one-attempt", "config/webhooks/worker.py",
+        "except Exception as fault:  # noqa: BLE001  a receiver's",
+        "except MemoryError as fault:  # a receiver's", "webhooks/test_failed_items.py",
+    ),
+    Guard(
+        "fault-of-one-lane", "config/webhooks/worker.py",
+        'contain(fault, "lane", tasks[0].endpoint.pk)',
+        "raise", "webhooks/test_failed_items.py",
+    ),
+    Guard(
+        "fault-of-one-outcome", "config/webhooks/worker.py",
+        'contain(error, "delivery", "outcomes")',
+        "raise", "webhooks/test_failed_items.py",
+    ),
+    Guard(
+        "fault-of-one-event", "config/webhooks/publishing.py",
+        'contain(error, "event", "batch")',
+        "raise", "webhooks/test_failed_items.py",
+    ),
+    Guard(
+        "fault-of-one-mail", "config/mail/delivery.py",
+        "except Exception as error:  # noqa: BLE001  adapters raise kinds of their own, and",
+        "except OSError as error:  # noqa: BLE001  adapters raise kinds of their own, and", "mail/test_outgoing.py",
+    ),
+    Guard(
+        "fault-of-one-item", "config/ops/failed_items.py",
+        "result.error = self.fail(key, error, now=now)",
+        "raise", "flows/test_poisoned_items.py",
+    ),
+    Guard(
+        "fault-of-one-staged-item", "staging/services.py",
+        'contain(error, items.kind, "round")',
+        "raise", "flows/test_poisoned_items.py",
+    ),
+    Guard(
+        "fault-of-one-rule", "config/ops/pruning.py",
+        '            fail("", error)',
+        "            raise", "flows/test_poisoned_items.py",
+    ),
+    Guard(
+        "three-kills", "config/ops/failed_items.py",
+        "items.filter(kills__gte=KILLS_MAX, dead_at=None).update(dead_at=now)",
+        "pass", "config/test_failed_items.py",
+    ),
+    Guard(
+        "mark-of-a-batch", "config/ops/failed_items.py",
+        "began_at + self._lease)",
+        "self._reviewed_at + self._lease)", "config/test_failed_items.py",
+    ),
+    Guard(
+        "damaged-cosignature", "ledger/log.py",
+        "except (NoteError, OverflowError):",
+        "except OverflowError:", "ledger/test_witnessing.py",
+    ),
+    Guard(
         "scope-of-an-operation", "config/api/permissions.py",
         "if not credential.carries(access):", "if False:", "test_permissions.py",
     ),
@@ -90,9 +158,8 @@ GUARDS = (
         "if pending.is_by(actor):", "if False:", "credit/test_pending_decision.py",
     ),
     Guard(
-        "decision-on-what-was-seen", "credit/review/services.py",
-        "return proposal if proposal is not None and proposal.seen == application.reviewed_state else None",
-        "return proposal", "credit/test_pending_decision.py",
+        "decision-on-what-was-seen", "credit/models/review.py",
+        "if self.seen != application.reviewed_state:", "if False:", "credit/test_pending_decision.py",
     ),
     Guard(
         "processor-event-signed", "payments/cards/processors/stripe.py",
@@ -123,8 +190,30 @@ GUARDS = (
         "setattr(record, name, mask(getattr(record, name)))", "pass", "backoffice/test_masked_everywhere.py",
     ),
     Guard(
-        "second-factor-of-staff", "credit/models/applications.py",
-        "if actor.lacks_second_factor and (", "if False and (", "credit/test_pending_decision.py",
+        "second-factor-of-reviewers", "credit/models/applications.py",
+        "if actor.lacks_second_factor:", "if False:", "credit/test_pending_decision.py",
+    ),
+    Guard(
+        "second-factor-of-readers", "credit/applications/services.py",
+        "if application.consumer_id != actor.user.pk and actor.lacks_second_factor:", "if False:",
+        "credit/test_foreign_reading.py",
+    ),
+    Guard(
+        "unconfirmed-address", "identity/accounts/adapter.py",
+        "if EmailAddress.objects.filter(user=email_address.user, verified=True).exists():", "if False:",
+        "identity/test_account_pages.py",
+    ),
+    Guard(
+        "code-of-an-authenticator", "identity/accounts/log_in.py",
+        "if needs_code and not (", "if False and not (", "identity/test_auth_token.py",
+    ),
+    Guard(
+        "mails-to-named-addresses", "config/mail/outbox.py",
+        "if named_by is not None:", "if False:", "identity/test_mails_named.py",
+    ),
+    Guard(
+        "reserved-user-names", "identity/accounts/names.py",
+        "if name.lower() in RESERVED:", "if False:", "identity/test_user_names.py",
     ),
     Guard(
         "pkce-of-public-clients", "identity/oauth/validator.py",
@@ -146,16 +235,79 @@ GUARDS = (
         "if old != old_root:", "if False:", "ledger/test_merkle.py",
     ),
     Guard(
-        "document-content", "credit/documents/services.py",
-        "if content.startswith(beginning):", "if True:", "credit/test_documents_file.py",
+        "document-content", "credit/documents/kinds.py",
+        "if not content_type:", "if False:", "credit/test_documents_files.py",
     ),
     Guard(
         "answer-size", "config/api/pagination.py",
         "if room < 0 and rendered:", "if False:", "config/test_pagination.py",
     ),
     Guard(
+        "heavy-slot-of-an-account", "config/api/heavy.py", "if not is_taken:", "if False:", "config/test_heavy.py",
+    ),
+    Guard(
+        "heavy-slots-of-a-process", "config/api/heavy.py",
+        "BoundedSemaphore(AT_ONCE)", "BoundedSemaphore(100)", "config/test_heavy.py",
+    ),
+    Guard(
+        "storage-quota", "credit/documents/services.py",
+        "if (used[name] or 0) + size > limit:", "if False:", "credit/test_documents_files.py",
+    ),
+    Guard(
         "rate-limit", "config/api/rate_limits.py",
         "granted = max(0, min(size, limit - (used - size)))", "granted = size", "config/test_rate_limits.py",
+    ),
+    Guard(
+        "delivery-by-an-own-channel", "credit/api/notices/serializers.py",
+        "OneOfField(RECORDED,", "OneOfField((*RECORDED, 'portal', 'email'),", "credit/notices/test_notices_api.py",
+    ),
+    Guard(
+        "delivery-by-a-used-channel", "credit/notices/services.py",
+        "if channel not in settings.NOTICE_CHANNELS:", "if False:", "credit/notices/test_notices_api.py",
+    ),
+    Guard(
+        "scope-of-a-scored-agreement", "credit/api/terms/views.py",
+        "if agreement.tells_score and not", "if False and not", "credit/terms/test_agreement.py",
+    ),
+    Guard(
+        "files-of-a-pdf", "credit/notices/printing.py",
+        'allowed_protocols=("data",)', "allowed_protocols=None", "credit/notices/test_notices_api.py",
+    ),
+    Guard(
+        "part-in-a-counteroffer", "credit/models/notices.py",
+        "*application.counteroffers.filter(offered_at__lte=until)", "*application.counteroffers.none()",
+        "credit/notices/test_review_requests.py",
+    ),
+    Guard(
+        "inviter-is-active", "identity/accounts/invitations.py",
+        "return inviter is None or inviter.is_active", "return True", "identity/test_invitations.py",
+    ),
+    Guard(
+        "proposer-may-review", "credit/models/review.py",
+        "return self.proposed_by is None or application.is_reviewed_by(self.proposed_by)", "return True",
+        "credit/test_pending_decision.py",
+    ),
+    Guard(
+        "lender-can-notify", "credit/models/applications.py",
+        'if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED', "if True or to not in _NOTIFIED",
+        "credit/test_provider_decisions.py",
+    ),
+    Guard(
+        "address-while-notices-are-owed", "credit/offers/providers.py",
+        "if removed and _owes_notices(provider):", "if False:", "credit/test_provider_decisions.py",
+    ),
+    Guard(
+        "bundle-for-who-decides", "credit/api/scoring/score_views.py",
+        "if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):", "if False:",
+        "credit/test_provider_decisions.py",
+    ),
+    Guard(
+        "visible-reason", "credit/core/reasons.py",
+        "and not shows_nothing(text)", "", "credit/test_provider_decisions.py",
+    ),
+    Guard(
+        "counteroffer-on-unchanged-data", "credit/terms/counteroffers.py",
+        " and found.seen == application.reviewed_state", "", "credit/terms/test_counteroffers.py",
     ),
 )  # fmt: skip
 

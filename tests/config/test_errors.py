@@ -34,7 +34,7 @@ CATALOGUE = {
     "E3009": ("broadcast_refused", 400), "E3010": ("request_in_progress", 409),
     "E3011": ("not_acceptable", 400), "E3012": ("terms_changed", 400),
     "E3013": ("counteroffer_open", 409), "E3014": ("invalid_version_transition", 400),
-    "E3015": ("document_closed", 400),
+    "E3015": ("document_closed", 400), "E3016": ("storage_quota_exceeded", 400),
     "E4001": ("not_found", 404), "E4002": ("application_not_found", 404), "E4003": ("claim_not_found", 404),
     "E4004": ("offer_not_found", 404), "E4005": ("verification_not_found", 404), "E4006": ("wallet_not_found", 404),
     "E4013": ("score_not_found", 404), "E4014": ("account_not_found", 404),
@@ -97,7 +97,7 @@ def test_a_crash_in_a_view_is_an_error_body_without_a_trace(api, monkeypatch):
     def crash(*_args, **_options):
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr("credit.applications.services.show_application", crash)
+    monkeypatch.setattr("credit.api.applications.reading.show_application", crash)
     response = api.read("/applications/x")
     assert response.status_code == 500
     assert response.json()["code"] == "E5000"

@@ -30,7 +30,7 @@ def main():
     """Start the demo, look at its pages, write what is seen, and end what was started."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT", "WITNESS_PORT")}
+        ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
         environment = {**os.environ, **ports, "VAR_DIR": folder}
         running = subprocess.Popen([sys.executable, "-m", "config.ops.supervisor"], cwd=ROOT, env=environment)
         try:
