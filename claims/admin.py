@@ -160,7 +160,9 @@ class ClaimHistoryAdmin(HistoryAdmin):
     list_display = ("when", "claim_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
-    claim_link = column(lambda pk: record_link("claims_claim", pk, f"…{str(pk)[-12:]}"), "claim_id", "claim")
+    @admin.display(description="claim")
+    def claim_link(self, record: Any) -> SafeString | str:
+        return record_link("claims_claim", record.claim_id, f"…{str(record.claim_id)[-12:]}")
 
 
 QUEUE = Queue(

@@ -118,7 +118,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    group_names = column(lambda groups: ", ".join(map(str, groups.all())) or NOTHING, "groups", "groups")
+    @admin.display(description="groups")
+    def group_names(self, record: Any) -> SafeString | str:
+        return ", ".join(map(str, record.groups.all())) or NOTHING
 
     # Accounts are added and edited by those who may. No account can be deleted: its records refer to it.
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
@@ -150,7 +152,9 @@ class GroupAdmin(ReadOnlyAdmin):
     ordering = ("name",)
     fields = ("name", "members", "may")
 
-    members = column(lambda people: str(people.count()), "user_set", "members")
+    @admin.display(description="members")
+    def members(self, record: Any) -> SafeString | str:
+        return str(record.user_set.count())
 
     @admin.display(description="may")
     def may(self, record: Group) -> SafeString | str:
@@ -280,13 +284,15 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         ),
     )
 
-    public_id = column(lambda pk: code(f"{settings.API_KEY_PREFIX}{pk}"), "pk", "id")
     fingerprint = column(code, "fingerprint", "fingerprint")
-    scope_list = column(
-        lambda scopes: "whatever its owner may do" if scopes is None else ", ".join(scopes) or "nothing",
-        "scopes",
-        "scopes",
-    )
+
+    @admin.display(description="id")
+    def public_id(self, record: Any) -> SafeString | str:
+        return code(f"{settings.API_KEY_PREFIX}{record.pk}")
+
+    @admin.display(description="scopes")
+    def scope_list(self, record: Any) -> SafeString | str:
+        return "whatever its owner may do" if record.scopes is None else ", ".join(record.scopes) or "nothing"
 
     @admin.display(description="state")
     def state(self, record: ApiKey) -> SafeString:

@@ -130,13 +130,14 @@ class WalletAdmin(OwnedRecords):
     )  # fmt: skip
 
     account = column(code, "account_id", "account (CAIP-10)")
-    custody_link = column(
-        lambda account: record_link("payments_custodyaccount", account and account.pk, account),
-        "custody_account",
-        "custody account",
-    )
     connected = column(moment, "connected_at", "connected", ordering="connected_at")
     disconnected = column(moment, "disconnected_at", "disconnected", ordering="disconnected_at")
+
+    @admin.display(description="custody account")
+    def custody_link(self, record: Any) -> SafeString | str:
+        return record_link(
+            "payments_custodyaccount", record.custody_account and record.custody_account.pk, record.custody_account
+        )
 
 
 @admin.register(CustodyAccount)
@@ -172,18 +173,16 @@ class CryptoPaymentAdmin(OwnedRecords):
         ("What happened", {"fields": ("transactions_shown", "history_shown")}),
     )  # fmt: skip
 
-    amount = column(
-        lambda units: f"{Decimal(units).scaleb(-USDC_DECIMALS):f} {ASSET}",
-        "amount_usdc",
-        "amount",
-        ordering="amount_usdc",
-    )
     wallet_link = column(partial(record_link, "payments_wallet"), "wallet_id", "wallet")
     hash_shown = column(code, "tx_hash", "transaction")
     created = column(moment, "created_at", "created", ordering="created_at")
     expires = column(moment, "expires_at", "to be signed until")
     submitted = column(moment, "submitted_at", "submitted")
     settled = column(moment, "settled_at", "settled")
+
+    @admin.display(description="amount", ordering="amount_usdc")
+    def amount(self, record: Any) -> SafeString | str:
+        return f"{Decimal(record.amount_usdc).scaleb(-USDC_DECIMALS):f} {ASSET}"
 
     def search_by_name(self, term: str) -> Q | None:
         """Find by a hash, too: the one that counts, or one that was given and refused."""

@@ -304,8 +304,14 @@ class Owned(_Admin):
         return rows.filter(pk__in=rows.order_by("-pk").values("pk")[:NEWEST_MAX])
 
     status_chip = column(chip, "status", "status", ordering="status")
-    identifier = column(lambda pk: code(str(pk)), "pk", "id")
-    short_id = column(lambda pk: code(f"…{str(pk)[-12:]}"), "pk", "id", ordering="id")
+
+    @admin.display(description="id")
+    def identifier(self, record: Any) -> SafeString | str:
+        return code(str(record.pk))
+
+    @admin.display(description="id", ordering="id")
+    def short_id(self, record: Any) -> SafeString | str:
+        return code(f"…{str(record.pk)[-12:]}")
 
     @admin.display(description="person", ordering="user_id")
     def person(self, record: Any) -> SafeString | str:

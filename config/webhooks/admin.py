@@ -159,8 +159,14 @@ class EndpointAdmin(AccountRecords):
     )
 
     receiver = column(str, "shown_url", "receiver")
-    told_about = column(lambda names: ", ".join(names).replace("*", "everything"), "event_types", "told about")
-    deliveries_link = column(lambda pk: link(f"/admin/webhooks/delivery/?q={pk}", "Deliveries"), "pk", "deliveries")
+
+    @admin.display(description="told about")
+    def told_about(self, record: Any) -> SafeString | str:
+        return ", ".join(record.event_types).replace("*", "everything")
+
+    @admin.display(description="deliveries")
+    def deliveries_link(self, record: Any) -> SafeString | str:
+        return link(f"/admin/webhooks/delivery/?q={record.pk}", "Deliveries")
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
         """Hide other accounts' secrets: the owner rotates them through the API."""
@@ -227,10 +233,19 @@ class DeliveryAdmin(AccountRecords):
     )
 
     made = column(moment, "created_at", "made", ordering="id")
-    tries = column(lambda attempts: str(len(attempts)), "attempts", "attempts")
-    content = column(lambda event: document(event.object), "event", "object")
     event_link = column(partial(record_link, "webhooks_event"), "event_id", "event")
-    receiver = column(lambda one: record_link("webhooks_endpoint", one.pk, one), "endpoint", "endpoint")
+
+    @admin.display(description="attempts")
+    def tries(self, record: Any) -> SafeString | str:
+        return str(len(record.attempts))
+
+    @admin.display(description="object")
+    def content(self, record: Any) -> SafeString | str:
+        return document(record.event.object)
+
+    @admin.display(description="endpoint")
+    def receiver(self, record: Any) -> SafeString | str:
+        return record_link("webhooks_endpoint", record.endpoint.pk, record.endpoint)
 
     def search_by_name(self, term: str) -> Q | None:
         identifier = parse_uuid(term.lower())

@@ -1,4 +1,7 @@
+from typing import Any
+
 from django.contrib import admin
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.html import chip, column, document
@@ -24,5 +27,8 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
         """Return the consumer; None for a version or a key, which are not personal data."""
         return None if record.application is None else record.application.consumer_id
 
-    state = column(lambda at: chip("anchored" if at else "pending"), "anchored_at", "state")
     proof_document = column(document, "proof", "proof")
+
+    @admin.display(description="state")
+    def state(self, record: Any) -> SafeString | str:
+        return chip("anchored" if record.anchored_at else "pending")

@@ -37,9 +37,8 @@ from credit.console.score_panel import score_panel
 from credit.console.score_words import PROPOSALS
 from credit.console.sent import applicants_shown, data_shown
 from credit.console.terms import LoanDesk, counteroffer_entries
-from credit.console.timeline import anchor_entries, changes_in_words, entries_around
+from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.core import machine as states
-from credit.core.due import Asked
 from credit.core.figures import end_of_id, money, reference_of
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
@@ -112,17 +111,32 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
     )  # fmt: skip
 
-    who_applies = admin.display(description="applicants")(lambda _admin, record: applicants_shown(record))
-    data = admin.display(description="data")(lambda _admin, record: data_shown(record))
-    reference = column(lambda pk: code(reference_of(pk)), "pk", "application", ordering="id")
     amount = column(_amount, "amount_cents", "amount", ordering="amount_cents")
-    assignee = column(lambda name: name or NOTHING, "assignee_name", "assignee")
     shared = column(_shared, "share", "shared with the lender")
     pinned_terms = column(_terms, "offer_snapshot", "terms")
     submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
     changed = column(moment, "updated_at", "last change", ordering="updated_at")
     applicants_digest = column(code, "applicants_sha256", "SHA-256 with a nonce")
-    pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
+
+    @admin.display(description="applicants")
+    def who_applies(self, record: Any) -> SafeString | str:
+        return applicants_shown(record)
+
+    @admin.display(description="data")
+    def data(self, record: Any) -> SafeString | str:
+        return data_shown(record)
+
+    @admin.display(description="application", ordering="id")
+    def reference(self, record: Any) -> SafeString | str:
+        return code(reference_of(record.pk))
+
+    @admin.display(description="assignee")
+    def assignee(self, record: Any) -> SafeString | str:
+        return record.assignee_name or NOTHING
+
+    @admin.display(description="offer's version")
+    def pinned_version(self, record: Any) -> SafeString | str:
+        return str(record.offer_version or NOTHING)
 
     def get_ordering(self, request: HttpRequest) -> Any:
         """Show what waits for a review by its submission, oldest first; an index gives each order."""
@@ -362,7 +376,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         yield from history_entries(moves)
-        yield from _revision_entries(record, self.revisions_of(record))
+        yield from revision_entries(record, self.revisions_of(record))
         yield from file_entries(record)
         yield from counteroffer_entries(record)
         for move in moves:
@@ -379,33 +393,6 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
         if getattr(record, "shows_all_events", False):
             yield from entries_around(record)
-
-
-def _revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:
-    entries, before, is_masked = [], "as created", getattr(record, "is_masked", False)
-    members = Asked.by(record.offer_snapshot).members
-    for revision in revisions:
-        entries.append(
-            TimelineEntry(
-                at=revision.changed_at,
-                title="Data changed",
-                id=str(revision.pk),
-                claimed=revision.updated_by,
-                actor=revision.principal.get_username(),
-                credential=revision.credential,
-                facts=(
-                    ("while", words(revision.status)),
-                    ("before", before),
-                    ("after", revision.sha256),
-                    *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
-                ),
-                # Values are personal data: masked readers see that a value changed, not the value.
-                details=None if is_masked else changes_in_words(revision.changes, members),
-                details_title="What changed",
-            )
-        )
-        before = revision.sha256
-    return entries
 
 
 LINES = by_status("Applications", Application, owner="consumer")

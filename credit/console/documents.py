@@ -1,6 +1,6 @@
 """The checklist on an application's page: files that were uploaded, reviewed, accepted, or requested again."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -21,8 +21,13 @@ from credit.documents.requests import mark_document
 from credit.models import Application, RequestedDocument
 from credit.models.documents import DocumentFile
 
+if TYPE_CHECKING:
+    _Admin = ReviewAdmin
+else:
+    _Admin = object
 
-class Checklist(ReviewAdmin):
+
+class Checklist(_Admin):
     def get_urls(self) -> list[Any]:
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),

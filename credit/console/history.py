@@ -1,7 +1,10 @@
+from typing import Any
+
 from django.contrib import admin
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import HistoryAdmin
-from config.backoffice.html import column, record_link
+from config.backoffice.html import record_link
 from config.backoffice.lists import among
 from credit.core.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision
@@ -13,9 +16,9 @@ class ApplicationHistoryAdmin(HistoryAdmin):
     list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
-    application_link = column(
-        lambda pk: record_link("credit_application", pk, f"…{str(pk)[-12:]}"), "application_id", "application"
-    )
+    @admin.display(description="application")
+    def application_link(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, f"…{str(record.application_id)[-12:]}")
 
 
 @admin.register(ApplicationRevision)

@@ -160,7 +160,10 @@ class NoticeAdmin(_OfApplication):
     made = column(moment, "made_at", "made")
     delivered = column(moment, "delivered_at", "delivered")
     digest = column(code, "sha256", "SHA-256")
-    waits = column(lambda why: why or NOTHING, "waiting_reason", "waits for")
+
+    @admin.display(description="waits for")
+    def waits(self, record: Any) -> SafeString | str:
+        return record.waiting_reason or NOTHING
 
     @admin.display(description="left")
     def left(self, record: Notice) -> SafeString | str:

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.desks import desk_of, may
-from config.backoffice.html import chip, column, table, without_link, words
+from config.backoffice.html import chip, table, without_link, words
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
@@ -36,9 +36,9 @@ class OfferAdmin(ReadOnlyAdmin):
         ("When", {"fields": ("created_at", "updated_at")}),
     )
 
-    state = column(
-        lambda is_active: chip("active" if is_active else "inactive"), "is_active", "state", ordering="is_active"
-    )
+    @admin.display(description="state", ordering="is_active")
+    def state(self, record: Any) -> SafeString | str:
+        return chip("active" if record.is_active else "inactive")
 
     @admin.display(description="terms")
     def terms(self, record: Offer) -> SafeString | str:

@@ -1,6 +1,6 @@
 """Decisions of two reviewers in the back office: proposed on an application's page, confirmed or ended by another."""
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin, ReviewAdmin, TransitionForm
 from config.backoffice.forms import SeenForm
@@ -24,8 +25,13 @@ from credit.core.machine import COUNTEROFFER
 from credit.models import Application, Proposal
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
 
+if TYPE_CHECKING:
+    _Admin = ReviewAdmin
+else:
+    _Admin = object
 
-class TwoReviewers(ReviewAdmin):
+
+class TwoReviewers(_Admin):
     """Four-eyes approval on an application's page: proposals of one reviewer that another confirms."""
 
     def get_urls(self) -> list[Any]:
@@ -186,11 +192,17 @@ class ProposalAdmin(ReadOnlyAdmin):
     )  # fmt: skip
 
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
-    record = column(lambda pk: record_link("credit_application", pk, f"application {pk}"), "application_id", "record")
     decision = column(chip, "to", "decision")
     proposer = column(str, "proposer", "proposed by")
-    state = column(lambda outcome: chip(outcome or "open"), "outcome", "state")
     what = column(document, "metadata", "metadata")
+
+    @admin.display(description="record")
+    def record(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, f"application {record.application_id}")
+
+    @admin.display(description="state")
+    def state(self, record: Any) -> SafeString | str:
+        return chip(record.outcome or "open")
 
     def subject_of(self, record: Proposal) -> int:
         return record.application.consumer_id

@@ -113,8 +113,11 @@ class ModelVersionAdmin(ReadOnlyAdmin):
     created = column(moment, "created_at", "made")
     published = column(moment, "published_at", "published")
     status_chip = column(chip, "status", "status", ordering="status")
-    role_chip = column(lambda role: chip(role) if role else NOTHING, "role", "role")
     sha256 = column(code, "definition_sha256", "SHA-256 of the definition")
+
+    @admin.display(description="role")
+    def role_chip(self, record: Any) -> SafeString | str:
+        return chip(record.role) if record.role else NOTHING
 
     def get_urls(self) -> list[Any]:
         return [

@@ -10,12 +10,13 @@ from typing import Any
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import NOTHING, document, grid, spelled
+from config.backoffice.html import NOTHING, document, grid, spelled, words
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
+from credit.core.due import Asked
 from credit.core.figures import money
 from credit.core.profile import title_of
-from credit.models import Application, DecisionAnchor
+from credit.models import Application, ApplicationRevision, DecisionAnchor
 from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
 
@@ -99,3 +100,30 @@ def _value_in_words(value: Any, *, is_money: bool) -> str:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     return NOTHING if value is None else spelled(value)
+
+
+def revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:
+    entries, before, is_masked = [], "as created", getattr(record, "is_masked", False)
+    members = Asked.by(record.offer_snapshot).members
+    for revision in revisions:
+        entries.append(
+            TimelineEntry(
+                at=revision.changed_at,
+                title="Data changed",
+                id=str(revision.pk),
+                claimed=revision.updated_by,
+                actor=revision.principal.get_username(),
+                credential=revision.credential,
+                facts=(
+                    ("while", words(revision.status)),
+                    ("before", before),
+                    ("after", revision.sha256),
+                    *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
+                ),
+                # Values are personal data: masked readers see that a value changed, not the value.
+                details=None if is_masked else changes_in_words(revision.changes, members),
+                details_title="What changed",
+            )
+        )
+        before = revision.sha256
+    return entries

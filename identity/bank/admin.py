@@ -4,6 +4,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import Owned, ReadOnlyAdmin
 from config.backoffice.desks import VIEW, may
@@ -50,11 +51,12 @@ class BankItemAdmin(_BankRecords):
     fields = ("item_id", "person", "provider", "token", "login", "staged", "linked")
 
     token = column(code, "fingerprint", "token's fingerprint")
-    login = column(
-        lambda needs: chip("requires_input") if needs else NOTHING, "needs_login", "log-in", ordering="needs_login"
-    )
     staged = column(moment, "accounts_staged_at", "accounts staged")
     linked = column(moment, "linked_at", "linked", ordering="linked_at")
+
+    @admin.display(description="log-in", ordering="needs_login")
+    def login(self, record: Any) -> SafeString | str:
+        return chip("requires_input") if record.needs_login else NOTHING
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
         return super().get_queryset(request).defer("access_token")

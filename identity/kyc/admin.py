@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
@@ -60,9 +61,15 @@ class KycVerificationAdmin(ReviewAdmin):
     expires = column(moment, "expires_at", "open until")
     completed = column(moment, "completed_at", "completed")
     reference = column(code, "provider_reference", "provider's id")
-    step_table = column(lambda steps: table((words(name), state) for name, state in steps.items()), "steps", "steps")
-    error = column(lambda error: error["message"] if error else NOTHING, "last_error", "last error")
     asked = column(moment, "refreshed_at", "last asked")
+
+    @admin.display(description="steps")
+    def step_table(self, record: Any) -> SafeString | str:
+        return table(((words(name), state) for name, state in record.steps.items()))
+
+    @admin.display(description="last error")
+    def error(self, record: Any) -> SafeString | str:
+        return record.last_error["message"] if record.last_error else NOTHING
 
     def search_by_name(self, term: str) -> Q | None:
         if term.startswith("idv_"):
