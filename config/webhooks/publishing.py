@@ -16,17 +16,20 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import models, transaction
 
 from config.core.batches import update_each
 from config.core.ids import uuid7
 from config.core.leases import contain
-from config.ops.failed_items import FailedItems
+from config.ops.failed_items import ROWS_MAX, FailedItems
+from config.ops.models import FailedItem
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
+KIND = "event"  # of failed items
 BATCH_EVENTS = 500
 FAILURES_MAX = 10  # attempts for an event that could not be published
 PUBLISHING_LEASE = timedelta(minutes=1)
@@ -44,14 +47,14 @@ def publish_account(account_id: int, *, now: datetime, at_least_to: int | None =
             feed = lock_feed(account_id)
             if at_least_to is not None and feed.last_sequence >= at_least_to:
                 return
-            if _publish([feed], _unpublished(), now=now) < BATCH_EVENTS:
+            if _publish([feed], _unfailed(), now=now) < BATCH_EVENTS:
                 return  # events that were written since then wait: their writers may be as fast as this loop
 
 
 def publish_in_transaction(account_id: int, *, now: datetime) -> None:
     """Lock an account's feed until the transaction ends, and publish what the account has by then."""
     feed = lock_feed(account_id)
-    while _publish([feed], _unpublished(), now=now) == BATCH_EVENTS:
+    while _publish([feed], _unfailed(), now=now) == BATCH_EVENTS:
         pass
 
 
@@ -72,37 +75,54 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> Feed
 
 
 def failed_events() -> FailedItems[Event]:
-    return FailedItems("event", _unpublished(), lease=PUBLISHING_LEASE, failures_max=FAILURES_MAX)
+    return FailedItems(KIND, _unpublished(), lease=PUBLISHING_LEASE, failures_max=FAILURES_MAX)
 
 
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
-    """Publish a batch of events of the accounts that come after `after_account`, in order of their ids.
+    """Publish a batch of events of the accounts that come after `after_account`, and suspects one by one.
 
     Return how many were published, and the last account looked at: 0 when there is none, so that a caller who hands it
     back in walks around all accounts and none waits behind another's backlog. Accounts that another process is
     publishing are skipped. If the batch fails, each of its events is published alone.
     """
-    takeable = items.takeable(now=now)
-    waiting = takeable.filter(account_id__gt=after_account).order_by("account_id", "id")
-    accounts = sorted(set(waiting.values_list("account_id", flat=True)[:BATCH_EVENTS]))
-    if not accounts:
-        return 0, 0
-    try:
-        with transaction.atomic():
-            EventFeed.objects.bulk_create([EventFeed(account_id=one) for one in accounts], ignore_conflicts=True)
-            feeds = EventFeed.objects.select_for_update(skip_locked=True).filter(account_id__in=accounts)
-            return _publish(list(feeds.order_by("account_id")), takeable, now=now), accounts[-1]
-    except Exception as error:  # noqa: BLE001  some event raised it
-        contain(error, "event", "batch")
-    return _publish_each(items, waiting, now=now), accounts[-1]
-
-
-def _publish_each(items: FailedItems[Event], waiting: "models.QuerySet[Event]", *, now: datetime) -> int:
     published = 0
-    for event_id, account_id in list(waiting.values_list("id", "account_id")[:BATCH_EVENTS]):
-        with items.attempt(event_id, now=now), transaction.atomic():
-            published += _publish([lock_feed(account_id)], _unpublished().filter(pk=event_id), now=now)
+    for key in items.suspects(now=now):
+        with items.mark([key]):
+            published += _publish_alone(items, key, now=now)
+    waiting = items.takeable(now=now).filter(account_id__gt=after_account).order_by("account_id", "id")
+    batch = list(waiting.values_list("id", "account_id")[:BATCH_EVENTS])
+    if not batch:
+        return published, 0
+    keys = [event_id for event_id, _account_id in batch]
+    with items.mark(keys):
+        try:
+            published += _publish_batch(keys, sorted({account_id for _event_id, account_id in batch}), now=now)
+        except Exception as error:  # noqa: BLE001  some event raised it
+            contain(error, KIND, "batch")
+            published += sum(_publish_alone(items, key, now=now) for key in keys)
+    return published, batch[-1][1]
+
+
+def _publish_batch(keys: Sequence[UUID], accounts: Sequence[int], *, now: datetime) -> int:
+    with transaction.atomic():
+        EventFeed.objects.bulk_create([EventFeed(account_id=one) for one in accounts], ignore_conflicts=True)
+        feeds = EventFeed.objects.select_for_update(skip_locked=True).filter(account_id__in=accounts)
+        return _publish(list(feeds.order_by("account_id")), _unpublished().filter(pk__in=keys), now=now)
+
+
+def _publish_alone(items: FailedItems[Event], key: UUID | str, *, now: datetime) -> int:
+    published = 0
+    with items.attempt(key, now=now), transaction.atomic():
+        event = _unpublished().filter(pk=key)
+        for account_id in event.values_list("account_id", flat=True):  # none if another process published it
+            published = _publish([lock_feed(account_id)], event, now=now)
     return published
+
+
+def _unfailed() -> "models.QuerySet[Event]":
+    """Return the events that a request may publish. One that killed a worker would kill its process, too."""
+    failed = list(FailedItem.objects.filter(kind=KIND).values_list("key", flat=True)[:ROWS_MAX])
+    return _unpublished().exclude(pk__in=failed) if failed else _unpublished()
 
 
 def _unpublished() -> "models.QuerySet[Event]":

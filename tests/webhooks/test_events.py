@@ -7,6 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.webhooks import publishing
 from config.webhooks.events import record_event
 from config.webhooks.models import Delivery, Event, EventFeed
 from config.webhooks.publishing import failed_events, feed_page, lock_feed, publish_some
@@ -128,8 +129,10 @@ def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, ne
                         cursor.execute("SELECT pg_sleep(0.004)")
 
     def publish():
+        items = failed_events()
+        items.review(now=timezone.now())
         while not done.is_set():
-            publish_some(failed_events(), after_account=0, now=timezone.now())
+            publish_some(items, after_account=0, now=timezone.now())
 
     def follow():
         client, seen = client_of(user), 0
@@ -149,6 +152,22 @@ def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, ne
     numbers = list(Event.objects.order_by("sequence").values_list("sequence", flat=True))
     assert numbers == list(range(1, count * writers + 1))
     assert Delivery.objects.count() == count * writers
+
+
+def test_a_reader_ends_beside_a_writer_that_is_as_fast_as_publishing(user, happen, monkeypatch):
+    publish, batches = publishing._publish, []
+
+    def publish_while_an_event_is_written(*arguments, **options):
+        batches.append(publish(*arguments, **options))
+        assert len(batches) < 5, "it goes on as long as events are written"
+        happen()
+        return batches[-1]
+
+    happen(3)
+    monkeypatch.setattr(publishing, "_publish", publish_while_an_event_is_written)
+    feed = feed_page(account_id=user.pk, after=0, limit=20, now=timezone.now())
+    assert [event["sequence"] for event in feed.events] == [1, 2, 3]
+    assert batches == [3]
 
 
 def test_writers_of_one_account_do_not_wait_for_each_other_or_for_a_publisher(committed, needs_postgresql, user):

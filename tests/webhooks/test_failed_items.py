@@ -64,6 +64,27 @@ def test_an_unreadable_event_waits_alone(neighbors, user, stranger, work):
     assert FailedItem.objects.get(kind="event").error == "JSONDecodeError"
 
 
+def test_an_event_that_kills_three_workers_is_a_dead_letter(neighbors, happen, user, stranger, work, monkeypatch):
+    poisoned = Event.objects.get(account=stranger)
+    is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, Killed)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_is_told", is_told)
+        for _ in range(3):
+            with patched.context() as killed:
+                killed.setattr(FailedItems, "end", lambda _items, _marks: None)
+                with pytest.raises(Killed):
+                    work()
+            let_leases_end()
+        work()
+        assert_the_neighbor_was_served(user, stranger)
+        dead = dead_letters().get()
+        assert (dead.kind, dead.key, dead.kills, dead.error) == ("event", str(poisoned.pk), 3, KILLED)
+        publishing.publish_account(stranger.pk, now=timezone.now())  # as a request for the feed does
+    later = happen(owner=stranger)
+    feed = publishing.feed_page(account_id=stranger.pk, after=0, limit=20, now=timezone.now())
+    assert [event["id"] for event in feed.events] == later
+
+
 def test_a_delivery_whose_endpoint_is_unreadable_waits_alone(neighbors, user, stranger, work):
     publishing.publish_account(stranger.pk, now=timezone.now())
     with connection.cursor() as cursor:
