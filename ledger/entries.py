@@ -25,7 +25,6 @@ ERASED = "erased"
 def commitment_of(nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str) -> bytes:
     """Commitment to the metadata of one entry, 32 bytes; `timestamp` as the API shows it."""
     document = {"hash": report_hash.hex(), "report_type": report_type, "timestamp": timestamp, "user_id": user_id}
-    # For a flat object of strings and integers below 2**53 with ASCII names, our canonical JSON is that of RFC 8785.
     return sha256(nonce + canonical_json(document)).digest()
 
 

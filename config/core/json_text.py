@@ -2,7 +2,9 @@
 
 import re
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from itertools import accumulate
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -96,9 +98,42 @@ def render_json(content: Any) -> bytes:
     return orjson.dumps(content, default=_fallback, option=orjson.OPT_PASSTHROUGH_DATETIME)
 
 
+# The integers that a JSON reader of any language keeps exactly (I-JSON, RFC 7493).
+SAFE_INTEGER_MAX = 2**53 - 1
+
+
 def canonical_json(document: Any) -> bytes:
-    """Return the one spelling of a document that hashes are made of: compact UTF-8, keys sorted."""
-    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    """Return the one spelling of a document that hashes are made of: the JSON Canonicalization Scheme, RFC 8785.
+
+    An integer beyond SAFE_INTEGER_MAX is spelled as the nearest double. Raises ValueError for NaN and infinities.
+    """
+    return orjson.dumps(_in_order(document))
+
+
+def is_safe(number: int) -> bool:
+    return -SAFE_INTEGER_MAX <= number <= SAFE_INTEGER_MAX
+
+
+def _in_order(value: Any) -> Any:
+    """Return a value with sorted members, and each number that orjson spells otherwise as the text that it gets."""
+    if isinstance(value, dict):
+        # RFC 8785 compares UTF-16 code units, in which U+1F600 comes before U+FF21.
+        return {name: _in_order(value[name]) for name in sorted(value, key=lambda name: name.encode("utf-16-be"))}
+    if isinstance(value, list | tuple):
+        return [_in_order(member) for member in value]
+    if isinstance(value, float) or (isinstance(value, int) and not is_safe(value)):
+        return orjson.Fragment(_number_text(float(value)))
+    return value
+
+
+def _number_text(number: float) -> str:
+    """Return a number as ECMAScript's `Number::toString` does: 9, 0.000001, 1e-7, 1e+21."""
+    if not isfinite(number):
+        raise ValueError("This number has no JSON form.")
+    shortest = repr(number)
+    if 1e-6 <= abs(number) < 1e21:
+        return f"{Decimal(shortest):f}".removesuffix(".0")
+    return shortest.replace("e-0", "e-") if number else "0"
 
 
 class JsonTextField(models.TextField):  # type: ignore[type-arg]

@@ -1,9 +1,9 @@
-"""The anchored record of an application: canonical JSON, of which the ledger's proof proves every byte."""
+"""The anchored record of an application: canonical JSON (RFC 8785), of which the ledger's proof proves every byte."""
 
 from typing import Any
 
 from config.core.context import request_id
-from config.core.json_text import canonical_json, rfc3339
+from config.core.json_text import canonical_json, is_safe, rfc3339
 from config.core.lifecycle import StatusHistory
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.core.reasons import reasons_of
@@ -13,18 +13,25 @@ _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256
 
 
 def record_about(application: Any, **members: Any) -> str:
-    """Return the canonical JSON of a record about an application as it is now."""
+    """Return the canonical JSON of a record about an application as it is now.
+
+    An id beyond 2^53 is a text, because RFC 8785 has no such integers.
+    """
     record = {
         "application_id": str(application.pk),
         "consumer_id": str(application.consumer_id),
-        "offer_id": application.offer_id,
+        "offer_id": _exact(application.offer_id),
         "offer_version": application.offer_version,
         "offer_terms_sha256": application.terms_sha256,
-        "provider_id": application.provider_id,
+        "provider_id": _exact(application.provider_id),
         "request_id": request_id.get() or None,
         **members,
     }
     return canonical_json(record).decode()
+
+
+def _exact(number: int) -> int | str:
+    return number if is_safe(number) else str(number)
 
 
 def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> str:
@@ -38,7 +45,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
     version 2 had no `terms`, `counteroffer` and `applicants_sha256`. Up to version 3 scores compared texts as they were
-    spelled, took a value of another type for a missing one, and could decline without a person when one was missing.
+    spelled, took a value of another type for a missing one, and could decline without a person when one was missing;
+    the JSON of hashes kept numbers as they came (9.0 for 9) and sorted keys by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     if (score := application.decision_score) is not None:

@@ -6,7 +6,7 @@ This is one file for Python 3.9 or newer. It needs nothing else: no package, no 
 shares no code with what decided: a fault there would only be repeated here. It checks, in this order:
 
     bundle      the file holds the texts that a bundle has
-    record      the record of the decision is in its one spelling
+    record      the record of the decision is in its one spelling: RFC 8785 from version 4 on
     platform    a key that was the platform's when it was decided has signed the record (Ed25519); you give the keys:
                 `/.well-known/record-keys.json` of the platform, kept as a file, or a public key in base64
     definition  the scorecard is the one whose SHA-256 the record names
@@ -155,10 +155,11 @@ class Check:
         return OK, f"a bundle with {', '.join(name for name in MEMBERS if given[name] is not None)}"
 
     def record(self) -> tuple[str, str]:
-        self.told = told = canonical(self.texts["record"])
+        self.told = told = parse(str(self.texts["record"]))
         _must(isinstance(told, dict), "it must be an object")
         version = told.get("record_version", 1)
         _must(type(version) is int and version in {1, 2, 3, 4}, "its version is not known here")
+        _must(self.spell(told) == self.texts["record"], MISSPELLED)
         for name in ("application_id", "consumer_id", "decision", "changed_by", "decided_at"):
             _must(type(told.get(name)) is str, f"it lacks {name}")
         _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
@@ -198,6 +199,10 @@ class Check:
     @property
     def is_scored(self) -> bool:
         return self.told.get("model_id") is not None
+
+    def spell(self, value: Any) -> str:
+        """Return a value in the spelling of the record's version."""
+        return jcs(value) if self.told.get("record_version", 1) >= 4 else spell_before_4(value)
 
     def definition(self) -> tuple[str, str]:
         text = self.texts["definition"]
@@ -268,12 +273,12 @@ class Check:
             return OK, "it names no loan"
         _must(self.told["decision"] == "approved", "only an approval names a loan")
         _must(terms["application_id"] == self.told["application_id"], "its loan is of another application")
-        digest = hashlib.sha256(spell(terms).encode()).hexdigest()
+        digest = hashlib.sha256(self.spell(terms).encode()).hexdigest()
         _must(digest == self.told["terms_sha256"], f"the SHA-256 of its terms is {digest}, not what it says")
         loan = Loan(terms, self.told["terms_as_of"])
         for name, found in loan.figures().items():
             _must(told_as(terms[name], found), f"it says {name} {terms[name]!r}; computed again it is {found!r}")
-        schedule = None if loan.months is None else hashlib.sha256(spell(loan.schedule).encode()).hexdigest()
+        schedule = None if loan.months is None else hashlib.sha256(jcs(loan.schedule).encode()).hexdigest()
         _must(schedule == self.told["schedule_sha256"], f"the SHA-256 of the schedule is {schedule}, not what it says")
         if loan.months is None:
             return OK, f"a line of credit of {loan.amount} cents at {loan.rate} %"
@@ -317,7 +322,7 @@ class Check:
         _must(re.match(r"[0-9a-f]{32}\Z", opening["nonce"]), "its nonce is not 16 bytes in hex")
         digest = hashlib.sha256(self.texts["record"].encode()).hexdigest()
         told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
-        committed = bytes.fromhex(opening["nonce"]) + spell({"hash": digest, **told}).encode()
+        committed = bytes.fromhex(opening["nonce"]) + jcs({"hash": digest, **told}).encode()
         _must(hashlib.sha256(committed).digest() == self.proven.extra, "this is not what the leaf commits to")
         _must(told["report_type"] == REPORT_TYPE, f"it was anchored as {told['report_type']!r}, which is no decision")
         _must(told["user_id"] == self.told["consumer_id"], f"it was anchored by {told['user_id']!r}, for somebody else")
@@ -410,21 +415,60 @@ def parse(text: str) -> Any:
     return json.loads(text, parse_float=Spelled, parse_constant=_no_constant, object_pairs_hook=_no_twins)
 
 
+MISSPELLED = "it is not spelled as it was hashed: compact JSON, keys sorted"
+
+
 def canonical(text: str | None) -> Any:
-    """Return what a text says; raises CheckFailed unless the text is the one spelling of it."""
+    """Return what a text says; raises CheckFailed unless it is spelled by RFC 8785, or as before record version 4.
+
+    A scorecard, facts and applicants may be older than the record that names them.
+    """
     value = parse(str(text))
-    _must(spell(value) == text, "it is not spelled as it was hashed: compact JSON, keys sorted")
+    _must(text in (spell_before_4(value), jcs(value)), MISSPELLED)
     return value
 
 
-def spell(value: Any) -> str:
+def spell_before_4(value: Any) -> str:
+    """Return the spelling before record version 4: keys sorted by code points, numbers as they came."""
     if isinstance(value, Spelled):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{spell(name)}:{spell(value[name])}" for name in sorted(value)) + "}"
+        return "{" + ",".join(f"{spell_before_4(name)}:{spell_before_4(value[name])}" for name in sorted(value)) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(spell, value)) + "]"
+        return "[" + ",".join(map(spell_before_4, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def jcs(value: Any) -> str:
+    """Return the spelling of RFC 8785: keys sorted by UTF-16 code units, numbers as ECMAScript prints them."""
+    if isinstance(value, Spelled) or (type(value) is int and abs(value) >= 2**53):
+        return ecmascript(float(value))
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(f"{jcs(name)}:{jcs(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(jcs, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def ecmascript(value: float) -> str:
+    """Return a number as ECMAScript's Number::toString does; raises ValueError for an infinity."""
+    if math.isinf(value):
+        raise ValueError("a number is too large")
+    if value == 0:
+        return "0"
+    negative, numerals, exponent = Decimal(repr(value)).as_tuple()
+    digits = "".join(map(str, numerals))
+    point = len(digits) + int(exponent)  # where the decimal point stands, counted from the first digit
+    digits = digits.rstrip("0")
+    if 0 < point <= 21:
+        whole_digits, rest = digits[:point].ljust(point, "0"), digits[point:]
+        text = f"{whole_digits}.{rest}" if rest else whole_digits
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        text = digits[0] + (f".{digits[1:]}" if digits[1:] else "") + f"e{point - 1:+d}"
+    return "-" * negative + text
 
 
 def decode_base64(text: str) -> bytes:

@@ -5,9 +5,9 @@ from datetime import timedelta
 from hashlib import sha256
 
 import pytest
+import rfc8785
 from django.utils import timezone
 
-from config.core.json_text import canonical_json
 from config.webhooks.models import Event
 from credit.applications.services import expire_idle
 from credit.models import Acceptance, Application, DecisionAnchor
@@ -51,8 +51,19 @@ def test_it_shows_the_terms_and_until_when(api, approved, offer):
     assert shown["acceptable"] is True
     assert shown["accepted_at"] is None
     assert shown["terms"]["apr_max_percent"] == 9.5
-    assert shown["terms_sha256"] == sha256(canonical_json(shown["terms"])).hexdigest()
+    assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
     assert shown["expires_at"][:10] == (approved.updated_at + timedelta(days=30)).date().isoformat()
+
+
+@pytest.mark.parametrize("percent", [9, 9.0, 9.25, 0.0001, 0, 100.0, 12.5, 29.99, 1.005, 36.0])
+def test_any_language_computes_the_hash_of_the_terms(api, user, percent):
+    # RFC 8785 spells 9.0 as 9: an offer with a whole rate was hashed as no other program spells it.
+    offer = OfferFactory(apr_min_percent=percent, apr_max_percent=100.0)
+    offer.refresh_from_db()
+    pinned = {"offer_id": offer.pk, "offer_version": 1, "offer_snapshot": offer.terms()}
+    shown = api.read(path(ApplicationFactory(consumer=user, status="approved", **pinned))).json()
+    assert shown["terms"]["apr_min_percent"] == percent
+    assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
 
 
 def test_an_approval_is_accepted_once(api, approved, user, offer):

@@ -1,11 +1,14 @@
 """POST /v1/applications: applying to an offer."""
 
+import json
 import re
+from hashlib import sha256
 
 import pytest
+import rfc8785
 
 from config.webhooks.models import Event
-from credit.models import Application, ApplicationHistory
+from credit.models import Application, ApplicationHistory, DecisionAnchor
 from tests.api import assert_error
 from tests.factories import OfferFactory
 
@@ -74,6 +77,38 @@ def test_under_the_other_policies_only_two_may_be(api, body, settings, policy):
 
 def test_a_null_initial_status_is_a_draft(api, body):
     assert api.send(PATH, {**body, "initial_status": None}).json()["status"] == "draft"
+
+
+@pytest.mark.parametrize(
+    ("data", "pointer"),
+    [
+        (2**53, ""), (-(2**53), ""), ({"a": 2**63 - 1}, "/a"), ({"a": [1, {"b/c": 2**53 + 1}]}, "/a/1/b~1c"),
+        ({"~": [-(2**63)]}, "/~0/0"),
+    ],
+)  # fmt: skip
+def test_an_integer_that_json_readers_round_is_refused(api, body, data, pointer):
+    refused = assert_error(api.send(PATH, {**body, "application_data": data}), 400, "E1001")
+    message = f"The integer at {pointer} must be between -9007199254740991 and 9007199254740991. "
+    assert refused["details"] == [{"field": "application_data", "message": f"{message}Send a larger one as a text."}]
+
+
+@pytest.mark.parametrize("data", [2**53 - 1, {"a": [1 - 2**53, 1e300, "9007199254740993", 1e16, True, 0.1]}])
+def test_other_numbers_are_kept(api, body, data):
+    made = api.send(PATH, {**body, "application_data": data})
+    assert (made.status_code, made.json()["application_data"]) == (201, data)
+
+
+@pytest.mark.parametrize("number", [7_000, 2**53 - 1, 2**53, 2**63 - 1])
+def test_the_record_of_a_decision_spells_ids_exactly_and_by_rfc_8785(api, body, number):
+    body |= {"offer_id": number, "provider_id": number, "initial_status": "under_review"}
+    made = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
+    assert api.replace(f"{PATH}/{made['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
+    record = DecisionAnchor.objects.get().record
+    told = json.loads(record)
+    assert record.encode() == rfc8785.dumps(told)
+    assert {str(told["offer_id"]), str(told["provider_id"])} == {str(number)}
+    data = b'{"\xf0\x9f\x98\x80":1e-7,"\xef\xac\xb3":9}'
+    assert told["application_data_sha256"] == sha256(data).hexdigest()
 
 
 class TestOffers:

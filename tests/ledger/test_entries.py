@@ -3,24 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 
-import rfc8785
-from hypothesis import given
-from hypothesis import strategies as st
-
-from config.core.json_text import canonical_json
 from ledger.entries import Submission, commitment_of, format_timestamp, make_receipt
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-
-
-@given(st.dictionaries(st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1), TEXTS | st.integers(0, 2**53 - 1)))
-def test_our_canonical_json_is_that_of_rfc_8785(document):
-    assert canonical_json(document) == rfc8785.dumps(document)
-
-
-def test_every_kind_of_character_is_written_as_rfc_8785_says():
-    text = "".join(chr(point) for point in range(0x3100) if not 0xD800 <= point <= 0xDFFF) + "\U0001f600"
-    assert canonical_json({"a": text}) == rfc8785.dumps({"a": text})
 
 
 def test_a_commitment_covers_the_nonce_and_the_canonical_metadata():

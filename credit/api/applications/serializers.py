@@ -1,9 +1,10 @@
+from collections.abc import Iterator
 from typing import Any
 
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
 from config.core.errors import PayloadTooLarge
-from config.core.json_text import canonical_json
+from config.core.json_text import SAFE_INTEGER_MAX, canonical_json, escaped, is_safe
 from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
 from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.serializers import InstalmentSerializer
@@ -31,11 +32,27 @@ APPLICATION_DATA_MAX_BYTES = 262_144
 class ApplicationDataField(serializers.FreeField):
     """The applicant's data: any JSON, of APPLICATION_DATA_MAX_BYTES in its canonical spelling at most."""
 
+    default_error_messages = {
+        "unsafe": f"The integer at {{pointer}} must be between -{SAFE_INTEGER_MAX} and {SAFE_INTEGER_MAX}. "
+        "Send a larger one as a text."
+    }
+
     def to_internal_value(self, data: Any) -> Any:
-        """Return the data as it is; raises PayloadTooLarge."""
+        """Return the data as it is; raises PayloadTooLarge, ValidationError for an integer that RFC 8785 lacks."""
+        if (pointer := next(_unsafe_integers(data, ""), None)) is not None:
+            self.fail("unsafe", pointer=pointer)
         if len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"application_data may have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
         return super().to_internal_value(data)
+
+
+def _unsafe_integers(value: Any, pointer: str) -> Iterator[str]:
+    """Yield the JSON pointers of integers that JSON readers of other languages round."""
+    if isinstance(value, int) and not is_safe(value):
+        yield pointer
+    elif isinstance(value, dict | list):
+        for name, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _unsafe_integers(member, f"{pointer}/{escaped(name)}")
 
 
 class ApplicationRequestSerializer(serializers.RequestSerializer):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from config.core.json_text import canonical_json
 from credit.anchoring import verify_decision
-from credit.anchoring.verify_decision import FAIL, OK, SKIPPED, UNSIGNED, ed25519, outcome_of, parse, spell, verify
+from credit.anchoring.verify_decision import FAIL, OK, SKIPPED, UNSIGNED, ed25519, jcs, outcome_of, parse, verify
 from tests.credit.scoring.bundles import (
+    FACTS,
     FIRST,
     KEY,
     NONCE,
@@ -118,6 +119,33 @@ class TestWhatHolds:
         found = states(given)
         assert FAIL not in found.values()
         assert found["signature"] == OK
+
+    @pytest.mark.parametrize(("version", "spelled"), [(2, "9.0"), (3, "9.0"), (4, "9")])
+    def test_a_number_in_the_spelling_of_its_version(self, version, spelled):
+        given = bundle()
+        record = {**json.loads(given["record"]), "record_version": version, "zone": 9}
+        for number in ("9", "9.0"):
+            written = text(record).replace('"zone":9', f'"zone":{number}')
+            found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
+            # Before version 4 a number was hashed as it came, also as 9.
+            assert found["record"] == (OK if version < 4 or number == spelled else FAIL)
+
+    @pytest.mark.parametrize(("version", "first"), [(3, "\ufb33"), (4, "😀")])
+    def test_keys_in_the_order_of_its_version(self, version, first):
+        given = bundle()
+        record = text({**json.loads(given["record"]), "record_version": version})[:-1]
+        for one, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
+            written = f'{record},"{one}":1,"{other}":2}}'
+            found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
+            assert found["record"] == (OK if one == first else FAIL)
+
+    @pytest.mark.parametrize("number", ["700000.0", "700000", "7e5"])
+    def test_facts_from_before_version_4_under_a_record_of_version_4(self, number):
+        given = bundle(facts={**FACTS, "application_data.other": 700000})
+        facts = given["facts"].replace("700000", number)
+        digest = sha256(NONCE + facts.encode()).hexdigest()
+        found = states({**recorded(given, record_version=4, facts_sha256=digest), "facts": facts})
+        assert (found["facts"], FAIL in found.values()) == (OK, False)
 
     def test_a_record_of_version_1_byte_for_byte(self):
         # What was anchored before records had versions.
@@ -369,7 +397,7 @@ def test_an_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
 ))  # fmt: skip
 def test_its_spelling_is_the_platforms(document):
     written = canonical_json(document).decode()
-    assert spell(parse(written)) == written
+    assert jcs(parse(written)) == written
 
 
 @given(seed=st.binary(min_size=32, max_size=32), message=st.binary(max_size=80), bit=st.integers(0, 511))
