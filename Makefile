@@ -62,6 +62,7 @@ test-all: $(FUZZ_STAMP) test ## Run those, then tests/system/: servers, browsers
 
 nightly: export HYPOTHESIS_PROFILE := thorough
 nightly: export FUZZ_EXAMPLES := 50
+nightly: export RETRIES := 1000
 nightly: export SCORE_PAIRS := 100000
 nightly: export STORM_KEYS := 1000
 nightly: export STORM_EVENTS := 10000
@@ -69,7 +70,7 @@ nightly: export STORM_KILLS := 80
 nightly: export STORM_ROUNDS := 80
 nightly: $(BENCH_STAMP) ## Repeat for hours: storms, attacks, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
-	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
+	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/test_retries.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@set -e; for name in $(filter-out __init__ accounts,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
 		echo "Attack: $$name"; $(BIN)/python -m tests.system.attacks.$$name; done

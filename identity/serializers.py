@@ -38,7 +38,7 @@ class RefreshRequestSerializer(serializers.RequestSerializer):
     refresh_token = serializers.TextField(min_length=1, max_length=512, help_text="The newest one; it works once.")
 
 
-class TokenSerializer(serializers.ResponseSerializer):
+class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
     """A pair of tokens; lifetimes are in seconds."""
 
     access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")

@@ -1,9 +1,11 @@
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.response import Response
 
+from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.core.json_text import render_json
@@ -65,13 +67,32 @@ class AuthViewSet(ApiViewSet):
         body=serializers.RefreshRequestSerializer,
         answer=serializers.TokenSerializer,
         errors=(InvalidToken,),
+        idempotent=True,
+        reserves_key=True,
     )
-    def refresh(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:  # noqa: ARG002
+    def refresh(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:  # noqa: ARG002
         """Exchange a refresh token for a new pair.
 
-        A refresh token is good for one use; using it again ends the log-in that it belongs to.
+        A refresh token is good for one use; using it again ends the log-in that it belongs to. A retry with the same
+        Idempotency-Key gets the same tokens for 5 minutes, until the new refresh token is used. After that it is a
+        second use.
         """
-        return tokens.rotate_refresh_token(body["refresh_token"], now=timezone.now())
+        now, answer = timezone.now(), serializers.TokenSerializer
+        token = tokens.find_refresh_token(body["refresh_token"], client=None, now=now)
+        if token is None:
+            raise InvalidToken
+        may_be_retried = key is not None and tokens.may_be_retried(token, now=now)
+        owned = replace(key, owner_id=token.family.user_id) if key is not None and may_be_retried else None
+
+        def work() -> Outcome:
+            pair = tokens.use_refresh_token(body["refresh_token"], now=now)
+            return Outcome(200, render_json(answer.represent(pair)), seal=answer.seal_of(pair))
+
+        with tokens.end_family_of_reused_token(now=now):
+            outcome = run_once(owned, work)
+        if owned is not None and outcome.replayed:
+            return replace(outcome, body=answer.opened(outcome.body, owned.place))
+        return outcome
 
     @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
     def revoke(self, request: ApiRequest, body: dict[str, Any]) -> Response:  # noqa: ARG002

@@ -19,7 +19,6 @@ from django.db import InternalError, connection, transaction
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
-from hypothesis import HealthCheck, given, strategies
 from jsonschema import Draft202012Validator
 
 import config.urls
@@ -33,7 +32,6 @@ from tests.api import assert_error, client_of
 from tests.conftest import empty_database
 from tests.credit.document_support import FORM, form, part
 from tests.factories import UserFactory
-from tests.properties import examples
 from tests.test_examples import EXCEPTIONS, body_of, demo_settings, seeded
 from tests.test_openapi import COMMITTED
 
@@ -102,7 +100,7 @@ WITH_BODY = [name for name in OPERATIONS if body_schema(name)]
 WRITES = [name for name, (method, *_) in OPERATIONS.items() if method not in {"GET", "HEAD"}]
 # Writes that ignore an Idempotency-Key, and why.
 WITHOUT_KEY = {
-    "auth_refresh": "a log-in", "auth_revoke": "repeats itself, and has no account", "auth_token": "a log-in",
+    "auth_revoke": "repeats itself, and has no account", "auth_token": "a log-in",
     "bankdata_link_token": "a token that ends by itself", "card_payments_events": "the processor's event has an id",
     "commerces_lookup": "a search", "commerces_product": "a search", "commerces_search": "a search",
     "kyc_receive": "the vendor's event has an id", "managed_accounts_issue_token": "a log-in, of 15 minutes",
@@ -314,6 +312,11 @@ def test_a_body_must_name_the_caller(demo, person, name):
 def test_each_write_takes_a_key_or_has_a_reason_not_to():
     assert {*WRITES} - {*WITH_KEY} == {*WITHOUT_KEY}
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
+    ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}
+    assert ignoring == {*WITHOUT_KEY}
+    table = (Path(__file__).parents[1] / "docs/guides/errors-and-retries.md").read_text().split("ignore the header:")[1]
+    listed = re.findall(r"`(POST|PUT|PATCH|DELETE) (/v1/\S+)`", table.split("\n\n")[1])
+    assert {*listed} == {OPERATIONS[name][:2] for name in WITHOUT_KEY}
 
 
 RETRIED = sorted({*WITH_KEY} - {*EXCEPTIONS})
@@ -337,34 +340,6 @@ def test_a_retry_with_its_key_is_the_first_answer_and_changes_nothing(demo, pers
     answer = declared(name).answer
     if isinstance(answer, type) and {"key", "secret", "client_secret"} & {*answer().get_fields()}:
         assert secrets
-
-
-SPELLINGS = ("{}", '"{}"')
-RETRIES = strategies.tuples(
-    strategies.sampled_from(RETRIED),
-    strategies.uuids().map(str),
-    strategies.lists(strategies.sampled_from(SPELLINGS), min_size=1, max_size=3),
-)
-
-
-@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drawn=strategies.lists(RETRIES, min_size=1, max_size=3, unique_by=lambda drawn: drawn[:2]))
-def test_generated_retries_have_no_second_effect(demo, person, drawn):
-    """Call one to three operations in a row, each with a key of its own, and retry each up to three times."""
-    before = transaction.savepoint()
-    try:
-        for name, key, spellings in drawn:
-            members = RETRIED_WITH.get(name, ())
-            first = call(person, name, demo, key=key, members=members)
-            assert first.status_code < 500, first.content
-            for spelling in spellings:
-                with nothing_written(name):
-                    again = call(person, name, demo, key=spelling.format(key.upper()), members=members)
-                assert again.status_code == first.status_code
-                assert first.status_code >= 400 or again.content == first.content
-    finally:
-        transaction.savepoint_rollback(before)
-        authentication.forget_credentials()
 
 
 def refuse_to_write(execute, sql, params, many, context):

@@ -47,6 +47,7 @@ Result = TypeVar("Result")
 
 Seal = Callable[[bytes, str], bytes]
 
+NOBODY = 0  # the owner of a key while no account is known
 RESERVED = 0  # the status of a key whose request has no answer yet
 
 _KEY = re.compile(r'("?)([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\1', re.ASCII)
@@ -120,13 +121,16 @@ class ReservableKey:
 
     @classmethod
     def of(cls, request: Any, document: object) -> "ReservableKey | None":
-        """Return the key of an API request with this body, None without one; raises InvalidIdempotencyKey."""
+        """Return the key of an API request with this body, None without one; raises InvalidIdempotencyKey.
+
+        Where no credential names the account, the method does (`dataclasses.replace`).
+        """
         key = read_key(request)
         if key is None:
             return None
         digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
         digest.update(orjson.dumps(document, default=_fingerprint_of, option=orjson.OPT_SORT_KEYS))
-        return cls(request.auth.user_id, key, digest.hexdigest())
+        return cls(NOBODY if request.auth is None else request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
         """Take the key for this transaction, or return the answer that is stored under it."""

@@ -26,7 +26,7 @@ from config.api.permissions import InsufficientScope
 from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
-from config.core.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, LOG_IN, PUBLIC
+from config.core.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, LOG_IN, PUBLIC, SAFE_METHODS
 from config.core.errors import PROBLEM
 
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -96,6 +96,8 @@ class EndpointSchema(AutoSchema):
             FIRST_PARTY: "The account's own tokens and API keys without a scope list.",
             LOG_IN: "The account's own log-in: no API key, no app.",
         }.get(access, f"Needs the scope `{access}` where the credential is limited to scopes.")
+        if not self.declared.idempotent and self.method not in SAFE_METHODS:
+            who += " An `Idempotency-Key` is ignored."
         return f"{self._docstring()[1]}\n\n{who}".strip()
 
     def _docstring(self) -> tuple[str, str]:

@@ -2,13 +2,17 @@
 
 An access token is a JWT signed with ES256; both services verify it with `config.api.tokens`. It names its family
 (`sid`), so that revoking a family, changing a password or disabling a user ends it within seconds. A refresh token is
-good for one use; a second use means that two parties hold it, so the whole family is revoked.
+good for one use; a second use means that two parties hold it, so the whole family is revoked. A retry with the first
+use's Idempotency-Key is not a second use (`may_be_retried`).
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import jwt
 from django.conf import settings
@@ -26,6 +30,7 @@ from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
 ACCESS_SECONDS = 900
 REFRESH_DAYS = 30
+RETRY_WINDOW = timedelta(minutes=5)  # in which a refresh with the same Idempotency-Key gets the same tokens again
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,12 @@ class TokenPair:
     token_type: str = "Bearer"  # noqa: S105  no secret
     expires_in: int = ACCESS_SECONDS
     refresh_expires_in: int = REFRESH_DAYS * 86_400
+
+
+class ReusedToken(Exception):  # a signal between functions, never shown
+    def __init__(self, family_id: UUID) -> None:
+        super().__init__()
+        self.family_id = family_id
 
 
 class PlatformAccessToken(AccessToken):
@@ -100,6 +111,16 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
     return token if token.family.client_id == (None if client is None else client.pk) else None
 
 
+def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
+    """Return whether a request that used the token may get its stored response again: soon after, and while nobody has
+    used what it gave.
+    """
+    if token.used_at is None:
+        return True
+    used_later = RefreshToken.objects.filter(family=token.family_id, used_at__gte=token.used_at).exclude(pk=token.pk)
+    return now - token.used_at <= RETRY_WINDOW and not used_later.exists()
+
+
 def rotate_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
@@ -108,20 +129,33 @@ def rotate_refresh_token(
     Raises InvalidToken when it is unknown, expired, another account's, of an ended family, or used before, which ends
     its family. Exactly one of several concurrent uses succeeds.
     """
-    with transaction.atomic():
-        token = find_refresh_token(text, client=client, now=now)
-        if token is None:
-            raise InvalidToken
-        if client is None and not token.family.second_factor and has_one(token.family.user):
-            raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
-        unused = RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now)
-        if unused:
-            refresh = issue_refresh_token(family=token.family, now=now)
-        else:
-            TokenFamily.objects.filter(pk=token.family_id).revoke(now=now)
-    if not unused:
-        raise InvalidToken("The refresh token was used before. Its log-in has been ended.")
+    with end_family_of_reused_token(now=now), transaction.atomic():
+        return use_refresh_token(text, now=now, client=client, scope=scope)
+
+
+def use_refresh_token(
+    text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
+) -> TokenPair:
+    """Do the work of `rotate_refresh_token` in the caller's transaction; raises InvalidToken, ReusedToken."""
+    token = find_refresh_token(text, client=client, now=now)
+    if token is None:
+        raise InvalidToken
+    if client is None and not token.family.second_factor and has_one(token.family.user):
+        raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
+    if not RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now):
+        raise ReusedToken(token.family_id)
+    refresh = issue_refresh_token(family=token.family, now=now)
     return TokenPair(issue_access_token(user=token.family.user, family=token.family, scope=scope), refresh)
+
+
+@contextmanager
+def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
+    """Revoke the family of a ReusedToken once its transaction is rolled back, and raise InvalidToken instead."""
+    try:
+        yield
+    except ReusedToken as reuse:
+        TokenFamily.objects.filter(pk=reuse.family_id).revoke(now=now)
+        raise InvalidToken("The refresh token was used before. Its log-in has been ended.") from None
 
 
 def family_is_live(family: TokenFamily) -> bool:

@@ -56,7 +56,8 @@ class OAuthViewSet(ApiViewSet):
 
         The body is JSON or a form; a client names itself in it or by HTTP Basic. Errors carry the words of RFC 6749
         (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before ends what it
-        gave.
+        gave (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2), so do not send a request again if its response was
+        lost: send the person to the authorization page again.
         """
         return Response(json.loads(self._ask(_TOKENS.create_token_response, request, body)))
 
