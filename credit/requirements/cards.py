@@ -1,6 +1,6 @@
 """The inputs of a scorecard from an application, compared with its offers' requirements."""
 
-from credit.core.facts import APPLICATION_DATA
+from credit.core.facts import path_of
 from credit.models import ModelVersion, Offer
 
 _OFFERS_NAMED = 5
@@ -11,7 +11,7 @@ def unasked_inputs(version: ModelVersion) -> list[str]:
 
     An offer without a schema takes any data, and warns of nothing.
     """
-    read = sorted(name for name in version.card.facts if name.startswith(APPLICATION_DATA))
+    read = {name: path for name in sorted(version.card.facts) if (path := path_of(name))}
     lacking: dict[str, list[str]] = {name: [] for name in read}
     offers = Offer.objects.filter(
         blockscore_model_id=version.model_id,
@@ -20,8 +20,8 @@ def unasked_inputs(version: ModelVersion) -> list[str]:
         application_schema__isnull=False,
     ).order_by("pk")
     for pk, schema in offers.values_list("pk", "application_schema").iterator(chunk_size=50):
-        for name in read:
-            if name.removeprefix(APPLICATION_DATA) not in schema["properties"]:  # type: ignore[index]
+        for name, path in read.items():
+            if len(path) > 1 or path[0] not in schema["properties"]:  # type: ignore[index]
                 lacking[name].append(str(pk))
     return [_sentence(name, where) for name, where in lacking.items() if where]
 

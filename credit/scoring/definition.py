@@ -120,7 +120,8 @@ def _sources(one: Input, source: str, here: str) -> Iterator[Refusal]:
         at = f"{here}/{position}" if source in {"ratio", "sum"} else here
         kind, wanted = facts.type_of(name), "text" if source == "months_since" else one.kind
         if kind is None:
-            yield at, f"Unknown fact. Known are application_data.… and {', '.join(facts.catalogue())}."
+            known = ", ".join(facts.catalogue())
+            yield at, f"Unknown fact. Known are application_data.…, application_data#/… and {known}."
         elif kind not in {"any", wanted}:
             yield at, f"Is a {kind}, not a {wanted}."
         elif is_prohibited(name):

@@ -49,7 +49,7 @@ class Terms:
         """Return the fact that a variable is: as told, of that name, or what an application says under that name."""
         if variable in self.facts:
             return self.facts[variable]
-        return variable if facts.type_of(variable) else f"{facts.APPLICATION_DATA}{variable}"
+        return variable if facts.type_of(variable) else facts.name_of(variable)
 
     def reason(self, variable: str) -> Reason:
         """Return the reason of a variable: as told, else the one whose code or words are its name, else its name."""

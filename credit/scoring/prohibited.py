@@ -1,9 +1,13 @@
 """Forbidden inputs of a score: the grounds that 12 CFR 1002.2(z) names, detected by name.
 
-A path is read as its words: `maritalStatus`, `marital_status` and `applicant.marital-status` are the same.
+A path is read as its words: `maritalStatus`, `marital_status` and `applicant.marital-status` are the same. Accents and
+look-alike forms make no other word.
 """
 
 import re
+import unicodedata
+
+from credit.core.facts import path_of
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", re.ASCII)
 
@@ -29,9 +33,10 @@ _BESIDE_AGE = frozenset(
 )  # fmt: skip
 
 
-def _words(path: str) -> tuple[str, ...]:
-    """Return the words of a path, one of several things as one: `races` is `race`."""
-    return tuple(_singular(word.lower()) for word in _WORD.findall(path))
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, one of several things as one: `races` is `race`."""
+    letters = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    return tuple(_singular(word.lower()) for word in _WORD.findall(letters))
 
 
 def _singular(word: str) -> str:
@@ -44,7 +49,7 @@ def _singular(word: str) -> str:
 
 def is_prohibited(path: str) -> bool:
     """Return whether a path below `application_data` is named like a prohibited ground."""
-    words = _words(path.partition(".")[2])
+    words = _words(" ".join(path_of(path)))
     return not _WORDS.isdisjoint(words) or any(
         phrase == words[at : at + len(phrase)] or words[at] == "".join(phrase)
         for phrase in _PHRASES
@@ -54,10 +59,10 @@ def is_prohibited(path: str) -> bool:
 
 def tells_birth(path: str) -> bool:
     """Return whether a path below `application_data` is named like the day or year of a person's birth."""
-    return not _BIRTH.isdisjoint(_words(path.partition(".")[2]))
+    return not _BIRTH.isdisjoint(_words(" ".join(path_of(path))))
 
 
 def tells_age(path: str) -> bool:
     """Return whether a path below `application_data` is named like a person's age, or like its source."""
-    parts = [{word for word in _words(part) if not word.isdigit()} for part in path.split(".")[1:]]
+    parts = [{word for word in _words(part) if not word.isdigit()} for part in path_of(path)]
     return tells_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)

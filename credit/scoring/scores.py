@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 from django.conf import settings
 from django.db import Error
 
-from config.core.json_text import canonical_json, day_of
+from config.core.json_text import canonical_json, day_of, escaped
 from config.core.prepared import PreparedSelect, insert
 from credit.core.card import SCORED_ON, Card, number_of, text_of
 from credit.core.due import Due
 from credit.core.errors.requirements import RequirementsDue
-from credit.core.facts import MayRead, gather, shared
+from credit.core.facts import MayRead, gather, path_of, shared
 from credit.core.reasons import in_full
 from credit.core.version_machine import CHAMPION, PUBLISHED
 from credit.models.scoring import LastScore, ModelVersion, Score, ScoreFacts
@@ -168,8 +168,8 @@ def _unreadable(card: Card, found: Evaluation) -> Iterator[Due]:
     for name in found.unreadable:
         read_fact = next(one.read_fact for one in card.inputs if name in one.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
-        path = name.split(".")
-        yield Due("".join(f"/{part}" for part in path), path[-1], kind, why)
+        if path := path_of(name):
+            yield Due("".join(f"/{escaped(part)}" for part in ("application_data", *path)), path[-1], kind, why)
 
 
 def facts_for(

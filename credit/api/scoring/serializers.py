@@ -156,7 +156,9 @@ class EvaluatedFactsField(FactsField):
 class SaidFactsField(FactsField):
     """Facts that a person may say of themselves: what an application would say, none that an app declares."""
 
-    default_error_messages = {"unknown": "{name}: Is no path such as application_data.monthly_income_cents."}
+    default_error_messages = {
+        "unknown": "{name}: Is no path such as application_data.monthly_income_cents or application_data#/net income."
+    }
 
     def type_of(self, name: str) -> str | None:
         kind = super().type_of(name)

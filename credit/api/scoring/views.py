@@ -202,6 +202,7 @@ class ScoringCatalogueViewSet(ApiViewSet):
         """List the facts that a scorecard may ask for.
 
         The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
+        A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.
         """
         known = [{"name": fact.name, "type": fact.type} for fact in catalogue().values()]
         return Response({"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]})

@@ -44,12 +44,49 @@ def test_the_catalogue_is_in_alphabetical_order_and_of_known_types():
 
 @pytest.mark.parametrize(("path", "value"), [
     ("income", 5), ("rate", 0.25), ("own", True), ("housing", "rent"), ("nothing", None), ("list", []),
-    ("list.0", None), ("person", {}), ("person.job.months", 7), ("person.months", 8), ("person.job", {}),
+    ("list.0", 1), ("list.1", {}), ("list.1.a", 2), ("list.2", None), ("list.-1", None), ("list.00", None),
+    ("list.9999999", None), ("list.a", None),
+    ("person", {}), ("person.job.months", 7), ("person.months", 8), ("person.job", {}),
     ("income.deeper", None), ("housing.0", None), ("absent", None), ("person.absent.months", None),
 ])  # fmt: skip
 def test_application_data_is_read_by_path(path, value):
     name = f"application_data.{path}"
     assert gathered(name) == {"scored_on": "2026-03-28", name: value}
+
+
+# The examples of RFC 6901, section 5, and names in the scripts of CLDR's exemplar characters.
+POINTED = {
+    "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, 'k"l': 6, " ": 7, "m~n": 8,
+    "~1": 9, "a b": {"/€": 10}, "سن\u200cکد": 11, "मासिक आय": 12, "月収": 13, "Гроші": 14, "dépenses\u00a0fixes": 15,
+    "0": 16, "a.b": 17, "👩\u200d👧": 18,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pointer", "value"), [
+    ("/foo", []), ("/foo/0", "bar"), ("/foo/1", "baz"), ("/foo/2", None), ("/foo/-", None), ("/foo/01", None), ("/", 0),
+    ("/a~1b", 1), ("/c%d", 2), ("/e^f", 3), ("/g|h", 4), ("/i\\j", 5), ('/k"l', 6), ("/ ", 7), ("/m~0n", 8),
+    ("/~01", 9), ("/a b/~1€", 10), ("/a b", {}), ("/سن\u200cکد", 11), ("/मासिक आय", 12), ("/月収", 13), ("/Гроші", 14),
+    ("/dépenses\u00a0fixes", 15), ("/0", 16), ("/a.b", 17), ("/👩\u200d👧", 18), ("/a b/x", None), ("//", None),
+])  # fmt: skip
+def test_application_data_is_read_by_pointer(pointer, value):
+    name = f"application_data#{pointer}"
+    assert facts.type_of(name) == "any"
+    assert gathered(name, data=POINTED) == {"scored_on": "2026-03-28", name: value}
+
+
+@pytest.mark.parametrize("pointer", [
+    "", "a", "/~", "/~2", "/a~", "/a\n", "/a\u202eb", "/\u2066a", "/a\x7f", "/\ufeffa", "/" + "a" * 61, "/a" * 9,
+    "/a\u2028", "/\x00",
+])  # fmt: skip
+def test_a_pointer_that_is_none_or_deceives_is_no_fact(pointer):
+    assert facts.type_of(f"application_data#{pointer}") is None
+
+
+@pytest.mark.parametrize("member", [*POINTED, "income"])
+def test_the_name_of_a_member_leads_to_it(member):
+    # A dotted name is a path, as everywhere.
+    path = facts.path_of(facts.name_of(member))
+    assert list(path) == (member.split(".") if member == "a.b" else [member])
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "text", 5])

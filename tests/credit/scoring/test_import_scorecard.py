@@ -176,7 +176,7 @@ TABLES = {
     "special codes": (table(*(f"{row},1" for row in NUMBER), header="Variable,Bin,Points,Count"), "special codes"),
     "bounds of many digits": (table('income,"(-inf, 1.123456789012)",1', NUMBER[3]), "more than 10 digits"),
     "a prohibited ground": (table(*(row.replace("income", "marital_status") for row in NUMBER)), "1002.2(z)"),
-    "a name that is no path": (table(*(row.replace("income", "my income") for row in NUMBER)), "Unknown fact"),
+    "a name that is longer than a path": (table(*(row.replace("income", "i" * 61) for row in NUMBER)), "Unknown fact"),
     "many quotes": (table("income,\"['" + "\\'" * 60_000 + '",1', NUMBER[3]), "neither a range"),
     "a long field": (table("income," + "a" * 200_000 + ",1", NUMBER[3]), "must be CSV"),
     "a large file": (b"a" * 5_000_000, "larger than"),

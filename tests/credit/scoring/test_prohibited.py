@@ -26,6 +26,19 @@ def test_a_ground_that_must_not_count_is_known_by_its_name(path):
     assert is_prohibited(f"application_data.{path}")
 
 
+@pytest.mark.parametrize("pointer", [
+    "/marital status", "/Applicant's race", "/séx", "/\uff53\uff45\uff58", "/a~1b/sex", "/person/0/gender",
+    "/religion?", "/skin tone", "/Familie/spouse (€)", "/place of birth", "/a.sex.b",
+])  # fmt: skip
+def test_a_pointer_to_a_prohibited_ground_is_known(pointer):
+    assert is_prohibited(f"application_data#{pointer}")
+
+
+@pytest.mark.parametrize("pointer", ["/age", "/applicant/age (years)", "/âge", "/persons/0/age", "/date of birth"])
+def test_a_pointer_to_age_is_known(pointer):
+    assert tells_age(f"application_data#{pointer}")
+
+
 @pytest.mark.parametrize("path", ALLOWED)
 def test_names_that_only_resemble_a_prohibited_ground_are_allowed(path):
     assert not is_prohibited(f"application_data.{path}")

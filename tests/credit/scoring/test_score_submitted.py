@@ -119,6 +119,32 @@ def test_data_that_the_champion_cannot_read_is_not_submitted(api, user, said, po
     assert_error(api.send("/applications", body), 400, "E1020")
 
 
+def reading(name):
+    """A card that reads the income by another name."""
+    card = definition()
+    card["inputs"][0]["from"] = card["inputs"][1]["ratio"][1] = name
+    return card
+
+
+@pytest.mark.parametrize(("name", "said", "pointer"), [
+    ("#/a b/~1€", {"a b": {"/€": 320_000}}, "/a b/~1€"),
+    ("#/Nettó jövedelem (Ft)", {"Nettó jövedelem (Ft)": 320_000}, "/Nettó jövedelem (Ft)"),
+    ("#/m~0n", {"m~n": 320_000}, "/m~0n"),
+    ("#/incomes/0", {"incomes": [320_000]}, "/incomes/0"),
+    (".incomes.1.cents", {"incomes": [0, {"cents": 320_000}]}, "/incomes/1/cents"),
+])  # fmt: skip
+def test_a_name_is_read_by_pointer(api, user, name, said, pointer):
+    verify(user)
+    offer, _ = scored_offer(definition=reading(f"application_data{name}"))
+    others = {name: value for name, value in SAYS_GOOD.items() if name != "monthly_income_cents"}
+    assert submit(api, draft_for(offer, user, {**others, **said})).status_code == 200
+    assert Score.objects.get().outcome == "approve"
+    text = json.loads(json.dumps(said).replace("320000", '"320000"'))
+    refusal = submit(api, draft_for(offer, user, {**others, **text}))
+    assert_error(refusal, 400, "E1020")
+    assert [one["field"] for one in refusal.json()["details"]] == [f"/application_data{pointer}"]
+
+
 def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):
     offer, champion = scored_offer()
     inputs = [{"name": "amount", "from": "application_data.amount_cents", "type": "text"}, *definition()["inputs"]]

@@ -36,6 +36,19 @@ class TestCreate:
         }  # fmt: skip
         assert api.read(f"{path}/1").json() == body
 
+    @pytest.mark.parametrize(
+        ("name", "status"), [("#/a b/~1€", 201), ("#/x~2", 400), ("#/marital status", 400), ("#a", 400), ("/a", 400)]
+    )
+    def test_an_input_may_name_a_pointer(self, api, model, path, name, status):
+        card = definition()
+        card["inputs"][2]["from"] = f"application_data{name}"
+        response = api.send(path, {"definition": card})
+        assert response.status_code == status, response.content
+        if status == 400:
+            assert [one["field"] for one in response.json()["details"]] == ["/definition/inputs/2/from"]
+        else:
+            assert f"application_data{name}" in api.read(f"{path}/1", accept="application/xml").content.decode()
+
     def test_a_card_as_xml_is_not_read(self, api, model, path):
         make_version(model)
         written = api.read(f"{path}/1", accept="application/xml").content
