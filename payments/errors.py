@@ -40,6 +40,11 @@ class PaymentExpired(ApiError):
     message = "The payment was not signed in time. Initiate it again."
 
 
+class TransferWouldFail(ApiError):
+    error, code = "transfer_would_fail", "E3017"
+    message = "The network says that this transfer would fail."
+
+
 class BroadcastRefused(ApiError):
     error, code = "broadcast_refused", "E3009"
     message = "The network refuses the signed transaction."

@@ -14,6 +14,7 @@ NETWORK_ALIASES = {
     "base-sepolia": "eip155:84532",
 }
 
+_LAST_WITHOUT_OWNER = 0xFFFF
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _EVM_NETWORK = re.compile(r"eip155:([1-9][0-9]{0,17})", re.ASCII)
 _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -36,6 +37,11 @@ def parse_address(text: str) -> str | None:
     if digits not in {digits.lower(), digits.upper()} and text != checksummed:
         return None
     return checksummed
+
+
+def has_no_owner(address: str) -> bool:
+    """Return whether nobody has the key of an address: zero, those of precompiled contracts, and 0x…dEaD."""
+    return int(address, 16) <= _LAST_WITHOUT_OWNER
 
 
 def checksum_address(address: str | bytes) -> str:

@@ -9,18 +9,24 @@ import itertools
 import re
 import time
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 from django.conf import settings
 
 from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderError, call
+from config.core.ids import INT64_MAX
 from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balance_call_data
 
 NODE_TIMEOUT_SECONDS = 20.0
-# Offered when the node cannot estimate, for instance before the wallet is funded: an ERC-20 transfer takes about half.
-TRANSFER_GAS = 100_000
 _GAS_MARGIN_PERCENT = 20
+_RECENT_BLOCKS = 5
+_FALSE = "0x" + "0" * 64  # what a token returns that does not revert
+# Doubled, or with a margin, a quantity is still a number of 64 bits.
+_QUANTITY_MAX = INT64_MAX // 4
+# How a node without a method answers: with an error of JSON-RPC, of HTTP, or something unreadable.
+_UNSUPPORTED = frozenset({"node_trouble", "unreadable"})
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"0x[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
 _MESSAGE_MAX_LENGTH = 200
@@ -94,16 +100,37 @@ class Node:
         if base_fee is None:  # a chain from before EIP-1559
             price = self._number("eth_gasPrice")
             return {"max_fee_per_gas": price, "max_priority_fee_per_gas": price}
-        tip = self._number("eth_maxPriorityFeePerGas")
+        tip = self._usual_tip(_quantity(base_fee))
         return {"max_fee_per_gas": 2 * _quantity(base_fee) + tip, "max_priority_fee_per_gas": tip}
 
+    def _usual_tip(self, base_fee: int) -> int:
+        """Return the tip per gas that the node suggests, or else that of the latest blocks, or else what the gas price
+        has above the base fee: nodes need not have the first two methods.
+        """
+        for source in (lambda: self._number("eth_maxPriorityFeePerGas"), self._recent_tip):
+            try:
+                return source()
+            except NodeRefused:
+                continue
+            except ProviderError as error:
+                if error.word not in _UNSUPPORTED:
+                    raise
+        return max(self._number("eth_gasPrice") - base_fee, 0)
+
+    def _recent_tip(self) -> int:
+        """Return the median of what a usual transaction of the latest blocks has paid above the base fee."""
+        history = self.ask("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50])
+        rewards = history.get("reward") if isinstance(history, dict) else None
+        if not isinstance(rewards, list) or not rewards or not all(isinstance(one, list) and one for one in rewards):
+            raise ProviderError("unreadable", outcome_unknown=False)
+        return median_low(_quantity(one[0]) for one in rewards)
+
     def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
-        """Return a gas limit for the call with some margin; TRANSFER_GAS when the node says that it would fail now."""
-        try:
-            estimate = self._number("eth_estimateGas", {"from": sender, "to": token, "data": data})
-        except NodeRefused:
-            return TRANSFER_GAS
-        return estimate * (100 + _GAS_MARGIN_PERCENT) // 100
+        """Return a gas limit for the transfer with some margin; raises NodeRefused when it would fail now."""
+        transfer = {"from": sender, "to": token, "data": data}
+        if self.ask("eth_call", transfer, "latest") == _FALSE:
+            raise NodeRefused("the token declines the transfer")
+        return self._number("eth_estimateGas", transfer) * (100 + _GAS_MARGIN_PERCENT) // 100
 
     def block_number(self) -> int:
         return self._number("eth_blockNumber")
@@ -184,7 +211,10 @@ def _quantity(value: Any) -> int:
     """Return the number that a JSON-RPC quantity spells; raises ProviderError for anything else."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise ProviderError("unreadable", outcome_unknown=True)
-    return int(value, 16)
+    number = int(value, 16)
+    if number > _QUANTITY_MAX:
+        raise ProviderError("unreadable", outcome_unknown=True)
+    return number
 
 
 def _read_transfer(log: Any) -> Transfer | None:

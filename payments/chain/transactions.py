@@ -22,7 +22,8 @@ _EIP_2930, _EIP_1559 = 1, 2
 # Members of the signed list, by type: EIP-2930, EIP-1559, legacy.
 _MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
 _FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin below (EIP-2718)
-_UINT256_BYTES = 32
+_UINT256_BYTES, _UINT256_MAX = 32, 2**256 - 1
+_GAS_MAX = 2**64 - 1
 _ADDRESS_BYTES = 20
 # The order of the curve secp256k1. Only the form of a signature with the lower `s` is valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -102,6 +103,9 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
         raise UnreadableTransaction("Its data are not bytes.")
     if _integer(nonce) > INT64_MAX:
         raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
+    _check_fees(*map(_integer, fees), value=_integer(value))
+    if not is_legacy:
+        _check_access_list(signed[-1])
     return SignedTransaction(
         tx_hash=f"0x{keccak(raw).hex()}",
         chain_id=chain_id,
@@ -157,6 +161,30 @@ def _check_integers(members: list[Any]) -> None:
     for member in members:
         if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
             raise UnreadableTransaction("A number in it is not encoded as one.")
+
+
+def _check_fees(*prices_and_gas: int, value: int) -> None:
+    """Refuse what no block takes: (tip, the most per gas, gas) of EIP-1559, (price, gas) of the others."""
+    *prices, gas = prices_and_gas
+    if gas > _GAS_MAX:
+        raise UnreadableTransaction("Its gas limit is out of range.")
+    if gas * prices[-1] + value > _UINT256_MAX:
+        raise UnreadableTransaction("Its gas limit times its fee is out of range.")
+    if prices[0] > prices[-1]:
+        raise UnreadableTransaction("Its priority fee is above its maximum fee (EIP-1559).")
+
+
+def _check_access_list(entries: Any) -> None:
+    """Refuse anything but a list of (address, list of storage keys)."""
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+        raise UnreadableTransaction("Its access list has another form (EIP-2930).")
+
+
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], list):
+        return False
+    words = [(entry[0], _ADDRESS_BYTES), *((key, _UINT256_BYTES) for key in entry[1])]
+    return all(isinstance(word, bytes) and len(word) == length for word, length in words)
 
 
 def _integer(member: bytes) -> int:

@@ -28,8 +28,8 @@ from config.api.idempotency import RequestInProgress
 from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid, uuid7
 from config.core.lifecycle import Actor
-from payments.chain.addresses import chain_id_of, checksum_address
-from payments.chain.rpc import Node
+from payments.chain.addresses import chain_id_of, checksum_address, has_no_owner
+from payments.chain.rpc import Node, NodeRefused
 from payments.chain.simulated import placeholder_transaction, simulated_hash
 from payments.chain.transactions import (
     SignedTransaction,
@@ -41,7 +41,14 @@ from payments.chain.transactions import (
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch, WalletNotFound
+from payments.errors import (
+    BroadcastRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    TransferWouldFail,
+    WalletNotFound,
+)
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
 SIGNING_MINUTES = 15
@@ -64,14 +71,16 @@ def prepare_payment(
 ) -> CryptoPayment:
     """Return a payment of `amount_usdc` smallest units, not stored yet, with the transaction to sign, `unsigned`.
 
-    Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, or a network that is not the
-    settlement network; ProviderUnavailable when the chain cannot be asked for nonce and fees.
+    Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, a recipient that cannot receive,
+    or a network that is not the settlement network; TransferWouldFail; ProviderUnavailable when the chain cannot be
+    asked for nonce and fees.
     """
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:
         raise ValidationFailed.of_member(
             "wallet_id", "A wallet held by the custody provider cannot sign; name one of your own."
         )
+    _check_recipient(to_address, payer=wallet.address)
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
         raise ValidationFailed.of_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
@@ -98,6 +107,20 @@ def prepare_payment(
             payment.unsigned = _unsigned_transfer(payment, node)
         payment.first_nonce = payment.unsigned["nonce"]
     return payment
+
+
+def _check_recipient(address: str, *, payer: str) -> None:
+    """Raise ValidationFailed for an address at which a transfer is lost, or is none."""
+    if has_no_owner(address):
+        raise ValidationFailed.of_member(
+            "to_address", "Nobody has the key of this address: a transfer to it would be lost."
+        )
+    if address == payer:
+        raise ValidationFailed.of_member("to_address", "Must be another address than the wallet that pays.")
+    if address.lower() == settings.SETTLEMENT_TOKEN_ADDRESS.lower():
+        raise ValidationFailed.of_member(
+            "to_address", "This is the contract of the token: a transfer to it would be lost."
+        )
 
 
 @transaction.atomic
@@ -244,6 +267,9 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
 def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
     token, data = payment.token_address, transfer_call_data(payment.to_address, payment.amount_usdc)
     nonce = node.next_nonce(payment.from_address)
-    gas = node.transfer_gas(sender=payment.from_address, token=token, data=data)
+    try:
+        gas = node.transfer_gas(sender=payment.from_address, token=token, data=data)
+    except NodeRefused as refusal:
+        raise TransferWouldFail(f"The network says that this transfer would fail: {refusal}.") from refusal
     told = {"to": token, "data": data, "value": 0, "chain_id": chain_id_of(payment.network), "nonce": nonce, "gas": gas}
     return {**told, **node.fees()}

@@ -27,7 +27,13 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         answer=serializers.InitiatedSerializer,
         idempotent=True,
         reserves_key=True,
-        errors=(UserMismatch, errors.CardDataRefused, errors.WalletNotFound, ProviderUnavailable),
+        errors=(
+            UserMismatch,
+            errors.CardDataRefused,
+            errors.WalletNotFound,
+            errors.TransferWouldFail,
+            ProviderUnavailable,
+        ),
     )
     def initiate(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Write down a payment and return the transaction for the wallet to sign.

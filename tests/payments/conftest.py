@@ -7,7 +7,11 @@ from django.utils import timezone
 
 from identity.access import keys
 from tests.api import ApiClient
+from tests.payments.crypto_support import CHAIN_ID, NETWORK
+from tests.payments.node_double import NodeDouble
 from tests.payments.stripe_double import StripeDouble
+
+TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 
 @pytest.fixture
@@ -40,4 +44,13 @@ def double(stripe_settings):
     """A Stripe of ours, which the platform charges through."""
     with StripeDouble() as server:
         stripe_settings.STRIPE_BASE_URL = server.url
+        yield server
+
+
+@pytest.fixture
+def node(settings):
+    """A node that a test can let answer anything, and the settings of a platform that settles on its chain."""
+    with NodeDouble(CHAIN_ID) as server:
+        settings.SETTLEMENT_RPC_URL, settings.SETTLEMENT_NETWORK = server.url, NETWORK
+        settings.SETTLEMENT_TOKEN_ADDRESS = TOKEN
         yield server

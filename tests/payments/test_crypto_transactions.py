@@ -3,6 +3,7 @@
 import pytest
 import rlp
 from eth_account import Account
+from eth_keys import keys
 from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +123,87 @@ def test_the_second_form_of_a_signature_is_refused():
     malleated = raw[:1] + rlp.encode([*content, flipped, r, other.to_bytes(32, "big")])
     with pytest.raises(UnreadableTransaction, match="EIP-2"):
         decode_signed(hexed(malleated))
+
+
+def resigned(kind, members):
+    """Sign other members of a typed transaction, as no library would; return hex."""
+    message = bytes([kind]) + rlp.encode(members)
+    signature = keys.PrivateKey(b"\x11" * 32).sign_msg_hash(keccak(message))
+    v, r, s = signature.vrs
+    return hexed(bytes([kind]) + rlp.encode([*members, v, r, s]))
+
+
+def members_of(raw):
+    """Return the signed members of a typed transaction."""
+    return rlp.decode(raw[1:])[:-3]
+
+
+OWN, KEY_WORD = bytes.fromhex(TOKEN[2:]), b"\1" * 32
+
+
+@pytest.mark.parametrize("signed", [SIGNED[0], SIGNED[1]])
+@pytest.mark.parametrize(
+    "entries",
+    [b"", b"x", OWN, [OWN], [[]], [[OWN]], [[OWN, b""]], [[OWN, KEY_WORD]], [[OWN, [KEY_WORD], b""]], [[OWN[1:], []]],
+     [[OWN + b"\0", []]], [[b"", []]], [[[], []]], [[OWN, [KEY_WORD[1:]]]], [[OWN, [KEY_WORD + b"\0"]]],
+     [[OWN, [b""]]], [[OWN, [[KEY_WORD]]]], [[OWN, []], OWN], [[OWN, []], []], [[[OWN, []]]]],
+)  # fmt: skip
+def test_an_access_list_of_another_form_is_refused(signed, entries):
+    *members, _ = members_of(signed)
+    with pytest.raises(UnreadableTransaction, match="EIP-2930"):
+        decode_signed(resigned(signed[0], [*members, entries]))
+
+
+@pytest.mark.parametrize(
+    "entries", [[], [[OWN, []]], [[OWN, [KEY_WORD]]], [[OWN, []], [OWN, []]], [[OWN, [KEY_WORD, KEY_WORD]]]]
+)
+def test_an_access_list_of_the_right_form_is_read(entries):
+    *members, _ = members_of(SIGNED[0])
+    assert decode_signed(resigned(2, [*members, entries])).sender == PERSON.address
+
+
+@pytest.mark.parametrize(
+    ("fees", "why"),
+    [
+        ((2, 1, 65_000), "priority fee is above"),
+        ((10**9 + 1, 10**9, 65_000), "priority fee is above"),
+        ((1, 0, 65_000), "priority fee is above"),
+        ((2**256 - 1, 10**9, 65_000), "priority fee is above"),
+        ((10**9, 10**9, 2**64), "gas limit is out of range"),
+        ((10**9, 10**9, 2**256 - 1), "gas limit is out of range"),
+        ((0, 0, 2**64), "gas limit is out of range"),
+        ((1, 2**256 - 1, 2), "times its fee"),
+        ((1, 2**240, 2**17), "times its fee"),
+        ((1, 2**192, 2**64 - 1), None),
+        ((1, 2**193, 2**64 - 1), "times its fee"),
+        ((1, 2**256 - 1, 1), None),
+        ((5, 5, 21_000), None),
+        ((0, 0, 0), None),
+    ],
+)  # fmt: skip
+def test_fees_that_no_block_takes_are_refused(fees, why):
+    chain, nonce, *_, to, value, data, entries = members_of(SIGNED[0])
+    payload = resigned(2, [chain, nonce, *fees, to, value, data, entries])
+    if why is None:
+        assert decode_signed(payload).sender == PERSON.address
+        return
+    with pytest.raises(UnreadableTransaction, match=why):
+        decode_signed(payload)
+
+
+@pytest.mark.parametrize(("price", "gas"), [(2**256 - 1, 2), (2**193, 2**64 - 1), (1, 2**64), (2**255, 2)])
+def test_a_price_that_overflows_is_refused(price, gas):
+    for content in (LEGACY, WITH_LIST):
+        signed = sign({**content, "gasPrice": price, "gas": gas})
+        with pytest.raises(UnreadableTransaction, match="out of range"):
+            decode_signed(hexed(signed.raw_transaction))
+
+
+def test_the_value_counts_for_the_overflow():
+    content = {**DYNAMIC, "gas": 1, "maxFeePerGas": 2**256 - 2, "value": 1}
+    assert decode_signed(hexed(sign(content).raw_transaction)).value == 1
+    with pytest.raises(UnreadableTransaction, match="out of range"):
+        decode_signed(hexed(sign({**content, "value": 2}).raw_transaction))
 
 
 def test_every_byte_of_an_access_list_counts():

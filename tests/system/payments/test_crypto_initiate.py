@@ -29,9 +29,10 @@ def test_the_nonce_counts_what_waits_for_a_block(payer):
     assert payer.initiate()["transaction"]["nonce"] == 1
 
 
-def test_a_wallet_that_is_not_funded_yet_gets_a_usual_gas_limit(api, user, evm, node):
+def test_a_wallet_that_has_too_little_is_offered_nothing_to_sign(api, user, evm, node):
     wallet = connected(user, evm.new_account().address, network="eip155:31337")
-    assert initiate(api, user, wallet).json()["transaction"]["gas"] == 100_000
+    assert_error(initiate(api, user, wallet), 400, "E3017")
+    assert not CryptoPayment.objects.exists()
 
 
 def test_on_a_chain_from_before_eip_1559_both_fees_are_the_gas_price(payer, node):

@@ -1,0 +1,193 @@
+"""What POST /v1/payments/crypto/initiate offers to sign, and what it refuses before anybody signs."""
+
+import pytest
+
+from payments.chain.addresses import checksum_address
+from payments.crypto.models import CryptoPayment
+from tests.api import assert_error
+from tests.payments.conftest import TOKEN
+from tests.payments.crypto_support import CHAIN_ID, NETWORK, confirm, initiate
+from tests.payments.http_double import HANG_UP, HTML, Reply
+from tests.payments.node_double import GWEI, METHOD_MISSING, REVERTED
+from tests.payments.test_crypto_transactions import PERSON, hexed, sign
+from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected
+
+ZERO = "0x" + "0" * 40
+NOBODYS = [
+    ZERO, "0x" + "0" * 39 + "1", "0x" + "0" * 39 + "9", "0x" + "0" * 38 + "0a", "0x" + "0" * 37 + "100",
+    "0x" + "0" * 36 + "dead", "0x" + "0" * 36 + "DEAD", checksum_address("0x" + "0" * 36 + "dead"),
+    "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "1234",
+]  # fmt: skip
+SPELLINGS = [str, str.lower, lambda address: "0x" + address[2:].upper()]
+
+
+@pytest.fixture
+def pay(api, user):
+    """Initiate a payment from one wallet; return the answer."""
+    wallet = connected(user, network=NETWORK)
+    return lambda **changes: initiate(api, user, wallet, **changes)
+
+
+@pytest.mark.parametrize("address", NOBODYS)
+@pytest.mark.parametrize("simulated", [True, False])
+def test_an_address_whose_key_nobody_has_is_refused(pay, request, address, simulated):
+    if not simulated:
+        request.getfixturevalue("node")
+    refusal = assert_error(pay(to_address=address), 400, "E1001")
+    assert refusal["details"][0]["field"] == "to_address"
+    assert "Nobody has the key" in refusal["message"]
+    assert not CryptoPayment.objects.exists()
+
+
+@pytest.mark.parametrize("spell", SPELLINGS)
+@pytest.mark.parametrize(("address", "why"), [(ADDRESS, "another address"), (TOKEN, "contract of the token")])
+def test_the_payers_wallet_and_the_token_receive_nothing(pay, node, address, why, spell):
+    assert why in assert_error(pay(to_address=spell(address)), 400, "E1001")["message"]
+    assert node.asked == []
+
+
+def test_without_a_chain_the_payers_wallet_is_refused_too(pay):
+    assert_error(pay(to_address=ADDRESS), 400, "E1001")
+
+
+def test_another_wallet_of_the_payer_receives(api, user, pay, node):
+    connected(user, OTHER_ADDRESS, network=NETWORK)
+    assert pay(to_address=OTHER_ADDRESS).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        REVERTED,
+        {"error": {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}},
+        {"error": {"code": -32000, "message": "execution reverted: Blacklistable: account is blacklisted"}},
+        {"error": {"code": -32000, "message": "gas required exceeds allowance (0)"}},
+        {"error": {"code": -32015, "message": "VM execution error."}},
+        {"error": {"code": 3, "message": "Pausable: paused\0\ud800"}},
+        {"error": {"code": 3, "message": None}},
+        {"error": {"code": 3}},
+        {"error": {"code": -32000, "message": "x" * 10_000}},
+        {"error": {"code": 3, "message": ["execution reverted"]}},
+    ],
+)
+@pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call"])
+def test_a_transfer_that_would_fail_is_not_offered(pay, node, method, error):
+    node.answers[method] = error
+    message = assert_error(pay(), 400, "E3017")["message"]
+    assert message.startswith("The network says that this transfer would fail: ")
+    assert len(message) < 300
+    assert not CryptoPayment.objects.exists()
+
+
+def test_a_token_that_declines_without_reverting_is_asked_first(pay, node):
+    node.answers["eth_call"] = "0x" + "0" * 64
+    assert "declines" in assert_error(pay(), 400, "E3017")["message"]
+
+
+@pytest.mark.parametrize("result", ["0x", "0x" + "0" * 63 + "1", "0x1", None, {}, "x"])
+def test_a_token_may_return_anything_but_no(pay, node, result):
+    node.answers["eth_call"] = result
+    assert pay().status_code == 200
+
+
+def test_a_refusal_is_lifted_by_a_second_try_with_its_key(api, user, node):
+    wallet, key = connected(user, network=NETWORK), "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
+    body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": 5}
+    node.answers["eth_estimateGas"] = REVERTED
+    assert_error(api.send("/payments/crypto/initiate", body, key=key), 400, "E3017")
+    node.answers["eth_estimateGas"] = hex(50_000)
+    assert api.send("/payments/crypto/initiate", body, key=key).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"maxPriorityFeePerGas": 22 * GWEI}, "priority fee is above"),
+        ({"maxFeePerGas": 0}, "priority fee is above"),
+        ({"gas": 2**64}, "gas limit is out of range"),
+        ({"gas": 2, "maxFeePerGas": 2**256 - 1}, "out of range"),
+        ({"gas": 2**64 - 1, "maxFeePerGas": 2**200}, "out of range"),
+        ({"gas": 1, "maxFeePerGas": 2**256 - 1, "value": 1}, "out of range"),
+    ],
+)
+def test_what_no_block_takes_is_refused_before_it_is_sent(api, user, node, changes, why):
+    wallet = connected(user, PERSON.address, network=NETWORK)
+    offered = initiate(api, user, wallet).json()
+    content = {
+        "type": 2, "to": TOKEN, "data": offered["transaction"]["data"], "value": 0, "chainId": CHAIN_ID, "nonce": 7,
+        "gas": 65_000, "maxFeePerGas": 21 * GWEI, "maxPriorityFeePerGas": GWEI,
+    }  # fmt: skip
+    refused = confirm(api, offered["payment_id"], hexed(sign({**content, **changes}).raw_transaction))
+    assert why in assert_error(refused, 400, "E3007")["message"]
+    assert "eth_sendRawTransaction" not in node.asked
+    good = sign(content)
+    node.answers["eth_sendRawTransaction"] = hexed(good.hash)
+    assert confirm(api, offered["payment_id"], hexed(good.raw_transaction)).json()["tx_hash"] == hexed(good.hash)
+
+
+def fees(response):
+    """Return (the most per gas, tip) of what is to be signed."""
+    assert response.status_code == 200, response.content
+    transaction = response.json()["transaction"]
+    return transaction["max_fee_per_gas"], transaction["max_priority_fee_per_gas"]
+
+
+MISSING = [
+    METHOD_MISSING, {"error": {"code": -32004, "message": "method not supported"}},
+    {"error": {"code": -32000, "message": "the method is not available"}}, Reply(status=404, content={}),
+    Reply(status=405, content={}), HTML, None, {}, [], "1", "0x", "0x01", 5, hex(2**256 - 1), hex(2**63),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", MISSING)
+def test_without_a_suggested_tip_it_is_that_of_the_latest_blocks(pay, node, answer):
+    node.answers["eth_maxPriorityFeePerGas"] = answer
+    assert fees(pay()) == (23 * GWEI, 3 * GWEI)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [*MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
+     {"reward": {"0": ["0x1"]}}, {"reward": [[hex(2**256 - 1)]]}, {"baseFeePerGas": ["0x1"]}, {"reward": [[1]]}],
+)  # fmt: skip
+def test_without_a_history_the_tip_is_what_the_gas_price_has_above_the_base_fee(pay, node, history):
+    node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": history}
+    assert fees(pay()) == (22 * GWEI, 2 * GWEI)
+
+
+def test_a_gas_price_below_the_base_fee_has_no_tip(pay, node):
+    node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": METHOD_MISSING}
+    node.answers["eth_gasPrice"] = hex(GWEI)
+    assert fees(pay()) == (20 * GWEI, 0)
+
+
+def test_with_a_suggested_tip_nothing_else_is_asked(pay, node):
+    assert fees(pay()) == (21 * GWEI, GWEI)
+    assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.asked)
+
+
+@pytest.mark.parametrize("missing", [METHOD_MISSING, HANG_UP, Reply(status=503, content={})])
+def test_a_node_without_any_of_the_three_cannot_be_asked(pay, node, missing):
+    node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
+    assert_error(pay(), 502, "E5003")
+
+
+@pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_estimateGas", "eth_gasPrice"])
+@pytest.mark.parametrize("answer", [hex(2**63 - 1), hex(2**64), hex(2**256 - 1), "0x" + "f" * 65, "-0x1", 2**70])
+def test_a_number_beyond_all_bounds_is_no_answer(pay, node, method, answer):
+    node.answers |= {"eth_getBlockByNumber": {"number": "0x1"}, method: answer}
+    assert_error(pay(), 502, "E5003")
+
+
+@pytest.mark.parametrize("base_fee", [hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""])
+def test_a_base_fee_beyond_all_bounds_is_no_answer(pay, node, base_fee):
+    node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
+    assert_error(pay(), 502, "E5003")
+
+
+def test_the_largest_numbers_that_are_taken_can_be_sent(pay, node):
+    largest = hex((2**63 - 1) // 4)
+    node.answers |= {"eth_getBlockByNumber": {"baseFeePerGas": largest}, "eth_maxPriorityFeePerGas": largest}
+    node.answers |= {"eth_estimateGas": largest, "eth_getTransactionCount": largest}
+    highest, tip = fees(pay())
+    assert tip < highest < 2**63
