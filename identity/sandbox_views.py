@@ -1,7 +1,6 @@
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api import serializers
 from config.api.views import ApiRequest, endpoint
@@ -27,6 +26,11 @@ class LoginRequiredPageSerializer(serializers.ResponseSerializer):
     login_required = serializers.FlagField(help_text="Whether its next fetch needs the person to log in again.")
 
 
+class LoginRequired(NamedTuple):
+    item_id: str
+    login_required: bool = True
+
+
 class SandboxIdentityViewSet(SandboxViewSet):
     @endpoint(
         access="identity:write",
@@ -40,7 +44,7 @@ class SandboxIdentityViewSet(SandboxViewSet):
         return end_verification(verification_id, user=request.user, outcome=body["outcome"], now=timezone.now())
 
     @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
-    def require_login(self, request: ApiRequest, item_id: str) -> Response:
+    def require_login(self, request: ApiRequest, item_id: str) -> LoginRequired:
         """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
         require_login(item_id, user=request.user)
-        return Response({"item_id": item_id, "login_required": True})
+        return LoginRequired(item_id)

@@ -3,7 +3,6 @@ from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.views import ApiRequest, ApiViewSet, endpoint
@@ -95,10 +94,10 @@ class AuthViewSet(ApiViewSet):
         return outcome
 
     @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
-    def revoke(self, request: ApiRequest, body: dict[str, Any]) -> Response:  # noqa: ARG002
+    def revoke(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """End the log-in that a refresh token belongs to; an unknown token is accepted."""
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
-        return Response({})
+        return {}
 
     @endpoint(access=ANY_CALLER, answer=serializers.CallerSerializer)
     def me(self, request: ApiRequest) -> Caller:

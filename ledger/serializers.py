@@ -8,7 +8,6 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 from config.api import serializers
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
-from ledger.log import Record
 
 BATCH_MAX_ITEMS = 1_000
 # A report of 10 MiB in which every character is escaped takes six times as much.
@@ -147,15 +146,6 @@ class HashPageSerializer(LogSerializer):
     timestamp = serializers.TextField(required=False, help_text="When its block was written (UTC).")
     message = serializers.TextField(required=False, help_text="Only where it is not anchored.")
 
-    @staticmethod
-    def found(record: Record) -> dict[str, Any]:
-        shown = UserHashSerializer.represent(record)
-        return {"verified": True, "hash": shown["hash"], "user_id": record.user_id, **shown}
-
-    @staticmethod
-    def absent(report_hash: bytes) -> dict[str, Any]:
-        return {"verified": False, "hash": report_hash.hex(), "message": "This hash is not anchored here."}
-
 
 class UserHashSerializer(LogSerializer):
     """One hash of a user."""
@@ -218,11 +208,12 @@ class ProofSerializer(LogSerializer):
 class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
-    to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
+    to = serializers.Int64Field(source="new_size", help_text="The larger size of the tree, in entries.")
     proof = serializers.ListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {"from": serializers.Int64Field(help_text=_SMALLER_SIZE), **super().get_fields()}
+        smaller = serializers.Int64Field(source="old_size", help_text=_SMALLER_SIZE)
+        return {"from": smaller, **super().get_fields()}
 
 
 class KeySerializer(serializers.ResponseSerializer):

@@ -3,8 +3,9 @@
 Each method translates one request into one call and its result into an answer; rules stand elsewhere.
 """
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
@@ -69,6 +70,50 @@ def read_user_id(text: str) -> str:
     return text
 
 
+class LogKey(NamedTuple):
+    """The name and the public key of the log, and the addresses of the logs before and after it."""
+
+    origin: str
+    vkey: str
+    pem: str
+    previous: str | None
+    next: str | None
+
+
+class Consistency(NamedTuple):
+    """A consistency proof between two sizes of the tree; its hashes are in hex."""
+
+    old_size: int
+    new_size: int
+    proof: list[str]
+
+
+class Lookup(NamedTuple):
+    """The result of the search for a hash: its first record, or a message."""
+
+    verified: bool
+    hash: bytes
+    user_id: str | None = None
+    report_type: str | None = None
+    block_number: int | None = None
+    timestamp: str | None = None
+    message: str | None = None
+
+
+class Batch(NamedTuple):
+    """The newest block of a batch, and a receipt for each item."""
+
+    block_number: int
+    results: Sequence[Receipt]
+
+
+class Verdict(NamedTuple):
+    """The result of checking a proof file: each step up to the first that failed."""
+
+    verified: bool
+    steps: Any
+
+
 class ReportParser(StrictJSONParser):
     max_bytes = serializers.BODY_MAX_BYTES
 
@@ -117,18 +162,12 @@ class NodeViewSet(LedgerViewSet):
         return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
     @endpoint(access=PUBLIC, answer=serializers.KeySerializer)
-    def key(self, _request: ApiRequest) -> Response:
+    def key(self, _request: ApiRequest) -> LogKey:
         """Give the public key that signs checkpoints, and where the logs before and after this one are."""
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        answer = {
-            "origin": key.name,
-            "vkey": key.verifier.vkey,
-            "pem": pem.decode(),
-            "previous": settings.LEDGER_PREVIOUS_URL or None,
-            "next": settings.LEDGER_NEXT_URL or None,
-        }
-        return Response(answer)
+        previous, following = settings.LEDGER_PREVIOUS_URL or None, settings.LEDGER_NEXT_URL or None
+        return LogKey(key.name, key.verifier.vkey, pem.decode(), previous, following)
 
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
@@ -136,14 +175,14 @@ class NodeViewSet(LedgerViewSet):
         return HttpResponse(document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES)
 
     @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencySerializer)
-    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> Response:
+    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> Consistency:
         """Prove that the tree of `to` entries begins with the tree of `from` entries."""
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
             limit = f"at most {head.tree_size}, the tree's size now"
             raise ValidationFailed(f"`from` and `to` are sizes in that order, {limit}.")
         proof = log.consistency_proof(old_size, new_size, head)
-        return Response({"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]})
+        return Consistency(old_size, new_size, [digest.hex() for digest in proof])
 
     @renderer_classes([renderer_for(BYTES)])
     @endpoint(access=PUBLIC, errors=(NotFound,))
@@ -178,7 +217,7 @@ class RecordViewSet(LedgerViewSet):
         return [*super().get_permissions(), *([HasListedKey()] if self.action == "anchor_batch" else [])]
 
     @endpoint(access=PUBLIC, answer=serializers.HashPageSerializer, errors=(InvalidHashError, NotFound))
-    def hash(self, request: ApiRequest, report_hash: str) -> Response:
+    def hash(self, request: ApiRequest, report_hash: str) -> Lookup:
         """Return whether a hash is anchored, and its first place.
 
         An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
@@ -186,10 +225,11 @@ class RecordViewSet(LedgerViewSet):
         wanted = read_hash(report_hash)
         record = log.find_record(wanted)
         if record is not None:
-            return Response(serializers.HashPageSerializer.found(record))
+            about = (record.user_id, record.report_type, record.block_number, record.timestamp)
+            return Lookup(True, record.hash, *about)
         if prefers_strict(request.META.get("HTTP_PREFER", "")):
             raise NotFound("This hash is not anchored here.")
-        return Response(serializers.HashPageSerializer.absent(wanted))
+        return Lookup(False, wanted, message="This hash is not anchored here.")
 
     @endpoint(
         access=ANY_CALLER,
@@ -216,7 +256,7 @@ class RecordViewSet(LedgerViewSet):
 
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer)
-    def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> Response:
+    def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> Batch:
         """Anchor 1 to 1,000 reports in one block, all or none. In production for the keys in LEDGER_API_KEYS alone.
 
         Each report counts for the limit of writes.
@@ -227,7 +267,7 @@ class RecordViewSet(LedgerViewSet):
         receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
         # Entries that were anchored before are in earlier blocks.
         newest = max(receipt.block_number for receipt in receipts)
-        return Response(serializers.BatchSerializer.represent_values((newest, receipts)))
+        return Batch(newest, receipts)
 
 
 class ProofViewSet(LedgerViewSet):
@@ -257,7 +297,7 @@ class ProofViewSet(LedgerViewSet):
         answer=serializers.VerdictSerializer,
         errors=(InvalidHashError, LogUnavailableError),
     )
-    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> Response:
+    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> Verdict:
         """Check a proof file against a report or its hash, step by step.
 
         The body has at most 32 MiB: of a larger report, send the hash.
@@ -265,7 +305,7 @@ class ProofViewSet(LedgerViewSet):
         given = body.get("hash")
         report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
         steps = log.verify_proof(body["proof"], report_hash)
-        return Response(serializers.VerdictSerializer.represent_values((steps[-1].ok, steps)))
+        return Verdict(steps[-1].ok, steps)
 
     def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
         record = log.find_record(read_hash(report_hash), query.get("index"))

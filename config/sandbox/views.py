@@ -1,7 +1,7 @@
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from rest_framework.response import Response
 
 from config.api import heavy, serializers
 from config.api.views import ApiRequest, ApiViewSet, endpoint
@@ -49,6 +49,10 @@ class ClockDone(serializers.ResponseSerializer):
     idempotency_records = _count("Stored answers that were forgotten: their keys are free again.")
     webhook_deliveries = _count("Deliveries that were over, and are no longer listed.")
 
+    @classmethod
+    def represent(cls, thing: Counter[str]) -> dict[str, Any]:
+        return {name: thing[name] for name in cls().get_fields()}
+
 
 class ClockSerializer(serializers.ResponseSerializer):
     """Work that became due."""
@@ -63,15 +67,21 @@ class SandboxViewSet(ApiViewSet):
     tag = "sandbox"
 
 
+class Advance(NamedTuple):
+    """The time that went by, in seconds, and the number of actions of the workers by name."""
+
+    advanced_seconds: int
+    done: Counter[str]
+
+
 class SandboxAccountViewSet(SandboxViewSet):
     @heavy.operation(when=is_shared)
     @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer, idempotent=True, leased=True)
-    def advance(self, request: ApiRequest, body: dict[str, Any]) -> Response:
+    def advance(self, request: ApiRequest, body: dict[str, Any]) -> Advance:
         """Let time go by for your account: what would happen while you wait happens now.
 
         Everything of your account that waits comes nearer by as much, in steps of at most seven days, and after each
         step the workers do what is due. Access tokens end in real time alone.
         """
         seconds = body["advance_seconds"]
-        done = clock.advance(request.user.pk, seconds=seconds)
-        return Response({"advanced_seconds": seconds, "done": {name: done[name] for name in ClockDone().get_fields()}})
+        return Advance(seconds, clock.advance(request.user.pk, seconds=seconds))

@@ -1,9 +1,8 @@
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api import serializers
 from config.api.views import ApiRequest, endpoint
@@ -34,6 +33,12 @@ class EventAgainSerializer(serializers.ResponseSerializer):
     event_id = serializers.UUIDField(help_text="The id of the event that was made now.")
 
 
+class EventAgain(NamedTuple):
+    """An event that was sent again, under the id of the new event."""
+
+    event_id: UUID
+
+
 class SandboxEventViewSet(SandboxViewSet):
     """Operations for a developer working alone: repeated events, outcomes and log-ins by hand. Production does not have
     it.
@@ -47,10 +52,9 @@ class SandboxEventViewSet(SandboxViewSet):
         idempotent=True,
         errors=(NotFound,),
     )
-    def send(self, request: ApiRequest, body: dict[str, Any]) -> Response:
+    def send(self, request: ApiRequest, body: dict[str, Any]) -> EventAgain:
         """Send an event of your account once more, as a new one, to the feed and your own webhook endpoints."""
-        event_id = send_again(account_id=request.user.pk, now=timezone.now(), **body)
-        return Response({"event_id": event_id}, status=201)
+        return EventAgain(send_again(account_id=request.user.pk, now=timezone.now(), **body))
 
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member

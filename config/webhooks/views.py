@@ -1,15 +1,14 @@
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.webhooks import endpoints, serializers
-from config.webhooks.catalogue import event_types
+from config.webhooks.catalogue import EventType, event_types
 from config.webhooks.models import Delivery, Endpoint
 from config.webhooks.publishing import FeedPage, feed_page
 
@@ -118,6 +117,12 @@ class WebhookDeliveryViewSet(ApiViewSet):
         return endpoints.redeliver(found, now=timezone.now())
 
 
+class EventTypes(NamedTuple):
+    """Every type of event, in the order of ranks."""
+
+    event_types: list[EventType]
+
+
 class WebhookEventViewSet(ApiViewSet):
     tag = "webhooks"
 
@@ -130,7 +135,6 @@ class WebhookEventViewSet(ApiViewSet):
         return feed_page(account_id=request.user.pk, now=timezone.now(), **query)
 
     @endpoint(access=SCOPE, answer=serializers.EventTypesPageSerializer)
-    def types(self, request: ApiRequest) -> Response:  # noqa: ARG002
+    def types(self, request: ApiRequest) -> EventTypes:  # noqa: ARG002
         """List every type of event with the JSON Schema of its object."""
-        shown = [serializers.EventTypeSerializer.represent(one) for one in event_types().values()]
-        return Response({"event_types": shown})
+        return EventTypes(list(event_types().values()))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import BooleanField, Case, Value, When
 
@@ -19,6 +19,14 @@ _SEGMENT = "The offer is for other customers."
 _NO_REASON = "The known facts are not enough for this offer."
 
 
+class Matches(NamedTuple):
+    """A page of offers, each with the reasons why it does not fit, and the number of all offers."""
+
+    offers: list[tuple[Offer, list[str]]]
+    total: int
+    has_more: bool
+
+
 def match_offers(
     *,
     credential: Credential,
@@ -28,7 +36,7 @@ def match_offers(
     limit: int,
     offset: int,
     now: datetime,
-) -> dict[str, Any]:
+) -> Matches:
     """Return a page of the active offers, newest first, each with why it does not fit, in words: none when it does.
 
     `facts` are what an application would say. The champions of the models on the page score the person with them, and
@@ -40,7 +48,7 @@ def match_offers(
     models = {(one.blockscore_model_id, one.provider_id) for one in page if one.blockscore_model_id is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
     matches = [(offer, _why_not(offer, scores)) for offer in page]
-    return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
+    return Matches(matches, total, has_more=offset + len(page) < total)
 
 
 def _unmet(asked: CatalogueFilter) -> dict[str, Any]:

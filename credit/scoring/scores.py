@@ -184,19 +184,31 @@ def facts_for(
     ]
 
 
-def describe(score: Score) -> dict[str, Any]:
-    """Return what a person reads of a score; `changes` are None where the facts are erased."""
+class DescribedScore(NamedTuple):
+    """A score as the applicant sees it. `changes` are None where the facts are erased."""
+
+    score: int
+    range: list[int]
+    scored_at: datetime
+    model_id: int
+    version: int
+    outcome: str
+    reasons: list[dict[str, str]]
+    changes: list[dict[str, Any]] | None
+
+
+def describe(score: Score) -> DescribedScore:
     card, kept = score.version.card, score.facts_if_kept
-    return {
-        "score": score.total,
-        "range": list(card.limits),
-        "scored_at": score.created_at,
-        "model_id": score.version.model_id,
-        "version": score.version.number,
-        "outcome": score.outcome,
-        "reasons": in_full(score.reasons),
-        "changes": None if kept is None else changes(card, evaluate(card, kept.values())),
-    }
+    return DescribedScore(
+        score.total,
+        list(card.limits),
+        score.created_at,
+        score.version.model_id,
+        score.version.number,
+        score.outcome,
+        in_full(score.reasons),
+        None if kept is None else changes(card, evaluate(card, kept.values())),
+    )
 
 
 def erase_facts(user_id: int) -> int:

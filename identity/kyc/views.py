@@ -5,7 +5,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.views import View
-from rest_framework.response import Response
 
 from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.parsers import parse_json, read_body
@@ -74,7 +73,7 @@ class KycViewSet(ApiViewSet):
         access=PUBLIC,
         errors=(InvalidSignature, TimestampOutOfRange, MalformedJSON, PayloadTooLarge, ProviderUnavailable),
     )
-    def receive(self, request: ApiRequest) -> Response:
+    def receive(self, request: ApiRequest) -> dict[str, Any]:
         """Take an event of the provider, signed by it in `Plaid-Verification`.
 
         Only what the event is about is believed: how a verification stands is then asked of the provider, so an event
@@ -84,7 +83,7 @@ class KycViewSet(ApiViewSet):
         now = timezone.now()
         open_banking().verify_event(request.META.get("HTTP_PLAID_VERIFICATION", ""), body, now=now)
         services.receive_event(parse_json(body), now=now)
-        return Response({})
+        return {}
 
 
 class SandboxPage(View):

@@ -64,10 +64,10 @@ class OAuthViewSet(ApiViewSet):
     @endpoint(
         access=PUBLIC, limit="token", body=RevocationRequestSerializer, errors=(AuthenticationRequired, InvalidToken)
     )
-    def revoke(self, request: ApiRequest, body: dict[str, str]) -> Response:
+    def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """End the log-in of the client's access or refresh token; an unknown token is accepted (RFC 7009)."""
         self._ask(_REVOCATION.create_revocation_response, request, body)
-        return Response({})
+        return {}
 
     @staticmethod
     def _ask(question: Any, request: ApiRequest, body: dict[str, str]) -> str:

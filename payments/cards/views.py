@@ -4,7 +4,6 @@ from typing import Any
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api.idempotency import Outcome, ReservableKey
 from config.api.parsers import parse_json, read_body
@@ -64,7 +63,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         return payment
 
     @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
-    def events(self, request: ApiRequest) -> Response:
+    def events(self, request: ApiRequest) -> dict[str, bool]:
         """Take an event from the card processor, signed in `Stripe-Signature` within the last five minutes.
 
         Events may come twice, late and in any order; each works once, and none takes a completed payment back.
@@ -77,7 +76,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         if not isinstance(event, dict):
             raise ValidationFailed("The event is not an object.")
         receive(event, now=timezone.now())
-        return Response({"received": True})
+        return {"received": True}
 
 
 class PaymentMethodViewSet(PaymentsViewSet):

@@ -1,8 +1,7 @@
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
-from rest_framework.response import Response
 
 from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
@@ -15,6 +14,13 @@ from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
 
 LIST_MAX = 1_000
+
+
+class Wallets(NamedTuple):
+    """The connected wallets of an account, the oldest first, and the number of all of them."""
+
+    wallets: list[Wallet]
+    total: int
 
 
 class WalletViewSet(CardFreeViewSet):
@@ -52,12 +58,12 @@ class WalletViewSet(CardFreeViewSet):
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
     @endpoint(access="wallet:read", answer=serializers.WalletListSerializer, errors=(UserMismatch, CardDataRefused))
-    def list(self, request: ApiRequest, user_id: str) -> Response:
+    def list(self, request: ApiRequest, user_id: str) -> Wallets:
         """List the caller's connected wallets, oldest first: the first thousand."""
         require_self(request, user_id)
         connected = request.user.wallets.connected()
-        found = [serializers.WalletSerializer.represent(wallet) for wallet in connected[:LIST_MAX]]
-        return Response({"wallets": found, "total": len(found) if len(found) < LIST_MAX else connected.count()})
+        shown = [*connected[:LIST_MAX]]
+        return Wallets(shown, len(shown) if len(shown) < LIST_MAX else connected.count())
 
     @endpoint(
         access="wallet:read", answer=serializers.WalletConnectionSerializer, errors=(WalletNotFound, CardDataRefused)

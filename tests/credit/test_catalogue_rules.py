@@ -104,10 +104,10 @@ def test_match_pages_over_what_the_person_ever_sees(user, market):
     asked = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
     visible = [one for one in Offer.objects.filter(is_active=True) if sees_variant(one, str(user.pk))]
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **asked)
-    assert page["total"] == len(visible)
+    assert page.total == len(visible)
     ids = sorted((one.pk for one in visible), reverse=True)[5:25]
-    assert [offer.pk for offer, _ in page["offers"]] == ids
-    for offer, why_not in page["offers"]:
+    assert [offer.pk for offer, _ in page.offers] == ids
+    for offer, why_not in page.offers:
         rules = {
             rule_against(offer, {"user_id": str(user.pk), **one}, {})
             for one in ({"state": "NY"}, {"amount_cents": 4_000})

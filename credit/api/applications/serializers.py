@@ -1,5 +1,7 @@
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
@@ -10,6 +12,7 @@ from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
 from credit.core.machine import DECIDED, DRAFT, MACHINE
+from credit.models import Proposal, RequestedDocument
 from credit.models.applications import Application, ApplicationHistory
 
 
@@ -141,8 +144,7 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     @classmethod
     def is_secret(cls, thing: Any) -> bool:
         """Return whether the answer names the applicants, whom the application itself keeps encrypted."""
-        persons = thing["applicants"] if isinstance(thing, dict) else thing.applicants
-        return persons is not None
+        return thing.applicants is not None
 
 
 class InboxFilter(serializers.FilterSet):
@@ -213,6 +215,30 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     accepted_at = serializers.DateTimeField(allow_null=True, help_text="The time of the acceptance (UTC); null before.")
 
 
+class PendingDecision(NamedTuple):
+    """A decision that waits for a second reviewer."""
+
+    to: str
+    proposed_by: Any
+    proposed_at: datetime
+    data_sha256: str
+    terms: Any
+
+    @classmethod
+    def of(cls, application: Application, proposal: Proposal | None) -> "PendingDecision | None":
+        if proposal is None:
+            return None
+        proposed_by = proposal.proposed_as or proposal.proposed_by_id
+        return cls(proposal.to, proposed_by, proposal.proposed_at, application.data_sha256, proposal.terms)
+
+
+class Reviewed(NamedTuple):
+    """An application, and the decision about it that waits for a second reviewer."""
+
+    application: Application
+    pending: PendingDecision | None
+
+
 class PendingDecisionSerializer(serializers.ResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
@@ -235,6 +261,17 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
     class Meta(ApplicationSerializer.Meta):
         fields = [*ApplicationSerializer.Meta.fields, "pending_decision"]
 
+    @classmethod
+    def is_secret(cls, thing: Reviewed) -> bool:
+        return super().is_secret(thing.application)
+
+    @classmethod
+    def represent(cls, thing: Reviewed) -> dict[str, Any]:
+        answer = ApplicationSerializer.represent(thing.application)
+        if thing.pending is None:
+            return answer
+        return {**answer, "pending_decision": PendingDecisionSerializer.represent(thing.pending)}
+
 
 class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     """One status entered."""
@@ -251,6 +288,31 @@ class HistoryPageSerializer(serializers.ResponseSerializer):
 
     application_id = serializers.TextField()
     history = HistoryEntrySerializer(many=True, help_text="The earliest first.")
+
+
+class PossibleTransition(NamedTuple):
+    """A transition, by whom it is made, and the error that it meets now."""
+
+    to: str
+    by: str
+    allowed: bool
+    code: str | None
+    why: str | None
+
+
+class RequestedDocuments(NamedTuple):
+    documents: list[RequestedDocument]
+
+
+class PossibleTransitions(NamedTuple):
+    """The transitions out of the current status of an application."""
+
+    application_id: UUID
+    status: str
+    review_policy: str
+    transitions: list[PossibleTransition]
+    details: RequestedDocuments | None
+    pending_decision: PendingDecision | None
 
 
 class TransitionSerializer(serializers.ResponseSerializer):

@@ -14,7 +14,6 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFac
 from credit.anchoring import services as anchoring
 from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSerializer, DecisionSerializer
 from credit.api.applications import reading, serializers
-from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.applications import services as applications
 from credit.core.errors import applications as errors
 from credit.core.errors.offers import OfferUnavailable
@@ -36,17 +35,8 @@ HISTORY_MAX = 1_000  # moves that an answer shows
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
 
-def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> Response:
-    if pending is None:
-        return Response(answer)
-    values = (
-        pending.to,
-        pending.proposed_as or pending.proposed_by_id,
-        pending.proposed_at,
-        application.data_sha256,
-        pending.terms,
-    )
-    return Response({**answer, "pending_decision": serializers.PendingDecisionSerializer.represent_values(values)})
+def _reviewed(application: Application, pending: Proposal | None) -> serializers.Reviewed:
+    return serializers.Reviewed(application, serializers.PendingDecision.of(application, pending))
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
@@ -95,14 +85,13 @@ class ApplicationViewSet(ApiViewSet):
         )
 
     @_reads(answer=serializers.ReviewedApplicationSerializer, errors=errors.READ_ERRORS)
-    def retrieve(self, request: ApiRequest, application_id: str) -> Response:
+    def retrieve(self, request: ApiRequest, application_id: str) -> serializers.Reviewed | Response:
         """Return an application; to its reviewers with the decision that waits for a second one."""
         shown = reading.show_application(application_id, request.user)
         if shown is not None:
             return Response(shown)
         application = _load(request, application_id)
-        pending = review.pending_decision(application)
-        return _with_pending(serializers.ApplicationSerializer.represent(application), application, pending)
+        return _reviewed(application, review.pending_decision(application))
 
     @_writes_application(
         body=serializers.ApplicationChangeRequestSerializer,
@@ -140,7 +129,7 @@ class ApplicationViewSet(ApiViewSet):
             TermsRequired,
         ),
     )
-    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
+    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:
         """Move the application to another status.
 
         Where reviewers decide, a rejection names its principal reasons as `metadata.reasons`: one to four codes, the
@@ -163,7 +152,7 @@ class ApplicationViewSet(ApiViewSet):
             metadata=body["metadata"],
             now=timezone.now(),
         )
-        return _with_pending(serializers.ApplicationSerializer.represent(application), application, pending)
+        return _reviewed(application, pending)
 
     @endpoint(
         access=FIRST_PARTY,
@@ -175,7 +164,7 @@ class ApplicationViewSet(ApiViewSet):
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
     @_reads(answer=serializers.TransitionsPageSerializer, errors=errors.READ_ERRORS)
-    def transitions(self, request: ApiRequest, application_id: str) -> Response:
+    def transitions(self, request: ApiRequest, application_id: str) -> serializers.PossibleTransitions:
         """Return the moves out of the current status: which the caller may make now, and why not the others."""
         application = _load(request, application_id)
         actor, moves = actor_of(request), []
@@ -185,16 +174,16 @@ class ApplicationViewSet(ApiViewSet):
             refusal = application.check_transition(to, actor) or review.check_against(pending, application, to)
             refusal = refusal or requirements.refusal_of(application, to)
             code, why = (refusal.code, str(refusal)) if refusal else (None, None)
-            moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
-        answer: dict[str, Any] = {
-            "application_id": str(application.pk),
-            "status": application.status,
-            "review_policy": settings.REVIEW_POLICY,
-            "transitions": moves,
-        }
-        if documents := [RequestedDocumentSerializer.represent(row) for row in documents_of(application)]:
-            answer["details"] = {"documents": documents}
-        return _with_pending(answer, application, pending)
+            moves.append(serializers.PossibleTransition(to, role, refusal is None, code, why))
+        documents = [*documents_of(application)]
+        return serializers.PossibleTransitions(
+            application.pk,
+            application.status,
+            settings.REVIEW_POLICY,
+            moves,
+            serializers.RequestedDocuments(documents) if documents else None,
+            serializers.PendingDecision.of(application, pending),
+        )
 
     @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:

@@ -1,10 +1,9 @@
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from rest_framework.decorators import parser_classes, renderer_classes
-from rest_framework.response import Response
 
 from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.renderers import renderer_for
@@ -23,7 +22,7 @@ from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
 from credit.documents.storage import read
 from credit.models import Application
-from credit.models.documents import CONTENT_TYPES, DocumentFile
+from credit.models.documents import CONTENT_TYPES, DocumentFile, RequestedDocument
 
 _BYTES = "application/octet-stream"
 # A browser that shows the file runs no script in it and sends no request for it.
@@ -50,18 +49,32 @@ def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
     return HttpResponse(content, content_type=file.content_type, headers=headers)
 
 
-def _checklist(application: Application, status: int = 200) -> Response:
-    documents = [serializers.RequestedDocumentSerializer.represent(document) for document in documents_of(application)]
-    return Response({"documents": documents, "total": len(documents)}, status)
+class Checklist(NamedTuple):
+    """The documents that were requested for an application."""
+
+    documents: list[RequestedDocument]
+    total: int
+
+    @classmethod
+    def of(cls, application: Application) -> "Checklist":
+        documents = list(documents_of(application))
+        return cls(documents, len(documents))
+
+
+class Files(NamedTuple):
+    """The files of a document, the earliest first."""
+
+    files: list[DocumentFile]
+    total: int
 
 
 class DocumentViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
-    def list(self, request: ApiRequest, application_id: str) -> Response:
+    def list(self, request: ApiRequest, application_id: str) -> Checklist:
         """List the requested documents, each with the uploaded files."""
-        return _checklist(load_for(application_id, actor_of(request)))
+        return Checklist.of(load_for(application_id, actor_of(request)))
 
     @endpoint(
         access=FIRST_PARTY,
@@ -71,21 +84,20 @@ class DocumentViewSet(ApiViewSet):
         idempotent=True,
         errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
+    def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Checklist:
         """Ask the consumer for documents, as a reviewer.
 
         The application moves to `pending_documents`. If it is there already, it stays, and its checklist grows; a
         document that is on it is requested again.
         """
         asked = ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body)
-        return _checklist(asked, status=201)
+        return Checklist.of(asked)
 
     @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
-    def files(self, request: ApiRequest, application_id: str, document_id: str) -> Response:
+    def files(self, request: ApiRequest, application_id: str, document_id: str) -> Files:
         """List the uploaded files of a document, oldest first."""
         document = load_document(application_id, document_id, actor_of(request))
-        found = [serializers.DocumentFileSerializer.represent(file) for file in document.kept_files]
-        return Response({"files": found, "total": len(found)})
+        return Files(document.kept_files, len(document.kept_files))
 
     @parser_classes([FileParser])
     @endpoint(

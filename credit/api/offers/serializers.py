@@ -278,6 +278,11 @@ class MatchedOfferSerializer(OfferSerializer):
     class Meta(OfferSerializer.Meta):
         fields = [*OfferSerializer.Meta.fields, "matched", "why_not"]
 
+    @classmethod
+    def represent(cls, thing: tuple[Offer, list[str]]) -> dict[str, Any]:
+        offer, why_not = thing
+        return {**OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
+
 
 class MatchSerializer(serializers.PageSerializer):
     """A page of offers."""

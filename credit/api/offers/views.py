@@ -1,5 +1,5 @@
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.http import FileResponse
@@ -88,13 +88,20 @@ class OfferViewSet(ApiViewSet):
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
 
+class SentInvitation(NamedTuple):
+    """An invitation as its owner sees it, the same whether an account has the name or not."""
+
+    username: str
+    invited: bool = True
+
+
 class MatchViewSet(ApiViewSet):
     tag = "provider-offers"
 
     @_reads_offers(
         body=serializers.MatchRequestSerializer, query=serializers.MatchQuery, answer=serializers.MatchSerializer
     )
-    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:
+    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
         """Say which offers fit the caller, and why the others do not. No application is made, nothing is decided.
 
         The champions of the offers' scoring models compute what they would make of the caller's facts. A credential
@@ -102,12 +109,7 @@ class MatchViewSet(ApiViewSet):
         own log-in the last score by each model is kept: the catalogue leaves out what it declines.
         """
         with heavy.slot(request):
-            page = matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
-        shown = [
-            {**serializers.OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
-            for offer, why_not in page["offers"]
-        ]
-        return Response({**page, "offers": shown})
+            return matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
 
 
 class ProviderViewSet(ApiViewSet):
@@ -161,7 +163,7 @@ class ProviderViewSet(ApiViewSet):
         status=202,
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
-    def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Response:
+    def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> SentInvitation:
         """Invite an account to act for a provider.
 
         A `reader` reads applications to the provider, a `reviewer` also decides, an `owner` also makes offers and
@@ -170,7 +172,7 @@ class ProviderViewSet(ApiViewSet):
         days; the owner gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
-        return Response({"username": invited.username, "invited": True}, status=202)
+        return SentInvitation(invited.username)
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:

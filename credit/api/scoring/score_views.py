@@ -2,7 +2,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from django.http import HttpResponse
-from rest_framework.response import Response
 
 from config.api import heavy
 from config.api.declarations import also_answers
@@ -21,7 +20,7 @@ from credit.applications.services import load_for, note_reading
 from credit.core.errors.applications import READ_ERRORS
 from credit.core.errors.scoring import ScoreNotFound
 from credit.models.scoring import Score
-from credit.scoring.scores import describe
+from credit.scoring.scores import DescribedScore, describe
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
 _VERIFIER_HEADERS = {
@@ -35,7 +34,7 @@ class ScoreViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(access="score:read", answer=ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
-    def score(self, request: ApiRequest, application_id: str) -> Response:
+    def score(self, request: ApiRequest, application_id: str) -> DescribedScore:
         """Return what the offer's scoring model made of the application when it was submitted.
 
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
@@ -43,7 +42,7 @@ class ScoreViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         found = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
         with heavy.slot(request):
-            return Response(describe(found))
+            return describe(found)
 
     @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, ReviewerRequired, NotFound))
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:

@@ -1,5 +1,5 @@
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -13,6 +13,7 @@ from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import PUBLIC
+from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.scoring import monitoring_serializers as shapes
 from credit.api.scoring import serializers
@@ -39,6 +40,18 @@ _writes = partial(endpoint, access="score:write", idempotent=True)
 
 def asks_for_pmml(request: ApiRequest) -> bool:
     return request.accepted_renderer.media_type == PMML
+
+
+class Evaluation(NamedTuple):
+    """The result of a version for some facts."""
+
+    total: int
+    outcome: str
+    segment: str | None
+    points: Any
+    reasons: Any
+    missing: Any
+    changes: Any
 
 
 class DefinitionParser(StrictJSONParser):
@@ -150,7 +163,7 @@ class ModelVersionViewSet(ApiViewSet):
         answer=serializers.EvaluationSerializer,
         errors=(ScoringModelNotFound,),
     )
-    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
+    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Evaluation:
         """Compute a version for some facts, a draft too; nothing is stored.
 
         Derived values are computed; facts that the scorecard does not use have no effect.
@@ -160,8 +173,18 @@ class ModelVersionViewSet(ApiViewSet):
         with heavy.slot(request):
             found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
             reasons, better = in_full(found.reasons), changes(card, found)
-        figures = (found.total, found.outcome, found.segment, found.points)
-        return Response(serializers.EvaluationSerializer.represent_values((*figures, reasons, found.missing, better)))
+        return Evaluation(found.total, found.outcome, found.segment, found.points, reasons, found.missing, better)
+
+
+class NamedFact(NamedTuple):
+    name: str
+    type: str
+
+
+class Facts(NamedTuple):
+    """The facts that a scorecard may ask for."""
+
+    facts: list[NamedFact]
 
 
 class ScoreMonitoringViewSet(ApiViewSet):
@@ -193,16 +216,17 @@ class ScoringCatalogueViewSet(ApiViewSet):
     tag = "scoring"
 
     @endpoint(access=PUBLIC)
-    def definition_schema(self, request: ApiRequest) -> Response:  # noqa: ARG002
+    def definition_schema(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Return the JSON Schema of a scorecard's definition."""
-        return Response(SCHEMA, headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"})
+        headers = {"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"}
+        return HttpResponse(render_json(SCHEMA), content_type="application/json", headers=headers)
 
     @_reads(answer=serializers.FactsPageSerializer)
-    def facts(self, request: ApiRequest) -> Response:  # noqa: ARG002
+    def facts(self, request: ApiRequest) -> Facts:  # noqa: ARG002
         """List the facts that a scorecard may ask for.
 
         The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
         A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.
         """
-        known = [{"name": fact.name, "type": fact.type} for fact in catalogue().values()]
-        return Response({"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]})
+        known = [NamedFact(fact.name, fact.type) for fact in catalogue().values()]
+        return Facts([*known, NamedFact(f"{APPLICATION_DATA}*", "any")])

@@ -1,12 +1,15 @@
 """Bodies and answers about loans: counteroffers and agreements."""
 
+from hashlib import sha256
 from typing import Any
 
 from config.api import serializers
+from config.core.json_text import canonical_json
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.applications.applicant_serializers import ApplicantSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.models.terms import Counteroffer
+from credit.terms.agreement import Agreement
 
 PROPOSED = "proposed"
 
@@ -140,3 +143,8 @@ class AgreementSerializer(AgreedSerializer):
     """The whole agreement: lender, borrower, loan, disclosure, decision, acceptance, and the proofs of both."""
 
     agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of everything else, in hex.")
+
+    @classmethod
+    def represent(cls, thing: Agreement) -> dict[str, Any]:
+        agreed = AgreedSerializer.represent(thing)
+        return {**agreed, "agreement_sha256": sha256(canonical_json(agreed)).hexdigest()}

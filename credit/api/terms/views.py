@@ -1,7 +1,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
@@ -9,13 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from rest_framework.decorators import renderer_classes
-from rest_framework.response import Response
 
 from config.api.permissions import InsufficientScope
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound
-from config.core.json_text import canonical_json
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.terms import serializers
 from credit.applications.services import load_for
@@ -40,14 +37,10 @@ def agreement_page(request: HttpRequest, agreement: Agreement) -> HttpResponse:
     page = {
         **in_words(agreement),
         "agreement": agreement,
-        "agreement_sha256": _digest_of(serializers.AgreedSerializer.represent(agreement)),
+        "agreement_sha256": serializers.AgreementSerializer.represent(agreement)["agreement_sha256"],
         "provider_name": settings.PROVIDER_NAME,
     }
     return render(request, "credit/agreement.html", page)
-
-
-def _digest_of(agreed: Any) -> str:
-    return sha256(canonical_json(agreed)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -131,7 +124,7 @@ class AgreementViewSet(ApiViewSet):
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
     @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
-    def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Response:
+    def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Return the agreement once an approval or a counteroffer is accepted; with `Accept: text/html` to print.
 
         It has all that payout and servicing need: lender, borrower, the loan with its schedule, the figures of 12 CFR
@@ -141,7 +134,4 @@ class AgreementViewSet(ApiViewSet):
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.tells_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
-        agreed = serializers.AgreedSerializer.represent(agreement)
-        if request.accepted_renderer.media_type == HTML:
-            return agreement_page(request, agreement)
-        return Response({**agreed, "agreement_sha256": _digest_of(agreed)})
+        return agreement_page(request, agreement) if request.accepted_renderer.media_type == HTML else agreement
