@@ -1,9 +1,6 @@
-from django.urls import path
-
 from claims.views import ClaimViewSet
+from config.api.routers import ApiRouter
 
-urlpatterns = [
-    path("claims", ClaimViewSet.as_view({"get": "list", "post": "create"})),
-    path("claims/<str:claim_id>", ClaimViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"})),
-    path("claims/<str:claim_id>/status", ClaimViewSet.as_view({"put": "move"})),
-]
+router = ApiRouter()
+router.register("claims", ClaimViewSet, basename="claim")
+urlpatterns = router.urls

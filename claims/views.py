@@ -3,6 +3,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from rest_framework.decorators import action
 
 from claims import serializers, services
 from claims.errors import ClaimNotFound, InvalidClaimTransition
@@ -17,6 +18,8 @@ _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 class ClaimViewSet(ApiViewSet):
     """Claims of authorship to publications, and how they are checked."""
+
+    lookup_url_kwarg = "claim_id"
 
     @endpoint(
         access=FIRST_PARTY,
@@ -58,6 +61,7 @@ class ClaimViewSet(ApiViewSet):
         """Delete the claim."""
         services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
 
+    @action(detail=True, methods=["put"], url_path="status")
     @_changes(
         body=serializers.ClaimStatusRequestSerializer,
         answer=serializers.ClaimSerializer,

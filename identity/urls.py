@@ -1,5 +1,6 @@
 from django.urls import path
 
+from config.api.routers import ApiRouter
 from identity.access.views import ApiKeyViewSet
 from identity.accounts.views import AccountInvitationViewSet, ManagedAccountViewSet
 from identity.bank.views import BankdataViewSet
@@ -8,18 +9,15 @@ from identity.oauth.client_views import OAuthClientViewSet
 from identity.oauth.views import OAuthViewSet
 from identity.views import AuthViewSet
 
+router = ApiRouter()
+router.register("oauth/clients", OAuthClientViewSet, basename="oauth-client")
 urlpatterns = [
     path("auth/token", AuthViewSet.as_view({"post": "token"})),
     path("auth/refresh", AuthViewSet.as_view({"post": "refresh"})),
     path("auth/revoke", AuthViewSet.as_view({"post": "revoke"})),
     path("oauth/token", OAuthViewSet.as_view({"post": "token"})),
     path("oauth/revoke", OAuthViewSet.as_view({"post": "revoke"})),
-    path("oauth/clients", OAuthClientViewSet.as_view({"get": "list", "post": "create"})),
-    path(
-        "oauth/clients/<str:client_id>",
-        OAuthClientViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
-    ),
-    path("oauth/clients/<str:client_id>/rotate-secret", OAuthClientViewSet.as_view({"post": "rotate_secret"})),
+    *router.urls,
     path("invitations", AccountInvitationViewSet.as_view({"get": "list", "post": "create"})),
     path("invitations/<str:invitation_id>", AccountInvitationViewSet.as_view({"delete": "revoke"})),
     path("accounts", ManagedAccountViewSet.as_view({"get": "list", "post": "create"})),

@@ -1,14 +1,12 @@
 from django.urls import path
 
+from config.api.routers import ApiRouter
 from config.webhooks.views import WebhookDeliveryViewSet, WebhookEndpointViewSet, WebhookEventViewSet
 
-_ONE = "webhooks/endpoints/<str:endpoint_id>"
-
+router = ApiRouter()
+router.register("webhooks/endpoints", WebhookEndpointViewSet, basename="webhook-endpoint")
 urlpatterns = [
-    path("webhooks/endpoints", WebhookEndpointViewSet.as_view({"get": "list", "post": "create"})),
-    path(_ONE, WebhookEndpointViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})),
-    path(f"{_ONE}/rotate-secret", WebhookEndpointViewSet.as_view({"post": "rotate"})),
-    path(f"{_ONE}/test", WebhookEndpointViewSet.as_view({"post": "test"})),
+    *router.urls,
     path("webhooks/deliveries", WebhookDeliveryViewSet.as_view({"get": "list"})),
     path("webhooks/deliveries/<str:delivery_id>/redeliver", WebhookDeliveryViewSet.as_view({"post": "redeliver"})),
     path("webhooks/events", WebhookEventViewSet.as_view({"get": "list"})),

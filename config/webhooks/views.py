@@ -3,6 +3,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from rest_framework.decorators import action
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
@@ -19,6 +20,7 @@ _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
 class WebhookEndpointViewSet(ApiViewSet):
     """Your webhook endpoints, their deliveries, and the feed to catch up from."""
 
+    lookup_url_kwarg = "endpoint_id"
     tag = "webhooks"
 
     @endpoint(access=SCOPE, answer=serializers.EndpointsPageSerializer)
@@ -68,6 +70,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(found, now=timezone.now())
 
+    @action(detail=True, methods=["post"], url_path="rotate-secret")
     @endpoint(
         access=SCOPE,
         body=serializers.RotationRequestSerializer,
@@ -85,6 +88,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         grace = timedelta(seconds=body["grace_seconds"])
         return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
 
+    @action(detail=True, methods=["post"])
     @endpoint(
         access=SCOPE,
         answer=serializers.RedeliverySerializer,

@@ -2,6 +2,7 @@ from functools import partial
 from typing import Any
 
 from django.utils import timezone
+from rest_framework.decorators import action
 
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
@@ -17,6 +18,7 @@ _logged_in = partial(endpoint, access=LOG_IN)
 class OAuthClientViewSet(ApiViewSet):
     """The OAuth clients that a logged-in account has registered."""
 
+    lookup_url_kwarg = "client_id"
     tag = "oauth"
 
     @_logged_in(page=PageQuery, answer=serializers.OAuthClientsPageSerializer)
@@ -54,6 +56,7 @@ class OAuthClientViewSet(ApiViewSet):
         """Change a client's name, addresses or scopes. Consents of people stay as they were."""
         return own_clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
+    @action(detail=True, methods=["post"], url_path="rotate-secret")
     @_logged_in(
         answer=serializers.IssuedClientSerializer,
         idempotent=True,
