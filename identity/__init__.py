@@ -7,5 +7,8 @@ signing keys behind tokens. Every other app learns from `request.user` and `requ
 the built-in sandbox, or Plaid. They ask for the scopes `identity:read` and `identity:write`, and `bankdata:read` and
 `bankdata:write`.
 
+`bank`, `developers` and `kyc` are above `oauth`, which is above `accounts`, which is above `access` and `providers`.
+`lint-imports` checks this order.
+
 Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`, and those that `kyc` and `bank` name.
 """

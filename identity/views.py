@@ -12,10 +12,11 @@ from config.core.lifecycle import actor_of
 from identity import serializers
 from identity.access import signing_keys, tokens
 from identity.access.keys import IssuedKey, collect_api_key
+from identity.access.models import User
 from identity.access.scopes import SCOPES
+from identity.access.serializers import IssuedKeySerializer, TokenSerializer
 from identity.accounts.log_in import log_in
 from identity.errors import NothingToCollect
-from identity.models import User
 
 WRONG_LOG_IN = (
     "The user name, the password or the code is wrong. An account with an authenticator needs its current code, or a "
@@ -41,7 +42,7 @@ class AuthViewSet(ApiViewSet):
         access=PUBLIC,
         limit="token",
         body=serializers.LoginRequestSerializer,
-        answer=serializers.TokenSerializer,
+        answer=TokenSerializer,
         errors=(AuthenticationRequired,),
     )
     def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
@@ -64,7 +65,7 @@ class AuthViewSet(ApiViewSet):
         access=PUBLIC,
         limit="token",
         body=serializers.RefreshRequestSerializer,
-        answer=serializers.TokenSerializer,
+        answer=TokenSerializer,
         errors=(InvalidToken,),
         idempotent=True,
         reserves_key=True,
@@ -76,7 +77,7 @@ class AuthViewSet(ApiViewSet):
         Idempotency-Key gets the same tokens for 5 minutes, until the new refresh token is used. After that it is a
         second use.
         """
-        now, answer = timezone.now(), serializers.TokenSerializer
+        now, answer = timezone.now(), TokenSerializer
         token = tokens.find_refresh_token(body["refresh_token"], client=None, now=now)
         if token is None:
             raise InvalidToken
@@ -109,7 +110,7 @@ class AuthViewSet(ApiViewSet):
         groups = sorted(user.groups.values_list("name", flat=True))
         return Caller(user.pk, scopes, user.username, user.email, user.is_staff, groups)
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.IssuedKeySerializer, idempotent=True, errors=(NothingToCollect,))
+    @endpoint(access=FIRST_PARTY, answer=IssuedKeySerializer, idempotent=True, errors=(NothingToCollect,))
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
 

@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.management.base import CommandError
 
 from config.core.ids import first_or
-from identity.models import ApiKey, User
+from identity.access.models import ApiKey, User
 
 
 def find_user(username: str) -> User:

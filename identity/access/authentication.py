@@ -25,10 +25,10 @@ from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from identity.access import signatures
 from identity.access.keys import KEY_START, check_profile, key_id_of
+from identity.access.models import ApiKey, SigningKey, TokenFamily, User
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
 from identity.errors import AccessEnded
-from identity.models import ApiKey, SigningKey, TokenFamily, User
 
 REMEMBERED_SECONDS = 3.0
 _REMEMBERED_MAX = 20_000

@@ -25,9 +25,9 @@ from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
+from identity.access.models import ApiKey, User
 from identity.access.scopes import SCOPES
 from identity.errors import NothingToCollect
-from identity.models import ApiKey, User
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
 NAME_MAX_LENGTH = 255

@@ -12,8 +12,8 @@ from config.core.lifecycle import Actor, RecordNotEditable
 from config.webhooks.endpoints import disable_of_account
 from identity.access.authentication import forget_credentials
 from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
+from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, TokenFamily, User
 from identity.access.second_factor import require_second_factor
-from identity.models import AccountHistory, ApiKey, ApiKeyQuerySet, TokenFamily, User
 
 KEYS_MAX = 20  # per account: active keys, and those that wait for collection
 GRACE_MAX_DAYS = 90

@@ -1,8 +1,9 @@
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from identity.access.keys import DEFAULT_DAYS, NAME_MAX_LENGTH
+from identity.access.models import ApiKey
 from identity.access.own_keys import GRACE_MAX_DAYS
 from identity.access.scopes import SCOPES
-from identity.models import ApiKey
 
 EXPIRES_MAX_DAYS = 365
 KEY_STATES = ("active", "expired", "revoked", "suspended", "to_collect")
@@ -52,3 +53,31 @@ class ApiKeysPageSerializer(serializers.PageSerializer):
     """A page of the account's API keys."""
 
     api_keys = ApiKeySerializer(many=True, help_text="The newest first.")
+
+
+class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
+    """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
+
+    id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
+    name = serializers.TextField(source="record.name", help_text="Its owner's description of its purpose.")
+    key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
+    secret = serializers.TextField(help_text="Signs requests. Shown this once.")
+    scopes = serializers.ListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
+    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When it ends (UTC).")
+    replaces = serializers.TextField(
+        source="record.replaces_id", allow_null=True, help_text="The id of the key before it; null where there is none."
+    )
+    old_expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the key before it ends (UTC); null where there is none."
+    )
+
+
+class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
+    """A pair of tokens; lifetimes are in seconds."""
+
+    access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")
+    token_type = serializers.TextField(help_text="`Bearer`.")
+    expires_in = serializers.Int64Field(help_text="How long the access token lasts, in seconds.")
+    refresh_token = serializers.TextField()
+    refresh_expires_in = serializers.Int64Field(help_text="How long the refresh token lasts, in seconds.")
+    scope = serializers.TextField(help_text="The scopes of the tokens, separated by blanks.")

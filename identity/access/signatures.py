@@ -19,7 +19,7 @@ from config.api.parsers import read_body
 from config.core import credentials
 from config.core.digest import digest_of
 from config.core.errors import MalformedJSON
-from identity.models import UsedSignature
+from identity.access.models import UsedSignature
 
 _TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS
 REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long

@@ -21,7 +21,7 @@ from jwt.algorithms import ECAlgorithm
 
 from config.api.tokens import ALGORITHM
 from config.core.encryption import UnreadableSecret
-from identity.models import SigningKey
+from identity.access.models import SigningKey
 
 PUBLISHED_AHEAD_SECONDS = 60
 JWKS_MAX_AGE_SECONDS = 30

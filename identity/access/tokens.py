@@ -23,10 +23,10 @@ from rest_framework_simplejwt.tokens import AccessToken
 from config.api.tokens import ALGORITHM, verify_access_token
 from config.core.credentials import InvalidToken
 from config.core.digest import digest_of
+from identity.access.models import OAuthClient, RefreshToken, TokenFamily, User
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import has_one
 from identity.access.signing_keys import key_ring
-from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
 ACCESS_SECONDS = 900
 REFRESH_DAYS = 30

@@ -10,8 +10,8 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
 from identity.access import own_keys, serializers
 from identity.access.keys import IssuedKey
-from identity.models import ApiKey
-from identity.serializers import IssuedKeySerializer
+from identity.access.models import ApiKey
+from identity.access.serializers import IssuedKeySerializer
 
 
 class ApiKeyViewSet(ApiViewSet):

@@ -21,11 +21,11 @@ from config.api.middleware import client_address
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.log_ins import login_attempt
+from identity.access.models import User
 from identity.accounts import codes, invited
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
-from identity.models import User
 
 # The cookie that marks a browser with an earlier log-in.
 KNOWN_DEVICE = "known_device"

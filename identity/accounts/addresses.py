@@ -12,8 +12,9 @@ from django.urls import reverse
 from config.core.errors import ValidationFailed
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
+from identity.access.models import User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
-from identity.models import OneTimeLink, User
+from identity.accounts.models import OneTimeLink
 
 ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
 CHANGE = "address"

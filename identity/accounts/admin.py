@@ -13,9 +13,10 @@ from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import chip, column, document
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
-from identity.accounts.models import AccountHistory, Invitation, ManagedAccount
+from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.roles import MAY_INVITE, roles
 
 

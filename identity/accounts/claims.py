@@ -12,10 +12,10 @@ from config.core.lifecycle import Actor
 from config.mail.addresses import comparable
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
+from identity.access.models import AccountHistory, User
 from identity.accounts.addresses import confirm
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
-from identity.accounts.models import AccountHistory, ManagedAccount
-from identity.models import OneTimeLink, User
+from identity.accounts.models import ManagedAccount, OneTimeLink
 
 PURPOSE = "claim"
 VALID_FOR = timedelta(days=7)

@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.mail.outbox import queue_mail
+from identity.access.models import User
 from identity.accounts import forgotten, invited
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
-from identity.models import User
 
 
 class LogInForm(LoginForm):  # type: ignore[misc]

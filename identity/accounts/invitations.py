@@ -12,12 +12,12 @@ from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
+from identity.access.models import AccountHistory, User
 from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
-from identity.accounts.models import AccountHistory, Invitation, InvitationQuerySet
+from identity.accounts.models import Invitation, InvitationQuerySet
 from identity.accounts.roles import roles
-from identity.models import User
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # per inviter

@@ -3,10 +3,10 @@
 from django.http import HttpRequest
 from django.utils import timezone
 
+from identity.access.models import User
 from identity.accounts import invitations
 from identity.accounts.links import LinkEnded
 from identity.accounts.models import Invitation
-from identity.models import User
 
 _SESSION_KEY = "account.invitation"
 

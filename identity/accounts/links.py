@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from config.mail.addresses import comparable
-from identity.models import OneTimeLink
+from identity.accounts.models import OneTimeLink
 
 TOKEN_BYTES = 32
 

@@ -11,9 +11,9 @@ from django.http import HttpRequest
 
 from config.api.middleware import client_address
 from identity.access.log_ins import login_attempt
+from identity.access.models import User
 from identity.access.second_factor import any_has_one
 from identity.accounts.codes import is_right, use_code
-from identity.models import User
 
 
 class WrongCredentials(Exception):

@@ -18,13 +18,13 @@ from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
+from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.scopes import ACTING_SCOPES
 from identity.access.tokens import ACCESS_SECONDS, issue_access_token
 from identity.accounts import claims
 from identity.accounts.addresses import check_address
-from identity.accounts.models import AccountHistory, ManagedAccount
+from identity.accounts.models import ManagedAccount
 from identity.errors import AccessEnded, AccountNotFound
-from identity.models import TokenFamily, User
 
 PARTNER_PERMISSION = "identity.add_managedaccount"
 

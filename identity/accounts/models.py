@@ -1,5 +1,4 @@
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -7,60 +6,6 @@ from django.utils import timezone
 
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
-from config.core.json_text import JsonTextField
-from config.core.lifecycle import Actor
-
-
-class AccountHistory(models.Model):
-    """A change of an account's keys, clients, invitations or partners. `principal` did it, with `credential`.
-
-    Where a partner acts for a person, `account` is the person and `principal` the partner.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    account = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="account_history", db_index=False
-    )
-    principal = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
-    credential = models.CharField(max_length=80)
-    action = models.CharField(max_length=64)
-    object_id = models.CharField(
-        max_length=255, blank=True, default="", help_text="The id of the key, client or invitation."
-    )
-    details: Any = JsonTextField(null=True)
-    at = models.DateTimeField()
-
-    class Meta:
-        verbose_name_plural = "account history"
-        ordering = ["-id"]
-        indexes = [models.Index(fields=["account", "-id"], name="identity_account_history")]
-
-    def __str__(self) -> str:
-        return f"{self.action} {self.object_id}".strip()
-
-    @classmethod
-    def note(
-        cls,
-        action: str,
-        actor: Actor,
-        *,
-        now: datetime,
-        account_id: int | None = None,
-        object_id: Any = "",
-        details: Any = None,
-    ) -> None:
-        """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
-        cls.objects.create(
-            account_id=actor.user.pk if account_id is None else account_id,
-            principal=actor.user,
-            credential=actor.credential,
-            action=action,
-            object_id=str(object_id),
-            details=details,
-            at=now,
-        )
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

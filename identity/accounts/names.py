@@ -7,7 +7,7 @@ from django.core import checks
 from django.core.exceptions import ValidationError
 
 from config.core.names import listed
-from identity.models import AccountHistory, User
+from identity.access.models import AccountHistory, User
 
 _CHOSEN = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 _OF_OPERATORS = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)

@@ -17,13 +17,14 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.generic import FormView, TemplateView, View
 
 from identity.access.authentication import forget_credentials
+from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, claims, invitations, invited
 from identity.accounts.forms import AddressForm
 from identity.accounts.links import LinkEnded, find_link
+from identity.accounts.models import DeletionRequest, Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
-from identity.models import DeletionRequest, Invitation, OneTimeLink, TokenFamily, User
 
 
 def brand(_request: HttpRequest) -> dict[str, str]:

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from identity.access.hashers import RecoveryCodeHasher
-from identity.models import RecoveryCode, User
+from identity.access.models import User
+from identity.accounts.models import RecoveryCode
 
 COUNT, LENGTH = 10, 10  # 50 bits each
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, whose letters look like no digit

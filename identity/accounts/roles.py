@@ -12,8 +12,8 @@ from config.api.permissions import InsufficientScope
 from config.core.errors import ValidationFailed
 from config.core.groups import LENDER, PARTNER
 from config.core.registration import declared
+from identity.access.models import User
 from identity.accounts.models import Invitation
-from identity.models import User
 
 MAY_INVITE = "identity.add_invitation"
 MAY_MAKE_STAFF = "identity.change_user"

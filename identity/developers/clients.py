@@ -5,9 +5,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
+from identity.access.models import OAuthClient
 from identity.access.scopes import SCOPES
 from identity.developers.base import DeveloperPage, actor_on, show_secrets
-from identity.models import OAuthClient
 from identity.oauth import own_clients
 from identity.oauth.serializers import OAuthClientChangeRequestSerializer, OAuthClientRequestSerializer
 

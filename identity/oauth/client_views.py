@@ -9,7 +9,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import LOG_IN
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.models import OAuthClient
+from identity.access.models import OAuthClient
 from identity.oauth import own_clients, serializers
 
 _logged_in = partial(endpoint, access=LOG_IN)

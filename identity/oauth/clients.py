@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from oauth2_provider.scopes import BaseScopes
 
 from config.core.names import check_keys, clean_name, save_named
+from identity.access.models import OAuthClient, User, is_loopback
 from identity.access.scopes import SCOPES, reading
-from identity.models import OAuthClient, User, is_loopback
 
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
 

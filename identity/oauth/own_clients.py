@@ -14,8 +14,8 @@ from config.core.names import NameTaken, save_named
 from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
+from identity.access.models import AccountHistory, OAuthClient, User
 from identity.access.second_factor import require_second_factor
-from identity.models import AccountHistory, OAuthClient, User
 from identity.oauth.clients import check_redirect, create_client, in_order, new_secret
 
 CLIENTS_MAX = 20  # per account

@@ -22,10 +22,10 @@ from config.api.log_in import gave_second_factor
 from config.core.ids import askable
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
+from identity.access.models import OAuthClient, TokenFamily
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
 from identity.access.second_factor import has_one
 from identity.accounts import managed
-from identity.models import OAuthClient, TokenFamily
 
 CHALLENGE_MAX = 128  # RFC 7636, section 4.2
 NONCE_MAX = 255  # the grant's column requires a value; a request without `openid` gets no ID token

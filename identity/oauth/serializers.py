@@ -2,8 +2,9 @@ from typing import Any
 
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
+from identity.access.models import OAuthClient
+from identity.access.passwords import PASSWORD_MAX
 from identity.access.scopes import SCOPES
-from identity.models import OAuthClient
 
 ADDRESSES_MAX = 10
 ADDRESS_MAX_LENGTH = 2_048
@@ -88,3 +89,35 @@ class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):
 
     class Meta(OAuthClientSerializer.Meta):
         fields = [*OAuthClientSerializer.Meta.fields, "client_secret"]
+
+
+class GrantRequestSerializer(serializers.RequestSerializer):
+    """A client's request to the token endpoint (RFC 6749): the required members depend on `grant_type`."""
+
+    grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
+    code = serializers.TextField(
+        max_length=512, required=False, help_text="The authorization code from the app's redirect address."
+    )
+    redirect_uri = serializers.TextField(
+        max_length=2048, required=False, help_text="The same as when the code was asked for."
+    )
+    code_verifier = serializers.TextField(
+        max_length=128, required=False, help_text="The text whose SHA-256 was the `code_challenge` (PKCE)."
+    )
+    refresh_token = serializers.TextField(max_length=512, required=False)
+    scope = serializers.TextField(
+        max_length=1024, required=False, help_text="Fewer scopes than before, separated by blanks."
+    )
+    client_id = serializers.TextField(max_length=255, required=False)
+    client_secret = serializers.TextField(max_length=512, required=False)
+
+
+class RevocationRequestSerializer(serializers.RequestSerializer):
+    """A client's request to end a token (RFC 7009)."""
+
+    token = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The token to end.")
+    token_type_hint = serializers.TextField(
+        max_length=64, required=False, help_text="`access_token` or `refresh_token`; a hint only."
+    )
+    client_id = serializers.TextField(max_length=255, required=False)
+    client_secret = serializers.TextField(max_length=512, required=False)

@@ -11,8 +11,8 @@ from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.digest import digest_of
 from config.core.ids import askable, first_or
 from identity.access import tokens
+from identity.access.models import TokenFamily
 from identity.access.second_factor import any_has_one
-from identity.models import TokenFamily
 
 
 class PlatformValidator(OAuth2Validator):  # type: ignore[misc]

@@ -13,11 +13,12 @@ from config.core.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from config.core.json_text import render_json
 from identity.access.scopes import SCOPES
+from identity.access.serializers import TokenSerializer
 from identity.access.tokens import ACCESS_SECONDS
 from identity.errors import OAuthError
 from identity.oauth.parsers import StrictFormParser
+from identity.oauth.serializers import GrantRequestSerializer, RevocationRequestSerializer
 from identity.oauth.validator import PlatformValidator
-from identity.serializers import GrantRequestSerializer, RevocationRequestSerializer, TokenSerializer
 
 METADATA_MAX_AGE_SECONDS = 300
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)

@@ -23,7 +23,8 @@ from credit.models import (
     RequestedDocument,
 )
 from credit.notices.services import issue_due, request_review
-from identity.accounts.models import AccountHistory, Invitation, ManagedAccount
+from identity.access.models import AccountHistory
+from identity.accounts.models import Invitation, ManagedAccount
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from payments.cards.models import Payment, PaymentMethod

@@ -1,0 +1,335 @@
+"""Accounts and the credentials that they call with."""
+
+import unicodedata
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.db import models
+from django.db.models import Q, QuerySet, Value
+from django.db.models.functions import Lower
+from django.utils import timezone
+from oauth2_provider.models import AbstractApplication
+
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.lifecycle import Actor
+from config.mail.addresses import comparable
+
+
+class NamedUserManager(UserManager["User"]):
+    """Finds accounts by their user name in any case, as the database folds it."""
+
+    use_in_migrations = False
+
+    @classmethod
+    def normalize_email(cls, email: str | None) -> str:
+        """Return an address as it is compared, for the accounts that operators make."""
+        return comparable(email or "")
+
+    def named(self, username: str) -> QuerySet["User"]:
+        return self.filter(username__lower=Lower(Value(username)))
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the account that logs in with this name. Raises User.DoesNotExist."""
+        return self.named(username or "").get()
+
+
+class User(AbstractUser):
+    """A person or a system with an account. Its id in decimal is the `user_id` of the API."""
+
+    # Tokens that were issued before this moment are invalid.
+    credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
+    wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
+
+    objects: ClassVar[NamedUserManager] = NamedUserManager()
+
+    class Meta(AbstractUser.Meta):
+        # A password reset looks up the account by its address.
+        indexes = [models.Index(fields=["email"], name="identity_user_email")]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                name="identity_user_name",
+                violation_error_message="An account with this user name exists. Upper and lower case are the same.",
+            )
+        ]
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Set the password, in NFKC, and end every token that was issued under the old one (once saved)."""
+        super().set_password(None if raw_password is None else unicodedata.normalize("NFKC", raw_password))
+        now = timezone.now()
+        last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None
+        # A clock that was set back must not let a log-in outlive the password that it was made with.
+        self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """Return whether it is the account's. Version 1.0 hashed passwords as they were typed: the second try."""
+        if raw_password is None:
+            return False
+        forms = dict.fromkeys((unicodedata.normalize("NFKC", raw_password), raw_password))
+        return any(super(User, self).check_password(form) for form in forms)
+
+
+User._meta.get_field("username").register_lookup(Lower)
+
+
+class SigningKey(models.Model):
+    """An ES256 key pair for access tokens. Each verifies until it retires; `signing_keys` says which one signs."""
+
+    kid = models.CharField(primary_key=True, max_length=32)
+    private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
+    public_jwk = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+    signs_from = models.DateTimeField(help_text="It is published before, so that every verifier knows it by then.")
+    retires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Tokens signed with it are refused from then on."
+    )
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.kid
+
+
+def is_loopback(uri: str) -> bool:
+    """Return True for an http URI of the machine that opens it."""
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
+
+
+class OAuthClient(AbstractApplication):  # type: ignore[misc]
+    """A third party's program that people may let act for them, and the scopes it may ask for."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
+    name_key = models.CharField(  # noqa: DJ001  null is the later of two that version 1.0 gave names that look alike
+        max_length=64, null=True, unique=True, editable=False
+    )
+
+    plain_secret: str | None = None  # in the one moment in which it is known; a public client has none
+
+    class Meta(AbstractApplication.Meta):  # type: ignore[misc]
+        verbose_name = "OAuth client"
+
+    @property
+    def addresses(self) -> list[str]:
+        return str(self.redirect_uris).split()
+
+    def redirect_uri_allowed(self, uri: str) -> bool:
+        """Return True for exactly a registered URI; on the loopback with any port (RFC 8252, section 7.3)."""
+        return uri in self.addresses or (is_loopback(uri) and bool(super().redirect_uri_allowed(uri)))
+
+    @property
+    def is_public(self) -> bool:
+        return bool(self.client_type == self.CLIENT_PUBLIC)
+
+
+class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
+    def revoke(self, *, now: datetime) -> None:
+        self.filter(revoked_at__isnull=True).update(revoked_at=now)
+
+
+class TokenFamily(models.Model):
+    """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
+
+    `code_sha256` names the authorization code that it was made from: a code makes one family at most.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="token_families")
+    client = models.ForeignKey(OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="families")
+    scope = models.TextField(blank=True, default="", help_text="Scopes of a client's family, separated by spaces.")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+        help_text="The partner that acts for the user with the one token of this family.",
+    )
+    code_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = TokenFamilyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "token families"
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class RefreshToken(models.Model):
+    """A refresh token, kept as its SHA-256 and good for one use."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    family = models.ForeignKey(TokenFamily, on_delete=models.CASCADE, related_name="refresh_tokens")
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable_at(self, moment: datetime) -> "ApiKeyQuerySet":
+        return self.filter(
+            revoked_at__isnull=True,
+            expires_at__gt=moment,
+            owner__is_active=True,
+            collect_grace_days__isnull=True,
+            suspended_at__isnull=True,
+        )
+
+
+class ApiKey(models.Model):
+    """A static key with its HMAC secret. The key is kept as SHA-256, the secret encrypted; both are shown once."""
+
+    id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
+    name = models.CharField(max_length=255, help_text="The purpose of the key, in its owner's words.")
+    digest = models.CharField(max_length=64)
+    secret = EncryptedTextField()
+    scopes = models.JSONField(null=True, blank=True, help_text="The scopes of the key; null for an unrestricted key.")
+    created_at = models.DateTimeField(help_text="When the key was created (UTC).")
+    expires_at = models.DateTimeField(help_text="When the key expires (UTC).")
+    revoked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the key was revoked (UTC); null when it was not."
+    )
+    suspended_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a password reset by mail suspended it; null after confirmation."
+    )
+    second_factor = models.BooleanField(
+        null=True, help_text="Whether it was made in a log-in with a second factor; null for keys of version 1.0."
+    )
+    last_used_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the key was last used (UTC), to the minute; null when it never was."
+    )
+    expiry_announced_at = models.DateTimeField(null=True, blank=True, help_text="When `api_key.expiring` was sent.")
+    replaces = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="replaced_by",
+        help_text="The key that this one replaces; null for none.",
+    )
+    collect_grace_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Not null: its owner has to collect it, and the key before it works for so many days after that.",
+    )
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=models.F("created_at")), name="identity_api_key_expires_after_creation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{settings.API_KEY_PREFIX}{self.id}… ({self.name})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what identifies the key to a person without being any use to a thief."""
+        return f"{self.digest[:8]}…{self.digest[-8:]}"
+
+    @property
+    def state(self) -> str:
+        return self.state_at(timezone.now())
+
+    def state_at(self, moment: datetime) -> str:
+        if self.revoked_at is not None and self.revoked_at <= moment:
+            return "revoked"
+        if moment >= self.expires_at:
+            return "expired"
+        if self.suspended_at is not None:
+            return "suspended"
+        return "active" if self.collect_grace_days is None else "to_collect"
+
+
+class UsedSignature(models.Model):
+    """A request signature that was accepted on an unsafe method: again it is accepted with its `idempotency_key` only.
+
+    The key is null where none came with it, or where the operation honours none.
+    """
+
+    digest = models.CharField(primary_key=True, max_length=64)
+    idempotency_key = models.UUIDField(null=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class AccountHistory(models.Model):
+    """A change of an account's keys, clients, invitations or partners. `principal` did it, with `credential`.
+
+    Where a partner acts for a person, `account` is the person and `principal` the partner.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="account_history", db_index=False
+    )
+    principal = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    credential = models.CharField(max_length=80)
+    action = models.CharField(max_length=64)
+    object_id = models.CharField(
+        max_length=255, blank=True, default="", help_text="The id of the key, client or invitation."
+    )
+    details: Any = JsonTextField(null=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "account history"
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["account", "-id"], name="identity_account_history")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.object_id}".strip()
+
+    @classmethod
+    def note(
+        cls,
+        action: str,
+        actor: Actor,
+        *,
+        now: datetime,
+        account_id: int | None = None,
+        object_id: Any = "",
+        details: Any = None,
+    ) -> None:
+        """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
+        cls.objects.create(
+            account_id=actor.user.pk if account_id is None else account_id,
+            principal=actor.user,
+            credential=actor.credential,
+            action=action,
+            object_id=str(object_id),
+            details=details,
+            at=now,
+        )
