@@ -313,7 +313,7 @@ MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # Staff need a second factor; for others it is optional.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)
-SESSION_SERIALIZER = "config.api.log_in.SealedSessions"
+SESSION_SERIALIZER = "config.core.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -15,13 +15,13 @@ from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from config.api.log_in import gave_second_factor
 from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import is_for_record_page
 from config.backoffice.queues import Queue
+from config.core.log_in import gave_second_factor
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.accounts import admin as accounts_admin
 from identity.accounts.names import check_of_operator

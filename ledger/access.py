@@ -11,9 +11,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.throttling import BaseThrottle
 
 from config.api import rate_limits
-from config.api.permissions import InsufficientScope
 from config.api.views import ApiViewSet
-from config.core.credentials import PUBLIC, AuthenticationRequired
+from config.core.credentials import PUBLIC, AuthenticationRequired, InsufficientScope
 from ledger.credentials import ANCHOR_SCOPE, ANYBODY, Caller, identify, listed
 
 # Keys of RATE_LIMITS: entries that a listed key writes in a minute, or an address in development; and a token's holder.

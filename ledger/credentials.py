@@ -12,11 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
-from config.api.permissions import InsufficientScope
-from config.api.tokens import verify_access_token
-from config.core.credentials import AmbiguousCredentials, AuthenticationRequired, InvalidToken
+from config.core.credentials import AmbiguousCredentials, AuthenticationRequired, InsufficientScope, InvalidToken
 from config.core.errors import UserMismatch
 from config.core.names import skeleton
+from config.core.tokens import verify_access_token
 from ledger import service_a
 
 # Service A's own records. An entry of such a type was made by the platform.

@@ -16,10 +16,10 @@ import orjson
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
 
-from config.api.tokens import ALGORITHM
 from config.core.credentials import InvalidToken
 from config.core.errors import Unavailable
 from config.core.outgoing import Answer, NoAnswer, exchange
+from config.core.tokens import ALGORITHM
 
 _SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536

@@ -3,10 +3,10 @@
 from contextlib import suppress
 from typing import Any
 
-from config.api.parsers import parse_json, read_body
 from config.api.views import ApiViewSet
 from config.core.credentials import PUBLIC, SAFE_METHODS
 from config.core.errors import MalformedJSON
+from config.core.json_bodies import parse_json, read_body
 from payments.screening import reject_card_numbers
 
 

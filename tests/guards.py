@@ -174,11 +174,11 @@ GUARDS = (
         r'f"{DOMAIN}\n{report_type}\n{record}"', r'f"{DOMAIN}\n{record}"', "credit/test_forged_records.py",
     ),
     Guard(
-        "token-issuer", "config/api/tokens.py",
+        "token-issuer", "config/core/tokens.py",
         'claims.get("iss") == issuer', "True", "identity/test_jwt.py",
     ),
     Guard(
-        "token-expiry", "config/api/tokens.py",
+        "token-expiry", "config/core/tokens.py",
         'if claims["exp"] <= time.time():', "if False:", "identity/test_jwt.py",
     ),
     Guard(

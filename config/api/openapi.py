@@ -22,11 +22,18 @@ from config.api import idempotency, rate_limits
 from config.api.declarations import Endpoint
 from config.api.descriptions import PARTS, describe_members, describe_parameters
 from config.api.examples import add_examples, read_examples
-from config.api.permissions import InsufficientScope
 from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
-from config.core.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, LOG_IN, PUBLIC, SAFE_METHODS
+from config.core.credentials import (
+    ANY_CALLER,
+    CALLER_ERRORS,
+    FIRST_PARTY,
+    LOG_IN,
+    PUBLIC,
+    SAFE_METHODS,
+    InsufficientScope,
+)
 from config.core.errors import PROBLEM
 
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -13,9 +13,9 @@ from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from config.api.log_in import gave_second_factor
 from config.backoffice.desks import desk_of, may, viewing
 from config.backoffice.queues import states_of
+from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 
 # Their own admins show access tokens, the secrets of second factors and people's addresses as plain fields.

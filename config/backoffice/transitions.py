@@ -15,7 +15,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from config.api.log_in import gave_second_factor
 from config.backoffice.desks import may, sides_of
 from config.backoffice.forms import TransitionForm
 from config.backoffice.html import chip, words
@@ -25,6 +24,7 @@ from config.backoffice.records import Button, OwnedRecords, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries, latest_first
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor, Machine, Role
+from config.core.log_in import gave_second_factor
 
 CREDENTIAL = "admin"  # the credential in history rows of transitions made here
 

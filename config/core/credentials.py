@@ -37,6 +37,19 @@ class AmbiguousCredentials(ApiError):
     message = "Send one credential: these belong to different accounts, or one was sent twice."
 
 
+class InsufficientScope(ApiError):
+    status, error, code = 403, "insufficient_scope", "E2005"
+    message = "The credential lacks the scope for this."
+
+    @classmethod
+    def lacking(cls, access: str) -> "InsufficientScope":
+        if access == FIRST_PARTY:
+            return cls("No scope covers this: it needs the account's own log-in, or an API key without a scope list.")
+        if access == LOG_IN:
+            return cls("No key and no scope covers this: it needs a token of the account's own log-in.")
+        return cls(f"This needs the scope {access}.", details={"required": access})
+
+
 class KeyExpiredOrRevoked(ApiError):
     status, error, code = 401, "key_expired_or_revoked", "E2009"
     message = "The API key has expired or was revoked."

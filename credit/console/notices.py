@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from config.api.log_in import gave_second_factor
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
 from config.backoffice.lists import ConditionFilter
@@ -22,6 +21,7 @@ from config.backoffice.personal import MASK
 from config.backoffice.queues import Queue
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
 from credit.core.figures import reference_of
 from credit.models import Clock, Notice, ReviewRequest
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.api.log_in import gave_second_factor
 from config.backoffice.desks import desk_of, may
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
 from credit.core.version_machine import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED
 from credit.models.scoring import ModelVersion
 from credit.requirements.cards import unasked_inputs

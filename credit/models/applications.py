@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Cast
 from django.utils.functional import cached_property
 
-from config.api.permissions import InsufficientScope
 from config.core import lifecycle
+from config.core.credentials import InsufficientScope
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from config.api.permissions import InsufficientScope
+from config.core.credentials import InsufficientScope
 from config.core.digest import digest_of
 from config.core.encryption import sealed_values
 from config.core.errors import NotFound, ValidationFailed

@@ -15,10 +15,10 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.api.parsers import read_body
 from config.core import credentials
 from config.core.digest import digest_of
 from config.core.errors import MalformedJSON
+from config.core.json_bodies import read_body
 from identity.access.models import UsedSignature
 
 _TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS

@@ -19,8 +19,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 from jwt.algorithms import ECAlgorithm
 
-from config.api.tokens import ALGORITHM
 from config.core.encryption import UnreadableSecret
+from config.core.tokens import ALGORITHM
 from identity.access.models import SigningKey
 
 PUBLISHED_AHEAD_SECONDS = 60

@@ -1,6 +1,6 @@
 """Access and refresh tokens: issuing, checking, rotating, revoking (specification section 5, items 7 to 9).
 
-An access token is a JWT signed with ES256; both services verify it with `config.api.tokens`. It names its family
+An access token is a JWT signed with ES256; both services verify it with `config.core.tokens`. It names its family
 (`sid`), so that revoking a family, changing a password or disabling a user ends it within seconds. A refresh token is
 good for one use; a second use means that two parties hold it, so the whole family is revoked. A retry with the first
 use's Idempotency-Key is not a second use (`may_be_retried`).
@@ -20,9 +20,9 @@ from django.db import transaction
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
-from config.api.tokens import ALGORITHM, verify_access_token
 from config.core.credentials import InvalidToken
 from config.core.digest import digest_of
+from config.core.tokens import ALGORITHM, verify_access_token
 from identity.access.models import OAuthClient, RefreshToken, TokenFamily, User
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import has_one
@@ -52,7 +52,7 @@ class ReusedToken(Exception):  # a signal between functions, never shown
 
 
 class PlatformAccessToken(AccessToken):
-    """simplejwt's access token, signed with a key of the ring; `config.api.tokens` reads it."""
+    """simplejwt's access token, signed with a key of the ring; `config.core.tokens` reads it."""
 
     lifetime = timedelta(seconds=ACCESS_SECONDS)
 

@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.api.log_in import gave_second_factor
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import chip, column, document
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
 from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke

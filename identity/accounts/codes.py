@@ -23,9 +23,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from config.api.log_in import SECOND_FACTOR
 from config.core.credentials import SignatureReplayed
 from config.core.encryption import FERNET, UnreadableSecret, mode, opened, seal
+from config.core.log_in import SECOND_FACTOR
 from config.ops.rotation import Column
 from identity.access.own_keys import suspend_credentials
 from identity.access.signatures import use_once

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from config.api.permissions import InsufficientScope
+from config.core.credentials import InsufficientScope
 from config.core.ids import parse_positive_int64, uuid7
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared

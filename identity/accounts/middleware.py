@@ -15,10 +15,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
-from config.api.log_in import gave_second_factor
 from config.api.rate_limits import RateLimited, consume_by_address
 from config.core.errors import ApiError
 from config.core.json_text import is_deeper
+from config.core.log_in import gave_second_factor
 from identity.access.second_factor import has_one
 from identity.accounts.links import LinkEnded
 

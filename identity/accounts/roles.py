@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 
-from config.api.permissions import InsufficientScope
+from config.core.credentials import InsufficientScope
 from config.core.errors import ValidationFailed
 from config.core.groups import LENDER, PARTNER
 from config.core.registration import declared

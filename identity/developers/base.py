@@ -13,11 +13,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.generic import View
 
-from config.api.log_in import gave_second_factor
 from config.api.rate_limits import consume
 from config.core.credentials import SAFE_METHODS, Credential
 from config.core.errors import ApiError, ValidationFailed
 from config.core.lifecycle import Actor, SecondFactorRequired
+from config.core.log_in import gave_second_factor
 from identity.access.second_factor import has_one
 
 ROWS = 20

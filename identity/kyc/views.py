@@ -7,11 +7,11 @@ from django.utils import timezone
 from django.views import View
 
 from config.api.idempotency import Outcome, ReservableKey, run_once
-from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.credentials import PUBLIC, InvalidSignature, TimestampOutOfRange
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from config.core.json_bodies import parse_json, read_body
 from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from identity.errors import TooManyAttempts, VerificationNotFound

@@ -18,8 +18,8 @@ from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 from oauthlib.oauth2 import InvalidRequestError
 
-from config.api.log_in import gave_second_factor
 from config.core.ids import askable
+from config.core.log_in import gave_second_factor
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
 from identity.access.models import OAuthClient, TokenFamily

@@ -3,8 +3,8 @@ from urllib.parse import parse_qsl
 
 from rest_framework.parsers import BaseParser
 
-from config.api.parsers import read_body
 from config.core.errors import ValidationFailed
+from config.core.json_bodies import read_body
 
 FORM_MAX_MEMBERS = 64
 

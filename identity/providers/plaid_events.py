@@ -14,8 +14,8 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
-from config.api.tokens import SIGNATURE_ONLY
 from config.core.credentials import InvalidSignature, TimestampOutOfRange
+from config.core.tokens import SIGNATURE_ONLY
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300

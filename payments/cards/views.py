@@ -6,11 +6,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.api.idempotency import Outcome, ReservableKey
-from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, endpoint, require_self
 from config.core.credentials import FIRST_PARTY, PUBLIC, InvalidSignature
 from config.core.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64
+from config.core.json_bodies import parse_json, read_body
 from payments.cards import methods, serializers
 from payments.cards import services as card
 from payments.cards.fees import FeeQuote, quote_fee

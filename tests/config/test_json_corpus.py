@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from claims.models import Claim
 from config.api.models import IdempotencyRecord
-from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
 from config.core.errors import MalformedJSON
 from config.core.ids import INT64_MAX, INT64_MIN
+from config.core.json_bodies import DEPTH_MAX, MEMBERS_MAX, parse_json
 from credit.models import Application
 from tests.api import assert_error
 from tests.config import json_corpus

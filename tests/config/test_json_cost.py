@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
 from config.clients.provider import ProviderAnswer, ProviderError
 from config.core.errors import MalformedJSON
+from config.core.json_bodies import DEPTH_MAX, MEMBERS_MAX, parse_json
 from config.core.json_text import is_deeper
 from tests.api import assert_error
 from tests.properties import examples

@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from config.api.log_in import SECOND_FACTOR
+from config.core.log_in import SECOND_FACTOR
 from config.ops.models import RequestLine
 from config.ops.request_log import LOG
 from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint

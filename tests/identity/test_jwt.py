@@ -194,7 +194,7 @@ def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, m
     api = ApiClient(bearer=signed(claims))
     assert api.read("/auth/me").status_code == 200
     move_clock(monkeypatch, "identity.access.authentication", 2.5)
-    move_clock(monkeypatch, "config.api.tokens", 2.5)
+    move_clock(monkeypatch, "config.core.tokens", 2.5)
     assert_error(api.read("/auth/me"), 401, "E2003")
 
 

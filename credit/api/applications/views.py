@@ -6,9 +6,8 @@ from django.utils import timezone
 from rest_framework.response import Response
 
 from config.api.pagination import fitting, truncated_header
-from config.api.permissions import InsufficientScope
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
-from config.core.credentials import FIRST_PARTY
+from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotFound, UserMismatch
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.anchoring import services as anchoring

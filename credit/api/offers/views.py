@@ -8,11 +8,10 @@ from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
 from config.api import heavy
-from config.api.permissions import InsufficientScope
 from config.api.renderers import quality_of, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.credentials import FIRST_PARTY
+from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer

@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from rest_framework.decorators import renderer_classes
 
-from config.api.permissions import InsufficientScope
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.credentials import InsufficientScope
 from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.terms import serializers

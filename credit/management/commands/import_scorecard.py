@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.api.parsers import parse_json
 from config.core.errors import ApiError
 from config.core.ids import first_or
+from config.core.json_bodies import parse_json
 from config.ops.commands import JsonCommand
 from credit.api.scoring.views import DEFINITION_MEMBERS_MAX
 from credit.core.reasons import OTHER, REASONS, Reason

@@ -1,0 +1,140 @@
+"""JSON in: one strict reader, for every body of both services.
+
+Python's own decoder accepts duplicate keys, NaN, documents nested until the stack ends, NUL characters and lone
+surrogates. Each of those crashes some parser or reads differently in another language, so a body with any of them is
+rejected before it reaches a serializer.
+"""
+
+import json
+import math
+import threading
+from contextlib import nullcontext
+from typing import Any, NoReturn
+
+from django.core.exceptions import RequestDataTooBig
+
+from config.core.errors import MalformedJSON, PayloadTooLarge
+from config.core.ids import INT64_MAX, INT64_MIN
+from config.core.json_text import depth, marks_of, without_texts
+
+BODY_MAX_BYTES = 1_048_576
+DEPTH_MAX = 32
+MEMBERS_MAX = 10_000
+
+_LONGEST_INT64 = 20  # characters of -9223372036854775808
+
+
+def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
+    """Return the raw body, which Django reads once and keeps; raises PayloadTooLarge when it is longer than `limit`
+    bytes, MalformedJSON when it ends before its announced length.
+    """
+    length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if length > limit:
+        raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
+    try:
+        body: bytes = request.body
+    except RequestDataTooBig as error:
+        raise PayloadTooLarge from error
+    except OSError as error:
+        raise MalformedJSON("The body could not be read.") from error
+    if len(body) < length:
+        raise MalformedJSON("The body ended before its announced length.")
+    return body
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise MalformedJSON("A key stands twice in one object.")
+    return members
+
+
+def _integer(text: str) -> int:
+    if len(text) <= _LONGEST_INT64:
+        number = int(text)
+        if INT64_MIN <= number <= INT64_MAX:
+            return number
+    raise MalformedJSON("An integer does not fit in 64 bits.")
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise MalformedJSON("A number is too large.")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise MalformedJSON(f"{text} is not JSON.")
+
+
+# Parsing takes up to eight times the size of a body in memory, and parallel threads parse no faster.
+_one_large_body = threading.Lock()
+_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
+
+
+def _too_many(members_max: int) -> MalformedJSON:
+    return MalformedJSON(f"The document has more than {members_max} members.")
+
+
+def _check_extent(body: bytes, members_max: int) -> None:
+    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than `members_max`: what passes
+    makes at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
+    """
+    marks = marks_of(body)
+    # A member has at most two texts, its name and its value, and a document may be one text without a member.
+    if marks.count(b'"') > 2 * (2 * members_max + 1):
+        raise _too_many(members_max)
+    marks = without_texts(marks)
+    # Each comma stands between two members; each container but the first is one.
+    if marks.count(b",") >= members_max or marks.count(b"[") + marks.count(b"{") > members_max + 1:
+        raise _too_many(members_max)
+    if depth(marks) > DEPTH_MAX:
+        raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
+
+
+def _check_content(document: Any, members_max: int) -> None:
+    members = 0
+    pending: list[Any] = [document]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            if "\0" in value:
+                raise MalformedJSON("A text holds a NUL character.")
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise MalformedJSON("A text holds half of a surrogate pair.") from error
+        elif isinstance(value, dict | list):
+            members += len(value)
+            pending.extend(value)
+            if isinstance(value, dict):
+                pending.extend(value.values())
+        if members > members_max:
+            raise _too_many(members_max)
+
+
+def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
+    """Return the document in `body`; raises MalformedJSON for anything but one UTF-8 JSON document without duplicate
+    keys, NaN, infinities, NUL, lone surrogates, integers beyond 64 bits, more than 32 levels or more than `members_max`
+    members.
+    """
+    if not body:
+        raise MalformedJSON("The body is empty.")
+    with _one_large_body if len(body) > BODY_MAX_BYTES else nullcontext():
+        try:
+            text = body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise MalformedJSON("The body is not UTF-8.") from error
+        containers = body.count(b"[") + body.count(b"{")
+        # A container has one member more than it has commas, unless it is empty.
+        may_be_large = containers + body.count(b",") > members_max
+        if may_be_large or containers > DEPTH_MAX:
+            _check_extent(body, members_max)
+        try:
+            document = _decoder.decode(text)
+        except ValueError as error:
+            raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
+        if may_be_large or b"\\u" in body:  # NUL and half a pair can only be written as escapes
+            _check_content(document, members_max)
+        return document
