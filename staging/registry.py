@@ -8,16 +8,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from django.db import transaction
 
-from config.api.serializers import RequestSerializer
 from config.core.lifecycle import Actor
 from config.core.registration import declared
 from config.webhooks.events import record_events
 from staging.models import StagedItem
+
+if TYPE_CHECKING:
+    from config.api.serializers import RequestSerializer
 
 # How many items one statement reads or writes, and how many payloads a store function is given at most.
 ITEMS_PER_STATEMENT = 1_000
@@ -44,7 +46,7 @@ class Kind:
     """
 
     name: str
-    payload: type[RequestSerializer]
+    payload: "type[RequestSerializer]"
     store: Store
     attest: Callable[[Payload, int], Payload] | None = None
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from django.db import DatabaseError, connection
 
-from config.api.middleware import client_address
 from config.api.rate_limits import WINDOW_SECONDS, RateLimited, network_of, take
 from config.core.errors import Unavailable
 from config.core.json_bodies import BODY_MAX_BYTES
+from config.core.proxies import client_address
 
 AT_ONCE = 2  # in one process
 WAITERS = 4  # in one process: half of its threads

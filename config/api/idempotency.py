@@ -20,22 +20,21 @@ is not there) is stored too; refusals that a second try may lift (`ApiError.stor
 """
 
 import hashlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from math import ceil
 from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
 from config.core.errors import ApiError
+from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
@@ -50,24 +49,10 @@ Seal = Callable[[bytes, str], bytes]
 NOBODY = 0  # the owner of a key while no account is known
 RESERVED = 0  # the status of a key whose request has no answer yet
 
-_KEY = re.compile(r'("?)([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\1', re.ASCII)
-
-
-class InvalidIdempotencyKey(ApiError):
-    error, code, message = "invalid_idempotency_key", "E1008", "Idempotency-Key must be one UUID."
-
 
 class IdempotencyMismatch(ApiError):
     status, error, code = 422, "idempotency_mismatch", "E1010"
     message = "This Idempotency-Key was used for another request. Use a new key."
-
-
-class RequestInProgress(ApiError):
-    status, error, code = 409, "request_in_progress", "E3010"
-    message = "The first request with this Idempotency-Key is still running."
-
-    def __init__(self, *, wait: timedelta = timedelta(seconds=1)) -> None:
-        super().__init__(headers={"Retry-After": str(max(1, ceil(wait.total_seconds())))})
 
 
 _find_record = PreparedSelect(
@@ -91,17 +76,6 @@ class Outcome:
         content_type = "application/json" if self.body else None
         headers = {"Idempotent-Replayed": "true"} if self.replayed else None
         return HttpResponse(self.body, status=self.status, content_type=content_type, headers=headers)
-
-
-def read_key(request: HttpRequest) -> UUID | None:
-    """Return the key, bare or quoted, in any case, None where there is none; raises InvalidIdempotencyKey."""
-    raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
-    if raw is None:
-        return None
-    match = _KEY.fullmatch(raw)
-    if match is None:
-        raise InvalidIdempotencyKey
-    return UUID(match[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from config.core.credentials import (
     InsufficientScope,
 )
 from config.core.errors import PROBLEM
+from config.core.idempotency_keys import InvalidIdempotencyKey, RequestInProgress
 
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNCOUNTED = frozenset({
@@ -67,7 +68,7 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
     if declared.idempotent:
-        found += [idempotency.InvalidIdempotencyKey, idempotency.IdempotencyMismatch, idempotency.RequestInProgress]
+        found += [InvalidIdempotencyKey, idempotency.IdempotencyMismatch, RequestInProgress]
     found += declared.errors
     return list(dict.fromkeys(found))
 

@@ -21,11 +21,11 @@ from django.core.cache import cache
 from django.db import OperationalError, connection
 from rest_framework.throttling import BaseThrottle
 
-from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.core.credentials import SAFE_METHODS
 from config.core.databases import UNAWAITED, is_disk_full
 from config.core.errors import ApiError
+from config.core.proxies import client_address
 
 logger = logging.getLogger("platform.rate_limits")
 

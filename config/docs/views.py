@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils.decorators import decorator_from_middleware
 
 from config.api.docs import reading, reference_page, viewer_page
-from config.api.middleware import client_address
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import ApiError, NotFound
+from config.core.proxies import client_address
 from config.docs.pages import CONTENTS_LEVEL, Library, library
 from config.docs.rendering import render_line
 from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of

@@ -18,11 +18,11 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core import credentials
 from config.core.databases import unawaited
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
+from config.core.idempotency_keys import InvalidIdempotencyKey, read_key
 from identity.access import signatures
 from identity.access.keys import KEY_START, check_profile, key_id_of
 from identity.access.models import ApiKey, SigningKey, TokenFamily, User

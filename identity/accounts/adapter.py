@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from config.api.middleware import client_address
+from config.core.proxies import client_address
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.log_ins import login_attempt

@@ -9,7 +9,7 @@ from django.db.models import Value
 from django.db.models.functions import Lower
 from django.http import HttpRequest
 
-from config.api.middleware import client_address
+from config.core.proxies import client_address
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
 from identity.access.second_factor import any_has_one

@@ -23,11 +23,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from config.api import idempotency
-from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
+from config.api.idempotency import Outcome, ReservableKey
 from config.core.databases import is_away
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ValidationFailed
 from config.core.faults import fault_point
+from config.core.idempotency_keys import RequestInProgress
 from config.core.json_text import render_json, rfc3339
 from config.webhooks.events import record_event
 from payments.cards.currencies import SUPPORTED

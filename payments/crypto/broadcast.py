@@ -24,8 +24,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from config.api.idempotency import RequestInProgress
 from config.core.errors import ValidationFailed
+from config.core.idempotency_keys import RequestInProgress
 from config.core.ids import get_by_uuid, uuid7
 from config.core.lifecycle import Actor
 from payments.chain.addresses import chain_id_of, checksum_address, has_no_owner

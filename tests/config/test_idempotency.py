@@ -13,6 +13,7 @@ from config.api import idempotency
 from config.api.models import IdempotencyRecord
 from config.api.rate_limits import forget_lots
 from config.core.errors import NotFound, Unavailable
+from config.core.idempotency_keys import RequestInProgress
 from credit.applications import services as applications
 from credit.models import Application, Offer
 from identity.access.keys import rotate_api_key
@@ -270,7 +271,7 @@ class TestTransactions:
         if runs:
             assert [idempotency.run_leased(key, work).body for _ in range(2)] == [b"done", b"doneapi"]
         else:
-            with pytest.raises(idempotency.RequestInProgress):
+            with pytest.raises(RequestInProgress):
                 idempotency.run_leased(key, work)
         assert len(calls) == runs
 

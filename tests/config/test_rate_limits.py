@@ -10,9 +10,9 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from config.api import rate_limits
-from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.api.rate_limits import RateLimited
+from config.core.proxies import client_address
 from config.env import ip_networks
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import issue, stop_clock
