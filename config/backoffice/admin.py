@@ -16,9 +16,9 @@ from django.utils.safestring import SafeString
 from config.backoffice.desks import desk_of, may
 from config.backoffice.html import change_address, code, column, document, link, moment
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
-from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
 from config.backoffice.queues import Queue
 from config.backoffice.records import ReadOnlyAdmin, RecordAction
+from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from config.core.ids import parse_positive_int64
 from config.ops import failed_items
 from config.ops.models import FailedItem

@@ -37,9 +37,10 @@ from django.utils import timezone
 from config.backoffice.desks import desk_of, may, narrowed, sides_of
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
-from config.backoffice.models import Assignment, DataAccess, Note, SavedView, named
+from config.backoffice.personal import present_beside
 from config.backoffice.records import Owned, OwnedRecords, ReadOnlyAdmin, RecordAction, show_secret, within_list
 from config.backoffice.transitions import Transitions
+from config.core.casework import Assignment, Note, SavedView, named
 from config.core.errors import ApiError
 
 __all__ = [
@@ -115,7 +116,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
                 narrowed(Note.objects.filter(**name), request.user).select_related("author", "mentioned")[:NOTES_MAX]
             ),
             "note_address": within_list(self.address_of("note", record.pk), request),
-            "beside": DataAccess.present_beside(request.user, now=timezone.now(), **name),
+            "beside": present_beside(request.user, now=timezone.now(), **name),
         }
 
     def assignment_of(self, request: HttpRequest, record: Any) -> Assignment | None:

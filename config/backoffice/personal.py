@@ -8,16 +8,17 @@ show.
 """
 
 from copy import copy
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.desks import VIEW, may, sides_of
+from config.backoffice.desks import VIEW, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.lists import LargeListAdmin
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.ids import askable
 
 MASK = "•••"
@@ -43,6 +44,12 @@ def is_for_record_page(request: HttpRequest) -> bool:
     name = str(request.resolver_match and request.resolver_match.url_name)
     # Django names the page of a new password auth_user_password_change.
     return name.endswith("_change") and not name.endswith("_password_change")
+
+
+def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
+    """Return the names of the other people who opened a record's page lately, as far as the viewer may see them."""
+    recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
+    return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 
 
 class UnmaskForm(SeenForm):

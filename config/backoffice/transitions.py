@@ -18,10 +18,10 @@ from django.utils.text import capfirst
 from config.backoffice.desks import may, sides_of
 from config.backoffice.forms import TransitionForm
 from config.backoffice.html import chip, words
-from config.backoffice.models import Assignment, named
 from config.backoffice.personal import mask
 from config.backoffice.records import Button, OwnedRecords, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries, latest_first
+from config.core.casework import Assignment, named
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor, Machine, Role
 from config.core.log_in import gave_second_factor

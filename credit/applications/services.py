@@ -9,7 +9,7 @@ from django.db.models import CharField, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.encryption import sealed_values
 from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import get_by_uuid, parse_uuid, uuid7

@@ -18,11 +18,11 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
-from config.backoffice.models import Assignment
 from config.backoffice.people import by_status
 from config.backoffice.personal import MASK, is_for_record_page
 from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
+from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
 from credit.applications.services import IDLE_DAYS

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.desks import desk_of
-from config.backoffice.models import DataAccess
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
 from config.backoffice.timeline import TimelineEntry
+from config.core.casework import DataAccess
 from config.core.errors import ApiError
 from credit.api.documents.views import accessed, answer_with
 from credit.documents.requests import mark_document

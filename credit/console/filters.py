@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.backoffice.desks import narrowed
 from config.backoffice.lists import ConditionFilter
-from config.backoffice.models import Assignment
+from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.core.machine import DECIDED, IN_REVIEW, PENDING_DOCUMENTS, UNDER_REVIEW

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from config.backoffice.bases import TransitionForm
-from config.backoffice.models import ReplyTemplate
+from config.core.casework import ReplyTemplate
 from credit.console.terms_forms import DAY, LOAN_FIELDS, loan_fields, terms_of
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of

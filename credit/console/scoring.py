@@ -19,8 +19,8 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction
 from config.backoffice.desks import may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
-from config.backoffice.models import DataAccess
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
+from config.core.casework import DataAccess
 from config.core.ids import parse_positive_int64, parse_uuid
 from credit.console import score_words as words
 from credit.console.publishing import publishing_actions

@@ -19,7 +19,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 
-from config.backoffice.models import Assignment, Note, ReplyTemplate, named
+from config.core.casework import Assignment, Note, ReplyTemplate, named
 from config.core.digest import digest_of
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor

@@ -9,10 +9,10 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import FileResponse
 from django.utils import timezone
 
-from config.backoffice.exports import ROWS_MAX, csv_lines, file_answer, json_lines, spooled
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
+from config.core.table_files import CHUNK_ROWS, ROWS_MAX, csv_lines, file_answer, json_lines, spooled
 from credit.core.machine import APPROVED, DECIDED
 from credit.core.reasons import reasons_of
 from credit.models import ApplicationHistory, Provider, Score
@@ -27,7 +27,6 @@ KINDS = {
     "application/jsonl": ("jsonl", json_lines),
     "application/x-ndjson": ("jsonl", json_lines),
 }
-_CHUNK_ROWS = 2_000
 
 
 def take_away(provider: Provider, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
@@ -73,7 +72,7 @@ def _decisions(
 
 
 def _rows(found: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
-    for row in found.iterator(chunk_size=_CHUNK_ROWS):
+    for row in found.iterator(chunk_size=CHUNK_ROWS):
         one: Any = row
         application, is_automated = one.application, row.credential.startswith("model:")
         terms = application.loan_terms if application.reviewed_at == row.changed_at else None

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.credentials import InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from config.backoffice.models import Assignment
+from config.core.casework import Assignment
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from config.ops.failed_items import STOP, FailedItems

@@ -14,7 +14,7 @@ from django.db.models import ForeignKey
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
+from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from config.core.lifecycle import Actor
 from config.core.log_in import SECOND_FACTOR
 from credit.documents.requests import request_documents

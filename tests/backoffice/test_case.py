@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import Assignment, Note, ReplyTemplate, SavedView
+from config.core.casework import Assignment, Note, ReplyTemplate, SavedView
 from credit.core.figures import Figures, money, reference_of
 from credit.models import Application, ApplicationRevision, ProviderMember, RequestedDocument
 from identity.bank.models import BankAccount, BankItem, BankTransaction

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from credit.documents.pictures import may_be_shown
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile

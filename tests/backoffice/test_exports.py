@@ -9,7 +9,7 @@ import json
 import pytest
 
 from config.backoffice import exports
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import LIST, make

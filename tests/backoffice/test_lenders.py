@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from config.backoffice.desks import has_rule, rules
 from config.backoffice.lists import LargeListAdmin
-from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
+from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from credit.models import Application, Notice, ProviderMember
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import (

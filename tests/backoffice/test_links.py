@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.html import change_address
-from config.backoffice.models import Note
+from config.core.casework import Note
 from identity.oauth.clients import create_client
 from payments.cards.models import ProcessorEvent
 from tests.backoffice.pages import links_of

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.urls import reverse
 
 from config.backoffice.lists import LargeListAdmin
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from tests.backoffice.test_applications import LIST, make, page_of
 from tests.factories import UserFactory
 

@@ -9,8 +9,8 @@ from django.contrib import admin
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
 from config.backoffice.personal import PersonalData
+from config.core.casework import DataAccess
 from config.core.lifecycle import Actor
 from credit.applications.services import change_application
 from credit.core.applicants import Applicants

@@ -5,8 +5,8 @@ from django.db import DatabaseError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
 from config.backoffice.personal import mask
+from config.core.casework import DataAccess
 from identity.bank.models import BankAccount, BankTransaction
 from payments.cards.models import Payment
 from tests.backoffice.pages import confirm, text_of

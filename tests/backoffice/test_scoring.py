@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from credit.models import DecisionAnchor
 from credit.models.scoring import ModelVersion, Score
 from tests.backoffice.conftest import backoffice_client, staff_of

@@ -8,7 +8,8 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import Assignment, DataAccess
+from config.backoffice.personal import present_beside
+from config.core.casework import Assignment
 from credit.applications.services import change_application
 from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -247,7 +248,7 @@ def test_two_reviewers_of_one_application_see_each_other_for_a_while(reviewers_c
     assert "Here too, or a moment ago: ruth." in text_of(reviewers_client.get(page_of(application)))
     later = timezone.now() + timedelta(minutes=6)
     named = {"kind": "credit.application", "record_id": str(application.pk)}
-    assert DataAccess.present_beside(reviewer, now=later, **named) == []
+    assert present_beside(reviewer, now=later, **named) == []
 
 
 # --- Going through a queue ------------------------------------------------------------------------------------------

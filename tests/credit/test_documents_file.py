@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor
 from credit.documents.services import load_file

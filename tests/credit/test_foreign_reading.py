@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from credit.models import ProviderMember, RequestedDocument
 from identity.access import tokens
 from tests.api import ApiClient, assert_error, client_of

@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor
 from credit.models import Application, Clock, Notice, ProviderMember

@@ -20,7 +20,7 @@ FOLDER = ROOT / "docs" / "pictures"
 BYTES_MAX = 200_000
 # The record about which a colleague left a note for the demo's staff.
 _CASE = """
-from config.backoffice.models import Note
+from config.core.casework import Note
 print(Note.objects.filter(mentioned__is_superuser=True).earliest("id").record_id)
 """
 _ANCHORED = 100  # the explorer has something to show

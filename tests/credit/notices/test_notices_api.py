@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from config.api import heavy
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from config.webhooks.models import Event
 from credit.models import Clock, Consent, DecisionAnchor, Delivery, Notice
 from credit.notices import services

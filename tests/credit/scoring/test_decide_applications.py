@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config.backoffice.models import Assignment
+from config.core.casework import Assignment
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
 from credit import following

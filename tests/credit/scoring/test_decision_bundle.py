@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from credit.anchoring.verify_decision import FAIL, OK, SKIPPED, verify
 from credit.applications.services import erase_applicants
 from credit.models import DecisionAnchor, Score

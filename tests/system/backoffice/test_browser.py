@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils import timezone
 
-from config.backoffice.models import DataAccess
+from config.core.casework import DataAccess
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationHistory
 from identity.access import keys

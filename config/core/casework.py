@@ -1,0 +1,188 @@
+"""Work on records: the access log of personal data, assignments, notes, reply templates and saved lists.
+
+Records of every app are named by kind (`credit.application`) and id, as text. Services write some of these models, so
+they are below the back office, which shows them: their tables belong to its app, `backoffice`.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+from config.core.context import request_id
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.registration import declared
+
+PRESENT_FOR = timedelta(minutes=5)  # a person counts as present for this long after opening a page
+
+
+def named(record: models.Model) -> dict[str, Any]:
+    return {"kind": record._meta.label_lower, "record_id": str(record.pk)}
+
+
+def _side() -> Any:
+    return models.CharField(
+        max_length=255, blank=True, default="", help_text="The provider whose people's it is; empty for the platform's."
+    )
+
+
+def _person(**options: Any) -> Any:
+    """Return a column that names an account, which can then no longer be deleted. Indexes are said with each model."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
+    )
+
+
+class RecordNamed(models.Model):
+    kind = models.CharField(max_length=100)
+    record_id = models.CharField(max_length=255)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class DataAccess(RecordNamed):
+    """An access to personal data: viewer, subject, time, and reason; or a list's use of a parameter that it does not
+    offer. Append-only.
+    """
+
+    PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
+
+    provider = _side()
+    viewer = _person()
+    subject = _person(null=True, help_text="The data subject; empty for a list of many.")
+    action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
+    was_masked = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)
+    details = JsonTextField(null=True)
+    request_id = models.CharField(max_length=36, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        app_label = "backoffice"
+        verbose_name_plural = "data accesses"
+        indexes = [
+            models.Index(fields=["kind", "record_id", "-id"], name="backoffice_data_access_record"),
+            models.Index(fields=["subject", "-id"], name="backoffice_data_access_subject"),
+            models.Index(fields=["viewer", "-id"], name="backoffice_data_access_viewer"),
+            models.Index(fields=["provider", "-id"], condition=~Q(provider=""), name="backoffice_data_access_lender"),
+        ]
+        permissions = [
+            ("view_personal_data", "Can see personal data unmasked"),
+            ("unmask_personal_data", "Can unmask personal data with a reason"),
+            ("export_records", "Can export lists"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.viewer_id}"
+
+    @classmethod
+    def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
+        cls.objects.create(action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **facts)
+
+    @classmethod
+    def recent_readings(cls, *, kind: str, record_id: str, now: datetime) -> models.QuerySet["DataAccess"]:
+        """Select the readings of a record's page within the last PRESENT_FOR."""
+        return cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
+
+
+class Assignment(RecordNamed):
+    """The assignee of a record. At most one person's of the platform, and one's of the lender."""
+
+    provider = _side()
+    assignee = _person()
+    assigned_by = _person()
+    assigned_at = models.DateTimeField()
+
+    class Meta:
+        app_label = "backoffice"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "record_id", "provider"], name="backoffice_assignment_one")
+        ]
+        indexes = [models.Index(fields=["assignee", "kind", "assigned_at"], name="backoffice_assignment_of")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.record_id} for {self.assignee_id}"
+
+    @classmethod
+    def in_force(cls, permission: str, **about: Any) -> models.QuerySet["Assignment"]:
+        """Select the work of people who may still do it: those with the permission, and deciding members of lenders.
+
+        The work of a colleague who is disabled, removed or demoted is free again.
+        """
+        accounts: Any = get_user_model()._default_manager
+        reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
+        works = Q(Exists(reviewers), provider="")
+        for decides in declared("desk_deciders"):
+            works |= decides("assignee", "provider")
+        return cls.objects.filter(works, **about)
+
+
+class Note(RecordNamed):
+    """A note about a record for colleagues, the platform's or the lender's. Append-only."""
+
+    provider = _side()
+    author = _person()
+    mentioned = _person(null=True)
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        app_label = "backoffice"
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["kind", "record_id", "id"], name="backoffice_note_record"),
+            models.Index(fields=["mentioned", "kind", "at"], name="backoffice_note_mentioned"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @classmethod
+    def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
+        """Select the notes that mention a user who has not opened the record's page since."""
+        looked = DataAccess.objects.filter(
+            kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
+        ).filter(at__gte=OuterRef("at"))
+        return cls.objects.filter(~Exists(looked), mentioned=user)
+
+
+class ReplyTemplate(models.Model):
+    """A text that reviewers use again: the names of documents, one in each line, or a reason."""
+
+    DOCUMENTS, REASON = "documents", "reason"
+
+    provider = _side()
+    use = models.CharField(max_length=16, choices=[(DOCUMENTS, "documents to ask for"), (REASON, "a reason")])
+    name = models.CharField(max_length=80)
+    text = models.TextField(max_length=10_000, help_text="For documents, one per line.")
+
+    class Meta:
+        app_label = "backoffice"
+        ordering = ["use", "name"]
+        constraints = [models.UniqueConstraint(fields=["provider", "use", "name"], name="backoffice_template_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SavedView(models.Model):
+    """The search and the filters of a list, kept by one of the staff under a name of their own."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=100)
+    name = models.CharField(max_length=40)
+    query = models.CharField(max_length=1_000)
+
+    class Meta:
+        app_label = "backoffice"
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "kind", "name"], name="backoffice_view_once")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,79 @@
+"""Tables as files: CSV that no spreadsheet executes, or JSON Lines.
+
+A file is written row by row to a temporary file, so that its SHA-256 is known before the first byte leaves.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+import orjson
+from django.http import FileResponse
+from django.utils import timezone
+
+from config.core.json_text import rfc3339
+
+ROWS_MAX = 100_000
+CHUNK_ROWS = 2_000
+_MEMORY_BYTES = 8 * 1024 * 1024
+# A cell that begins so is a formula to a spreadsheet, also in full-width letters.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Where a spreadsheet separates cells by semicolons or tabs, the rest of a text is a cell of its own.
+_FORMULA_WITHIN = re.compile("([;\t\r\n][\"' \xa0]*)([=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel reads another encoding than UTF-8
+
+
+def plain_cell(value: Any) -> Any:
+    """Return a value for a CSV cell: text that a spreadsheet would run gets an apostrophe before it."""
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    if isinstance(value, dict | list):
+        value = orjson.dumps(value).decode()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float) or value is None:
+        return value
+    text = _FORMULA_WITHIN.sub(r"\1'\2", str(value))
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+    yield _BYTE_ORDER_MARK
+    for cells in chain([names], rows):
+        line = io.StringIO()
+        csv.writer(line).writerow([plain_cell(cell) for cell in cells])
+        yield line.getvalue().encode()
+
+
+def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+    for row in rows:
+        cells = (rfc3339(value) if isinstance(value, datetime) else value for value in row)
+        members = dict(zip(names, cells, strict=True))
+        yield orjson.dumps(members, default=str, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
+    """Return a temporary file of these lines, beyond _MEMORY_BYTES on the disk, and its SHA-256."""
+    # Closed by FileResponse when it has been sent.
+    file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+        file.write(line)
+    file.seek(0)
+    return file, digest.digest()
+
+
+def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
+    """Answer with a spooled file of a kind, under a name with its time and content."""
+    name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
+    response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"
+    return response
