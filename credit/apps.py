@@ -43,6 +43,7 @@ class CreditConfig(Declarations, AppConfig):
     facts = "scoring.known_facts.FACTS"
 
     def ready(self) -> None:
+        from config.core import prepared
         from config.ops.checks import DOCTOR, START, register
         from credit.anchoring.record_keys import check_ledger_access, check_record_key
         from credit.documents import scanning, storage
@@ -51,7 +52,7 @@ class CreditConfig(Declarations, AppConfig):
         from credit.offers.providers import check_provider_names
         from credit.review.lapsing import close_on_change
 
-        Application.set_followers(OF_APPLICATIONS)
+        Application.set_followers(OF_APPLICATIONS, update_row=prepared.update, insert_row=prepared.insert)
         ModelVersion.set_followers(OF_MODEL_VERSIONS)
         close_on_change()
         if settings.SERVICE == "platform":

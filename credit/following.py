@@ -9,6 +9,7 @@ from config.core.lifecycle import Follower, Transition
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
 from credit.applications.mails import mail_person
+from credit.applications.pinning import pin_at_submission
 from credit.core.machine import DECIDED, SUBMITTED, UNDER_REVIEW
 from credit.core.version_machine import PUBLISHED
 from credit.models.applications import record_application_event
@@ -58,6 +59,7 @@ def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None
 
 OF_APPLICATIONS = (
     Follower(created=clocks.begin),
+    Follower(before=pin_at_submission),
     Follower(after=_score, created=_score_created),
     Follower(after=_supersede),
     Follower(before=loans.name_terms, after=loans.save_named_terms),

@@ -193,6 +193,14 @@ def _history_of(model: type[models.Model]) -> tuple[type[StatusHistory], str]:
     return relation.related_model, relation.field.name
 
 
+def _update(model: Any, *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+    return int(model._default_manager.filter(**where).update(**values))
+
+
+def _insert(row: models.Model) -> None:
+    row.save(force_insert=True)
+
+
 class StatefulModel(models.Model):
     """A record whose status `transition_to` alone changes.
 
@@ -205,6 +213,9 @@ class StatefulModel(models.Model):
     machine: ClassVar[Machine]
     invalid_transition: ClassVar[type[InvalidTransition]]
     followers: ClassVar[tuple[Follower, ...]] = ()
+    # Write a transition and its history.
+    update_row: ClassVar[Callable[..., int]] = _update
+    insert_row: ClassVar[Callable[[Any], None]] = _insert
     status: Any
 
     moves = models.PositiveIntegerField(default=0, help_text="The number of status changes.")
@@ -231,9 +242,18 @@ class StatefulModel(models.Model):
         """Write what the model itself adds to a transition, of which `row` is the history: its event."""
 
     @classmethod
-    def set_followers(cls, followers: tuple[Follower, ...]) -> None:
-        """Set what follows from the transitions of this model's records. An app's `ready` calls it once."""
-        cls.followers = followers
+    def set_followers(
+        cls,
+        followers: tuple[Follower, ...],
+        *,
+        update_row: Callable[..., int] = _update,
+        insert_row: Callable[[Any], None] = _insert,
+    ) -> None:
+        """Set what follows from the transitions of this model's records. An app's `ready` calls it once.
+
+        A model that changes often is written by prepared statements (`config.core.prepared`).
+        """
+        cls.followers, cls.update_row, cls.insert_row = followers, update_row, insert_row
 
     def follow_creation(self, now: datetime) -> None:
         """Call what follows from the creation of this record. Call it in the transaction that stores the record."""
@@ -242,10 +262,7 @@ class StatefulModel(models.Model):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns where the stored record is `as_read`; return the number of records, 0 for a lost race."""
-        return type(self)._default_manager.filter(**as_read).update(**columns)
-
-    def write_history(self, row: Any) -> None:
-        row.save(force_insert=True)
+        return type(self).update_row(type(self), where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
         """Return the error of a transition that lost a race; the record is reloaded."""
@@ -303,7 +320,7 @@ class StatefulModel(models.Model):
             principal=actor.user,
             credential=actor.credential,
         )
-        self.write_history(row)
+        type(self).insert_row(row)
         for name, value in columns.items():
             setattr(self, name, value)
         for follower in self.followers:

@@ -17,6 +17,7 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from config.ops.failed_items import FailedItems
+from credit.applications.pinning import pinned_offer
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
 from credit.core.errors.applications import ApplicationNotFound
@@ -142,9 +143,7 @@ def create_application(
     )
     if status != DRAFT:
         application.submitted_at = now
-        pinned = application.pinned_offer()
-        application.check_due(pinned)
-        for name, value in pinned.items():
+        for name, value in pinned_offer(application).items():
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
         insert(application)

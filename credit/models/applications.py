@@ -19,7 +19,6 @@ from config.core.json_text import JsonTextField, canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired
 from config.core.names import shows_nothing
 from config.core.permissions import holds
-from config.core.prepared import PreparedSelect, insert, update
 from config.webhooks.events import record_event
 from credit.core.applicants import ApplicantsField
 from credit.core.card import APPROVE, DECLINE
@@ -47,15 +46,11 @@ from credit.core.machine import (
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, reasons_of
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
-from credit.models.offers import Offer, Provider, ProviderMember
+from credit.models.offers import Provider, ProviderMember
 from credit.models.scoring import Score
 from credit.models.terms import Counteroffer
 
 REVIEW_PERMISSION = "credit.review_application"
-_PINNED = ("provider_id", *Offer.TERMS)  # as `Offer.terms` has them
-_offer_to_pin = PreparedSelect(
-    lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
-).first
 # The transitions that a score may make by itself.
 AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
 # Each of these transitions owes the applicant a notice.
@@ -308,9 +303,7 @@ class Application(lifecycle.StatefulModel):
     def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
         columns: dict[str, Any] = {"status_reason": transition.reason}
         if transition.to == SUBMITTED and self.submitted_at is None:
-            pinned = self.pinned_offer()
-            self.check_due(pinned)
-            columns |= {"submitted_at": transition.now, **pinned}
+            columns["submitted_at"] = transition.now
         if self.loan_terms_id and transition.to == UNDER_REVIEW:
             columns["loan_terms_id"] = None
         if transition.to in DECIDED:
@@ -366,7 +359,6 @@ class Application(lifecycle.StatefulModel):
         return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
-        """Set the columns with a prepared statement: applications are what changes all day."""
         if self.status == APPROVED:
             as_read = {**as_read, "updated_at": self.updated_at}  # the applicant may have accepted it concurrently
         if self.status == UNDER_REVIEW:
@@ -375,15 +367,12 @@ class Application(lifecycle.StatefulModel):
             # The scored data are the data that are shared when the application is submitted.
             field: Any = self._meta.get_field("share")
             as_read = {**as_read, "share": field.get_prep_value(self.share)}
-        return update(Application, where=as_read, values=columns)
+        return super().write_transition(as_read, columns)
 
     def lost_race(self, to: str) -> Exception:
         """Return the error of a transition that lost a race against another one, or against the acceptance."""
         self.refresh_from_db(fields=["accepted_at", "updated_at", "counteroffer_moves"])
         return super().lost_race(to)
-
-    def write_history(self, row: "ApplicationHistory") -> None:
-        insert(row)
 
     def supersede_counteroffer(self, *, by: Any, now: datetime) -> bool:
         """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
@@ -415,20 +404,6 @@ class Application(lifecycle.StatefulModel):
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
         """Select an application's provider: who took its id later has no part in the application."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
-
-    def pinned_offer(self) -> dict[str, Any]:
-        """Return the columns that keep the listed offer as it is now; none for an offer unknown here.
-
-        Raises RequirementsDue for an offer that has ended.
-        """
-        found = _offer_to_pin(offer_id=self.offer_id)
-        if found is None:
-            return {}
-        is_active, version, *terms = found
-        ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
-        if refusal := RequirementsDue.of(ended):
-            raise refusal
-        return {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
 
     def check_due(self, pinned: Mapping[str, Any]) -> None:
         """Raise RequirementsDue unless the application has what the offer that is being pinned asks for.

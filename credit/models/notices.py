@@ -23,7 +23,6 @@ from config.core.lifecycle import (
     StatusHistory,
     Transition,
 )
-from config.core.prepared import insert
 from config.webhooks.events import record_event
 from credit.core.machine import DECIDED, JUDGEMENTS
 
@@ -89,9 +88,7 @@ class Clock(models.Model):
     @classmethod
     def start(cls, application: Any, kind: str, *, now: datetime, days: int | None = None) -> "Clock":
         due_at = now + timedelta(days=cls.DAYS[kind] if days is None else days)
-        clock = cls(id=uuid7(), application_id=application.pk, kind=kind, started_at=now, due_at=due_at)
-        insert(clock)
-        return clock
+        return cls.objects.create(application_id=application.pk, kind=kind, started_at=now, due_at=due_at)
 
     @classmethod
     def running(cls, application_id: Any, kinds: tuple[str, ...] = TO_NOTIFY) -> "models.QuerySet[Clock]":

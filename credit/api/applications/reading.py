@@ -1,18 +1,16 @@
-"""Reads applications as the serializer shows them, by prepared statements."""
+"""Reads applications as the serializer shows them."""
 
 from functools import cache
 from typing import Any
 
 from config.api.pagination import Shown, fitting, number_that_fits, weight_of
 from config.core.ids import parse_uuid
-from config.core.prepared import PreparedSelect
 from credit.api.applications.serializers import ApplicationSerializer
+from credit.applications.queries import select_own, select_page
 from credit.models import Application
 
-_read_own = PreparedSelect(
-    lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
-    ApplicationSerializer.sources(),
-).first
+_COLUMNS = ApplicationSerializer.sources()
+_read_own = select_own(_COLUMNS).first
 
 
 def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
@@ -22,23 +20,14 @@ def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
     return None if row is None else ApplicationSerializer.represent_values(row)
 
 
-def _page(*, limit: int, offset: int, **given: Any) -> Any:
-    """Select a page by its ids, which come from an index alone: an offset costs index entries and not rows."""
-    page = Application.objects.filter(**given).order_by("-id").values("id")[offset : offset + limit]
-    return Application.objects.filter(id__in=page).order_by("-id")
+@cache
+def _listing(filters: tuple[str, ...]) -> Any:
+    return select_page(_COLUMNS, filters)
 
 
 @cache
-def _listing(filters: tuple[str, ...]) -> PreparedSelect:
-    arguments = ("consumer_id", *filters, "limit", "offset")
-    return PreparedSelect(_page, ApplicationSerializer.sources(), arguments=arguments)
-
-
-@cache
-def _sizes(filters: tuple[str, ...]) -> PreparedSelect:
-    size = weight_of(Application, ApplicationSerializer.sources())
-    arguments = ("consumer_id", *filters, "limit", "offset")
-    return PreparedSelect(lambda **given: _page(**given).annotate(size=size), ("size",), arguments=arguments)
+def _sizes(filters: tuple[str, ...]) -> Any:
+    return select_page(("size",), filters, size=weight_of(Application, _COLUMNS))
 
 
 def list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
