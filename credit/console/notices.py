@@ -24,6 +24,7 @@ from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.core.figures import reference_of
 from credit.models import Clock, Notice, ReviewRequest
+from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
 # For a clock of thirty days: yellow from day 20, red from day 28; a clock of ninety days leaves the same number of
@@ -83,7 +84,7 @@ class ClockAdmin(_OfApplication):
         return NOTHING if record.stopped_at else days_left(record.due_at, now=timezone.now())
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Clock]:
-        notices = Notice.objects.defer("content", "html").order_by("id")
+        notices = Notice.objects.filter(status__in=UNDELIVERED).defer("content", "html").order_by("id")
         return super().get_queryset(request).prefetch_related(Prefetch("application__notices", notices))
 
     @admin.display(description="waits for")
@@ -93,7 +94,7 @@ class ClockAdmin(_OfApplication):
             return NOTHING
         notices = record.application.notices.all()
         notice = notices[len(notices) - 1] if notices else None
-        if record.kind == Clock.REVIEW or notice is None or notice.status in {"delivered", "cancelled"}:
+        if record.kind == Clock.REVIEW or notice is None:
             return "a decision"
         return record_link(
             "credit_notice", notice.pk, notice.waiting_reason or f"{words(notice.kind)}: {notice.status}"
@@ -146,13 +147,13 @@ class NoticeAdmin(_OfApplication):
     )
     change_form_template = "credit/backoffice_notice.html"
     personal_fields = ("content", "html")
-    list_display = ("__str__", "about", "state", "left", "due", "delivered", "profile", "language")
+    list_display = ("__str__", "about", "applicant", "state", "left", "due", "delivered", "profile", "language")
     list_filter = ("status", "kind")
     list_defer = ("content", "html")
     ordering = ("-id",)
     fields = (
-        "about", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "profile", "language",
-        "digest",
+        "about", "applicant", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "profile",
+        "language", "digest",
     )  # fmt: skip
 
     state = column(chip, "status", "status")

@@ -17,6 +17,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
+FIRST = 1  # the number of the applicant to whom the account belongs
 LANGUAGES = ("en", "es")  # in which we write to people
 _NONCE_BYTES = 32
 
@@ -64,10 +65,11 @@ class ApplicantsField(EncryptedTextField):
         return Applicants.from_text(text)
 
 
-def language_of(applicants: Any, otherwise: str = LANGUAGES[0]) -> str:
-    """Return the first applicant's language, if it is one of LANGUAGES; `otherwise` for an unreadable value."""
-    first: Person = applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {}
-    main = re.split("[-_]", first.get("language") or "")[0].lower()
+def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int = FIRST) -> str:
+    """Return an applicant's language, if it is one of LANGUAGES; `otherwise` for an unreadable value."""
+    persons = applicants.persons[number - 1 :] if isinstance(applicants, Applicants) else []
+    person: Person = persons[0] if persons else {}
+    main = re.split("[-_]", person.get("language") or "")[0].lower()
     return main if main in LANGUAGES else otherwise
 
 

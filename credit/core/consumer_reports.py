@@ -8,6 +8,7 @@ from typing import Any
 
 from config.core.errors import ValidationFailed
 from config.core.names import shows_nothing
+from credit.core.applicants import APPLICANTS_MAX, FIRST
 
 TEXT_MAX = 255
 # 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth where the number of inquiries is one of them.
@@ -18,30 +19,42 @@ _OF_SCORE = ("score", "range", "date", "factors")
 _WHERE = "metadata.consumer_report"
 
 
-def reports_of(metadata: Any) -> list[dict[str, Any]]:
+def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[str, Any]]:
     """Return the reports that a decision's metadata names, each with every member; empty if it names none.
 
-    `consumer_report` is one report or a list of up to REPORTS_MAX: `{agency, address, phone, score?, range?, date?,
-    factors?}`. They are texts, whole numbers as `score` and the two of `range`, a day, and a list of texts. `score`
-    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency named twice.
+    `consumer_report` is one report or a list of up to REPORTS_MAX for each applicant: `{agency, address, phone, score?,
+    range?, date?, factors?, applicant?}`. They are texts, whole numbers as `score` and the two of `range`, a day, a
+    list of texts, and the number of the applicant whom the report is about: 1, the default, to `applicants`. `score`
+    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency that an
+    applicant has twice.
     """
     given = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if given is None:
         return []
     if not isinstance(given, list):
-        return [_report(given, _WHERE)]
-    if not 1 <= len(given) <= REPORTS_MAX:
-        raise ValidationFailed.of_member(_WHERE, f"Must be a report, or a list of 1 to {REPORTS_MAX} reports.")
-    reports = [_report(one, f"{_WHERE}[{position}]") for position, one in enumerate(given)]
-    if len({report["agency"].casefold() for report in reports}) < len(reports):
-        raise ValidationFailed.of_member(_WHERE, "Must name each agency once.")
+        return [_report(given, _WHERE, applicants)]
+    if not 1 <= len(given) <= REPORTS_MAX * applicants:
+        most = "up to" if applicants == 1 else "for each applicant up to"
+        raise ValidationFailed.of_member(_WHERE, f"Must be a report, or a list of {most} {REPORTS_MAX} reports.")
+    reports = [_report(one, f"{_WHERE}[{position}]", applicants) for position, one in enumerate(given)]
+    for applicant in {report["applicant"] for report in reports}:
+        agencies = [report["agency"].casefold() for report in reports if report["applicant"] == applicant]
+        if len(agencies) > REPORTS_MAX or len(set(agencies)) < len(agencies):
+            message = f"Must name each agency once, and at most {REPORTS_MAX}, for an applicant."
+            raise ValidationFailed.of_member(_WHERE, message)
     return reports
 
 
-def _report(given: Any, where: str) -> dict[str, Any]:
+def _report(given: Any, where: str, applicants: int) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ValidationFailed.of_member(where, "Must be an object.")
     report: dict[str, Any] = {name: _text(given, name, where) for name in _REQUIRED}
+    report["applicant"] = given.get("applicant", FIRST)
+    if type(report["applicant"]) is not int or not FIRST <= report["applicant"] <= applicants:
+        message = (
+            f"Must be the number of an applicant: {FIRST} to {applicants}." if applicants > FIRST else "Must be 1."
+        )
+        raise _wrong(where, "applicant", message)
     if all(given.get(name) is None for name in _OF_SCORE):
         return {**report, **dict.fromkeys(_OF_SCORE)}
     if not _is_number(given.get("score")):

@@ -20,7 +20,7 @@ from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorReq
 from config.core.names import shows_nothing
 from config.core.permissions import holds
 from config.webhooks.events import record_event
-from credit.core.applicants import ApplicantsField
+from credit.core.applicants import FIRST, ApplicantsField
 from credit.core.card import APPROVE, DECLINE
 from credit.core.consumer_reports import reports_of
 from credit.core.due import Asked, Due
@@ -319,7 +319,7 @@ class Application(lifecycle.StatefulModel):
         something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
         reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
         """
-        reports = reports_of(metadata) if to in DECIDED else []
+        reports = self.reports_in(metadata) if to in DECIDED else []
         reasons = reasons_of(metadata) if to == REJECTED else []
         if to == REJECTED and settings.REVIEW_POLICY != "open":
             require_specific(reasons, has_report=bool(reports))
@@ -332,6 +332,10 @@ class Application(lifecycle.StatefulModel):
             raise ReasonsRequired(
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
             )
+
+    def reports_in(self, metadata: Any) -> list[dict[str, Any]]:
+        """Return the consumer reports that a decision's metadata names; raises ValidationFailed."""
+        return reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
 
     def check_incomplete(self, reasons: Sequence[Any]) -> None:
         """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""

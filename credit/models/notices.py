@@ -24,6 +24,7 @@ from config.core.lifecycle import (
     Transition,
 )
 from config.webhooks.events import record_event
+from credit.core.applicants import FIRST
 from credit.core.machine import DECIDED, JUDGEMENTS
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
@@ -126,9 +127,16 @@ class Notice(StatefulModel):
         "credit.Application", on_delete=models.PROTECT, related_name="notices", db_index=False
     )
     provider_id = models.BigIntegerField()
-    move = models.OneToOneField("credit.ApplicationHistory", null=True, on_delete=models.PROTECT, related_name="notice")
-    counteroffer = models.OneToOneField(
-        "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notice"
+    move = models.ForeignKey(
+        "credit.ApplicationHistory", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
+    )
+    counteroffer = models.ForeignKey(
+        "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
+    )
+    applicant = models.PositiveSmallIntegerField(
+        null=True,
+        help_text="The number of the applicant whom alone the notice is for; null for the notice about the "
+        "application.",
     )
     kind = models.CharField(
         max_length=16,
@@ -220,16 +228,36 @@ class Notice(StatefulModel):
         return {"waits_for": "", **({"made_at": transition.now} if transition.to == READY else {})}
 
     def record_transition(self, row: Any) -> None:
-        """Emit its event; once delivered, stop the clocks, and begin that of a counteroffer without denial."""
+        """Record the event. Once every notice of the decision is delivered, stop the clocks.
+
+        A counteroffer that says no denial starts its own clock.
+        """
         if row.status == DELIVERED:
             at = self.delivered_at or row.changed_at
             why = Clock.TOLD_WHAT_IS_MISSING if self.kind == INCOMPLETE else Clock.TOLD
-            Clock.stop(self.application_id, why, now=at)
+            same = {"move": self.move_id, "counteroffer": self.counteroffer_id}
+            others = Notice.objects.filter(application=self.application_id, **same)
+            if not others.filter(status__in=UNDELIVERED).exists():
+                Clock.stop(self.application_id, why, now=at)
             offered = self.counteroffer
             if offered is not None and not offered.with_denial and offered.closed_at is None:
                 Clock.start(self.application, Clock.COUNTEROFFER, now=at)
         if row.status in {READY, DELIVERED}:
             self.tell(row.status, now=row.changed_at)
+
+    @classmethod
+    def readable_by(cls, user: Any, application: Any) -> "models.QuerySet[Notice]":
+        """Select an application's notices that `user` may read, if they may read the application.
+
+        The account that applies belongs to the first applicant, who never reads what is for another one.
+        """
+        rows = cls.objects.filter(application=application)
+        return rows.exclude(applicant__gt=FIRST) if application.consumer_id == user.pk else rows
+
+    @property
+    def is_for_account(self) -> bool:
+        """Whether it is for the applicant to whom the account belongs."""
+        return (self.applicant or FIRST) == FIRST
 
     @classmethod
     def cancel_undelivered(cls, application: Any, *, now: datetime) -> None:
@@ -239,10 +267,11 @@ class Notice(StatefulModel):
             notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
 
     def tell(self, word: str, *, now: datetime) -> None:
-        """Record an event, for the consumer and the provider's owner."""
+        """Record an event for the provider's owner, and for the consumer whom the notice is for."""
         about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
         owner_id = self.application.provider_owner_id
-        for account_id in dict.fromkeys((self.application.consumer_id, owner_id)):
+        consumer_id = self.application.consumer_id if self.is_for_account else None
+        for account_id in dict.fromkeys((consumer_id, owner_id)):
             if account_id is not None:
                 record_event(f"notice.{word}", account_id=account_id, now=now, **about, status=self.status)
 

@@ -32,7 +32,7 @@ from credit.core.applicants import LANGUAGES, language_of
 from credit.core.figures import reference_of
 from credit.core.loan_words import in_words, rows_of
 from credit.documents.services import add_file, documents_of, receive_file
-from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider, ReviewRequest
+from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Provider, ReviewRequest
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my.words import lacks, of_status, said, standing_of, told
@@ -152,7 +152,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "costs": rows_of(terms.terms) if is_loan else [],
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
-        "notices": application.notices.exclude(sha256="").exclude(status=CANCELLED).values("pk", "kind", "made_at"),
+        "notices": _notices_of(application),
         "until": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         "asked_again": asked_again,
         "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),
@@ -162,6 +162,11 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
             (of_status(move.status).words, move, told(move)) for move in application.history.order_by("-position")
         ],
     }
+
+
+def _notices_of(application: Any) -> Any:
+    made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
+    return made.values("pk", "kind", "made_at")
 
 
 def answered(request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any]) -> HttpResponse:

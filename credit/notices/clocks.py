@@ -19,8 +19,10 @@ from django.conf import settings
 from config.core.lifecycle import Actor, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.core import machine as states
+from credit.core.applicants import FIRST
+from credit.core.consumer_reports import reports_of
 from credit.models import notices as models
-from credit.models.notices import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
+from credit.models.notices import ADVERSE_ACTION, CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
 from credit.notices import reviews
 
 EU = "eu"
@@ -54,7 +56,7 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _TELL_NOTHING:
         return None
     notices = _not_cancelled.all(application_id=application.pk)
-    last = notices[0] if notices else None
+    last = next((notice for notice in notices if notice.applicant is None), None)
     was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
     if to == states.EXPIRED and was_told_what_is_missing and _lacks_what_was_told(application, last):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
@@ -109,26 +111,38 @@ def _says_it_all(last: Notice, offered: Any) -> bool:
 
 
 def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
-    """Write the notice that is owed; `about` is its `move` or its `counteroffer`. Return which clocks ran before."""
+    """Write the notices that are owed; `about` is their `move` or `counteroffer`. Return which clocks ran before."""
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     is_soon = settings.NOTICE_PROFILE == EU and kind != INCOMPLETE
     if Clock.ACTION not in running and (is_soon or not running):
         days = EU_WITHOUT_DELAY_DAYS if is_soon else None
         running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
-    notice = Notice(
-        application=application,
-        provider_id=application.provider_id,
-        kind=kind,
-        profile=settings.NOTICE_PROFILE,
-        due_at=min(running.values()),
-        look_at=now,
-        created_at=now,
-        updated_at=now,
+    members = {
+        "application": application,
+        "provider_id": application.provider_id,
+        "profile": settings.NOTICE_PROFILE,
+        "due_at": min(running.values()),
+        "look_at": now,
+        "created_at": now,
+        "updated_at": now,
         **about,
-    )
-    insert(notice)
+    }
+    insert(Notice(kind=kind, **members))
+    for applicant in _other_applicants(kind, **about):
+        insert(Notice(kind=ADVERSE_ACTION, applicant=applicant, **members))
     return ran
+
+
+def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
+    """Return the applicants but the first whose consumer reports an adverse action is based on (15 USC 1681m(a))."""
+    if kind == ADVERSE_ACTION:
+        metadata = move.metadata
+    elif counteroffer is not None and counteroffer.with_denial:
+        metadata = counteroffer.metadata_told
+    else:
+        return []
+    return sorted({report["applicant"] for report in reports_of(metadata)} - {FIRST})
 
 
 def _cancel(notices: Iterable[Notice], now: datetime) -> None:

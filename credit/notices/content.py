@@ -18,7 +18,7 @@ from config.core.json_text import rfc3339
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core.agencies import agency_text
-from credit.core.applicants import language_of
+from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
 from credit.core.figures import reference_of
 from credit.core.loan_words import FIGURES, rows_of
@@ -37,6 +37,10 @@ class Lacking:
     word: str
 
 
+# The blocks that the notice to a further applicant shares with the notice about the application.
+_OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "creditor"})
+
+
 def blocks_of(
     kind: str,
     profile: str,
@@ -46,12 +50,15 @@ def blocks_of(
     reports: Any = (),
     has_source: bool = False,
     can_ask: bool = False,
+    is_other: bool = False,
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
     `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). With
     `can_ask` the applicant can request reconsideration of what the notice states. The block of 15 USC 1681m(a) is part
     of notices of adverse action, and never without `reports`; with `has_source` so is that of 1681m(b)(1).
+    With `is_other` the notice discloses to a further applicant their own report alone. The notice about the
+    application goes to the first applicant (12 CFR 1002.9(f)).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
@@ -71,7 +78,7 @@ def blocks_of(
         ("creditor", True),
         ("review", can_ask and not is_eu),
     )
-    return [name for name, is_in in asked if is_in]
+    return [name for name, is_in in asked if is_in and (not is_other or name in _OF_OTHERS)]
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
@@ -81,19 +88,23 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
     if provider is None or not provider.name or not provider.address:
         return Lacking(Notice.CREDITOR)
-    persons = list(application.applicants or ())
-    if not persons and not application.consumer.email:
-        return Lacking(Notice.ADDRESS)
     metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
     is_denial = notice.kind == ADVERSE_ACTION or (offered is not None and offered.with_denial)
     missing = application.missing_titles() if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
         return Lacking(Notice.MISSING)
+    reports = reports_of(metadata)
+    persons = _addressed(notice, list(application.applicants or ()), has_reports=bool(reports))
+    if not persons and not (notice.is_for_account and application.consumer.email):
+        return Lacking(Notice.ADDRESS)
+    applicant = notice.applicant or FIRST
+    reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
-    if is_denial and not reasons:
+    if not notice.is_for_account:
+        reasons = []  # they may come from the other applicant's report
+    elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
-    reports = reports_of(metadata)
     respond_by = None
     if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
@@ -107,6 +118,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
             reports=reports,
             has_source="bank" in (application.share or ()),
             can_ask=_can_ask(notice),
+            is_other=not notice.is_for_account,
         ),
         "kind": notice.kind,
         "is_denial": is_denial,
@@ -115,7 +127,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "decided_at": rfc3339(offered.offered_at if move is None else move.changed_at),  # type: ignore[union-attr]
         "creditor": {"name": provider.name, "address": provider.address},
         "persons": [_person(one) for one in persons],
-        "language": language_of(application.applicants),
+        "language": language_of(application.applicants, number=applicant),
         "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
         "reports": reports if is_denial else [],
@@ -149,6 +161,13 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
     if score is not None and score.outcome == "decline":
         given = reasons_of({"reasons": score.reasons})
     return [text_of(reason) for reason in given]
+
+
+def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
+    """Return the applicants to whom the notice is addressed: one person alone if it discloses reports."""
+    if notice.applicant is not None:
+        return persons[notice.applicant - 1 : notice.applicant]
+    return persons[:FIRST] if has_reports else persons
 
 
 def _person(person: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from credit.models.notices import (
     POST,
     PROVIDER,
     READY,
+    UNDELIVERED,
     Clock,
     Consent,
     Delivery,
@@ -125,7 +126,8 @@ def make(notice: Notice, now: datetime) -> str:
 
 
 def _is_mailed(notice: Notice) -> bool:
-    return EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(notice.application.consumer_id)
+    is_on = EMAIL in settings.NOTICE_CHANNELS and notice.is_for_account
+    return is_on and Consent.is_given_by(notice.application.consumer_id)
 
 
 def _mail_address(notice: Notice) -> str:
@@ -159,7 +161,8 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
 def _name_overdue(clock: Clock, now: datetime) -> str:
     """Tell the provider's owner, once, of a clock that ran out. The caller holds the clock's lock."""
     Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
-    notice = clock.application.notices.order_by("-id").first()
+    rows = clock.application.notices.order_by("-id")
+    notice = rows.filter(status__in=UNDELIVERED).first() or rows.first()
     owner_id = clock.application.provider_owner_id
     if owner_id is not None:
         about: dict[str, Any] = {"application_id": str(clock.application_id), "clock": clock.kind}
@@ -169,10 +172,14 @@ def _name_overdue(clock: Clock, now: datetime) -> str:
     return "overdue"
 
 
+def readable_notices(application_id: str, actor: Actor) -> QuerySet[Notice]:
+    """Select the notices of an application that `actor` may read, the newest first; raises as `load_for`."""
+    return Notice.readable_by(actor.user, load_for(application_id, actor)).order_by("-id")
+
+
 def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
     """Return a notice of an application that `actor` may read; raises as `load_for`, and NotFound."""
-    application = load_for(application_id, actor)
-    rows = application.notices.select_related("application", "anchor", "counteroffer")
+    rows = readable_notices(application_id, actor).select_related("application", "anchor", "counteroffer")
     notice: Notice = get_by_uuid(rows, notice_id, NotFound("Notice not found."))
     return notice
 
@@ -189,7 +196,7 @@ def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     It is a delivery only with their consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it the
     notice is shown, and still has to go by post.
     """
-    is_person = actor.user.pk == notice.application.consumer_id and not actor.limited
+    is_person = actor.user.pk == notice.application.consumer_id and notice.is_for_account and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
     if not Consent.is_given_by(notice.application.consumer_id):

@@ -18,7 +18,6 @@ from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
 from credit.applications.mails import mail_person
 from credit.applications.services import load_visible, lock_own
-from credit.core.consumer_reports import reports_of
 from credit.core.errors.applications import NothingToAccept
 from credit.core.errors.review import require_specific
 from credit.core.errors.terms import CounterofferOpen
@@ -56,7 +55,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> di
         raise CounterofferOpen
     given = metadata if isinstance(metadata, dict) else {}
     loan, _ = _computed(application, given, now)
-    reasons, reports = reasons_of(given), reports_of(given)
+    reasons, reports = reasons_of(given), application.reports_in(given)
     require_specific(reasons, has_report=bool(reports), member="reasons")
     application.check_incomplete(reasons)
     expires_at = datetime.fromisoformat(given["expires_at"])

@@ -23,8 +23,8 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = Notice
         fields = [
-            "id", "application_id", "kind", "profile", "language", "status", "waits_for", "due_at", "made_at",
-            "delivered_at", "sha256",
+            "id", "application_id", "applicant", "kind", "profile", "language", "status", "waits_for", "due_at",
+            "made_at", "delivered_at", "sha256",
         ]  # fmt: skip
 
 

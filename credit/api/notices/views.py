@@ -40,12 +40,15 @@ class NoticeViewSet(ApiViewSet):
     @_reads(page=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
         """List an application's notices, due or delivered, the newest first."""
-        return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
+        return services.readable_notices(application_id, actor_of(request)).defer("content", "html")
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
     @_reads(answer=serializers.NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
+
+        A notice for another applicant alone (`applicant`) can't be read by the account that applies: only by the
+        lender's members and reviewers, who deliver it.
 
         Its SHA-256 is `sha256`, and is anchored in the ledger. If the applicant has consented to electronic notices,
         opening it by a log-in of their own delivers it (`portal`). A notice with a credit score requires `score:read`

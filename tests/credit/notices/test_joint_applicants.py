@@ -1,0 +1,194 @@
+"""Two applicants: each is told of their own consumer report alone (15 USC 1681m(a), 12 CFR 1002.9(f))."""
+
+import pytest
+
+from config.webhooks.models import Event
+from credit.core.applicants import Applicants
+from credit.models import Clock, Notice
+from credit.notices import services
+from tests.api import assert_error, client_of
+from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE
+from tests.credit.notices.world import WHOLE, World
+
+pytestmark = pytest.mark.django_db
+
+FIRST_REPORT = {**REPORT, **SCORE}
+SECOND_SCORE = {"score": 701, "range": [350, 900], "date": "2028-01-29", "factors": ["Balances are too high"]}
+SECOND_REPORT = {**OTHER, **SECOND_SCORE, "applicant": 2}
+PARTNER = {
+    **WHOLE, "legal_name": "Ivo Marchetti", "email": "ivo@example.test", "language": "es",
+    "address": {**WHOLE["address"], "line1": "9 Harbor Lane"},
+}  # fmt: skip
+BLOCKS = ["action", "report", "score", "creditor"]
+
+
+@pytest.fixture
+def world():
+    return joint()
+
+
+def joint():
+    world = World()
+    application = world.application
+    application.applicants = Applicants.of([WHOLE, PARTNER])
+    application.save(update_fields=["applicants"])
+    world.submit(0)
+    return world
+
+
+def notices_of(world):
+    """Return the newest decision's notice about the application, and the one for the second applicant."""
+    rows = Notice.objects.filter(application=world.pk).exclude(status="cancelled")
+    return rows.get(applicant=None), rows.get(applicant=2)
+
+
+def deny(world, day=5):
+    world.reject(day, ["bankruptcy"], consumer_report=[FIRST_REPORT, SECOND_REPORT])
+    world.issue(day + 1)
+    return notices_of(world)
+
+
+def test_each_applicant_is_told_of_their_own_report_and_score_alone(world):
+    first, second = deny(world)
+    assert second.made_from["blocks"] == BLOCKS
+    for notice, report, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
+        assert [one["agency"] for one in notice.made_from["reports"]] == [report["agency"]]
+        for name in ("agency", "address", "phone", "score"):
+            assert f"{report[name]}" in notice.html
+            assert f"{other[name]}" not in notice.html + notice.content
+        assert report["factors"][0] in notice.html
+        assert other["factors"][0] not in notice.html + notice.content
+
+
+def test_the_second_applicant_is_addressed_alone_in_their_language_without_the_reasons(world):
+    first, second = deny(world)
+    assert [person["name"] for person in first.made_from["persons"]] == ["Rosa Quillfeather"]
+    assert [person["name"] for person in second.made_from["persons"]] == ["Ivo Marchetti"]
+    assert "9 Harbor Lane" in second.html
+    assert "Quillfeather" not in second.html + second.content
+    assert (first.language, second.language) == ("en", "es")
+    assert (first.made_from["reasons"], second.made_from["reasons"]) == (["Bankruptcy"], [])
+    assert first.due_at == second.due_at
+
+
+@pytest.mark.parametrize("reports", [None, [FIRST_REPORT], FIRST_REPORT, {**FIRST_REPORT, "applicant": 1}])
+def test_an_applicant_whose_report_was_not_used_gets_no_notice_of_their_own(world, reports):
+    world.reject(5, consumer_report=reports)
+    world.issue(6)
+    assert [notice.applicant for notice in Notice.objects.all()] == [None]
+    addressed = [person["name"] for person in world.notice.made_from["persons"]]
+    assert addressed == ["Rosa Quillfeather", *(() if reports else ["Ivo Marchetti"])]
+
+
+def test_a_denial_on_the_second_applicants_report_alone_tells_the_first_no_score(world):
+    world.reject(5, consumer_report=SECOND_REPORT)
+    world.issue(6)
+    first, second = notices_of(world)
+    assert "report" not in first.made_from["blocks"]
+    assert second.made_from["blocks"] == BLOCKS
+    assert [person["name"] for person in first.made_from["persons"]] == ["Rosa Quillfeather"]
+
+
+class TestReading:
+    """The account that applies belongs to the first applicant."""
+
+    def test_the_account_that_applies_reads_no_notice_of_the_other_applicant(self, world, client):
+        first, second = deny(world)
+        consumer, path = client_of(world.consumer.user), f"/applications/{world.pk}/notices"
+        assert [row["id"] for row in consumer.read(path).json()["notices"]] == [str(first.pk)]
+        for accept in ("application/json", "text/html", "application/pdf"):
+            assert_error(consumer.read(f"{path}/{second.pk}", accept=accept), 404, "E4001")
+        client.force_login(world.consumer.user)
+        page = f"/my/applications/{world.pk}"
+        shown = client.get(page).content.decode()
+        assert str(first.pk) in shown
+        assert str(second.pk) not in shown
+        assert client.get(f"{page}/notices/{second.pk}").status_code == 404
+        second.refresh_from_db()
+        assert second.status == "ready"
+
+    def test_the_lender_reads_and_delivers_both(self, world):
+        first, second = deny(world)
+        lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
+        rows = lender.read(path).json()["notices"]
+        assert [(row["id"], row["applicant"]) for row in rows] == [(str(second.pk), 2), (str(first.pk), None)]
+        assert lender.read(f"{path}/{second.pk}").json()["content"]["blocks"] == BLOCKS
+
+    def test_events_of_the_other_applicants_notice_go_to_the_lender_alone(self, world):
+        first, second = deny(world)
+        told = {(event.object["notice_id"], event.account_id) for event in Event.objects.filter(type="notice.ready")}
+        consumer, lender = world.consumer.user.pk, world.lender.user.pk
+        assert told == {(str(first.pk), consumer), (str(first.pk), lender), (str(second.pk), lender)}
+
+    def test_no_mail_is_sent_about_the_other_applicants_notice(self, world):
+        world.consent(0)
+        first, second = deny(world)
+        assert first.mail_id is not None
+        assert second.mail_id is None
+
+
+def test_the_clock_runs_until_each_notice_of_the_decision_is_delivered(world):
+    _, second = deny(world)
+    world.consent(6)
+    first = notices_of(world)[0]
+    services.note_opening(first, actor=world.consumer, now=world.at(7))
+    assert Clock.objects.get().stopped_at is None
+    about = {"channel": "post", "at": world.at(9), "reference": "RE 1", "actor": world.lender, "now": world.at(9)}
+    services.record_delivery(str(world.pk), str(second.pk), **about)
+    clock = Clock.objects.get()
+    assert (world.day_of(clock.stopped_at), clock.why) == (9, "told")
+
+
+def test_a_reopening_cancels_the_notices_of_both(world):
+    deny(world)
+    world.reopen(8)
+    assert set(Notice.objects.values_list("applicant", "status")) == {(None, "cancelled"), (2, "cancelled")}
+
+
+@pytest.mark.parametrize(("with_denial", "applicants"), [(True, [None, 2]), (False, [None])])
+def test_a_counteroffer_owes_the_second_notice_if_it_denies_at_once(world, with_denial, applicants):
+    world.counter(5, with_denial=with_denial, consumer_report=[FIRST_REPORT, SECOND_REPORT])
+    world.issue(6)
+    assert list(Notice.objects.order_by("id").values_list("applicant", flat=True)) == applicants
+    if with_denial:
+        first, second = notices_of(world)
+        assert (first.kind, second.kind) == ("counteroffer", "adverse_action")
+        assert second.made_from["blocks"] == BLOCKS
+        assert second.made_from["terms"] is None
+
+
+def test_silence_after_a_counteroffer_tells_each_of_their_report(world):
+    world.counter(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
+    world.told(6)
+    world.silence(40)
+    world.issue(41)
+    rows = Notice.objects.filter(kind="adverse_action").order_by("id")
+    assert [(row.applicant, row.made_from["reports"][0]["score"]) for row in rows] == [(None, 590), (2, 701)]
+
+
+@pytest.mark.parametrize("applicant", [0, 3, "2", True, 1.0, None, [2]])
+def test_a_report_of_no_applicant_is_rejected_with_its_place(world, applicant):
+    reports = [FIRST_REPORT, {**SECOND_REPORT, "applicant": applicant}]
+    assert refused_field(world, reports) == "metadata.consumer_report[1].applicant"
+
+
+def test_a_report_about_a_second_applicant_is_rejected_where_one_person_applies():
+    world = World()
+    world.submit(0)
+    assert refused_field(world, SECOND_REPORT) == "metadata.consumer_report.applicant"
+
+
+def refused_field(world, reports):
+    body = {
+        "status": "rejected",
+        "updated_by": "x",
+        "metadata": {"reasons": ["bankruptcy"], "consumer_report": reports},
+    }
+    answer = client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body)
+    return assert_error(answer, 400, "E1001")["details"][0]["field"]
+
+
+def test_one_agency_may_have_reported_on_both_applicants(world):
+    world.reject(5, consumer_report=[REPORT, {**REPORT, "applicant": 2}])
+    world.issue(6)
+    assert all(notice.html.count("Example Bureau") == 1 for notice in notices_of(world))
