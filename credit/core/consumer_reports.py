@@ -16,6 +16,7 @@ FACTORS_MAX = 4
 REPORTS_MAX = 5
 _REQUIRED = ("agency", "address", "phone")
 _OF_SCORE = ("score", "range", "date", "factors")
+RANK = "ranks_above_percent"
 _WHERE = "metadata.consumer_report"
 
 
@@ -23,10 +24,10 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     """Return the reports that a decision's metadata names, each with every member; empty if it names none.
 
     `consumer_report` is one report or a list of up to REPORTS_MAX for each applicant: `{agency, address, phone, score?,
-    range?, date?, factors?, applicant?}`. They are texts, whole numbers as `score` and the two of `range`, a day, a
-    list of texts, and the number of the applicant whom the report is about: 1, the default, to `applicants`. `score`
-    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency that an
-    applicant has twice.
+    range?, date?, factors?, ranks_above_percent?, applicant?}`. They are texts, whole numbers as `score` and the two of
+    `range`, a day, a list of texts, the percentage of consumers with a lower score, and the number of the applicant
+    whom the report is about: 1, the default, to `applicants`. `score` requires `range`, `date`, and `factors`.
+    Raises ValidationFailed for any other shape, and for an agency that an applicant has twice.
     """
     given = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if given is None:
@@ -56,7 +57,7 @@ def _report(given: Any, where: str, applicants: int) -> dict[str, Any]:
         )
         raise _wrong(where, "applicant", message)
     if all(given.get(name) is None for name in _OF_SCORE):
-        return {**report, **dict.fromkeys(_OF_SCORE)}
+        return {**report, **dict.fromkeys((*_OF_SCORE, RANK))}
     if not _is_number(given.get("score")):
         raise _wrong(where, "score", "Must be a whole number; it requires `range`, `date`, and `factors`.")
     span = given.get("range")
@@ -64,8 +65,11 @@ def _report(given: Any, where: str, applicants: int) -> dict[str, Any]:
         raise _wrong(where, "range", "Must be the lowest and the highest possible score.")
     if not span[0] <= given["score"] <= span[1]:
         raise _wrong(where, "score", "Must be within `range`.")
+    rank = given.get(RANK)
+    if rank is not None and not (type(rank) is int and 0 <= rank <= 100):
+        raise _wrong(where, RANK, "Must be a whole number from 0 to 100.")
     day, factors = _day(given, where), _factors(given, where)
-    return {**report, "score": given["score"], "range": span, "date": day, "factors": factors}
+    return {**report, "score": given["score"], "range": span, "date": day, "factors": factors, RANK: rank}
 
 
 def _wrong(where: str, name: str, message: str) -> ValidationFailed:

@@ -13,7 +13,7 @@ from django.utils.functional import cached_property
 
 from config.core import lifecycle
 from config.core.credentials import InsufficientScope
-from config.core.errors import ApiError
+from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired
@@ -22,7 +22,7 @@ from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST, ApplicantsField
 from credit.core.card import APPROVE, DECLINE
-from credit.core.consumer_reports import reports_of
+from credit.core.consumer_reports import RANK, reports_of
 from credit.core.due import Asked, Due
 from credit.core.errors.applications import InvalidApplicationTransition
 from credit.core.errors.requirements import RequirementsDue
@@ -44,6 +44,7 @@ from credit.core.machine import (
     WITHDRAWN,
 )
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, reasons_of
+from credit.core.risk_based_pricing import SCORE_DISCLOSURE
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
 from credit.models.offers import Provider, ProviderMember
@@ -319,7 +320,7 @@ class Application(lifecycle.StatefulModel):
         something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
         reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
         """
-        reports = self.reports_in(metadata) if to in DECIDED else []
+        reports = self.reports_in(metadata, to) if to in DECIDED else []
         reasons = reasons_of(metadata) if to == REJECTED else []
         if to == REJECTED and settings.REVIEW_POLICY != "open":
             require_specific(reasons, has_report=bool(reports))
@@ -333,9 +334,18 @@ class Application(lifecycle.StatefulModel):
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
             )
 
-    def reports_in(self, metadata: Any) -> list[dict[str, Any]]:
-        """Return the consumer reports that a decision's metadata names; raises ValidationFailed."""
-        return reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
+    def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
+        """Return the consumer reports that the metadata of a decision names; raises ValidationFailed.
+
+        An approval or a counteroffer of an offer that discloses scores has `ranks_above_percent` with each score.
+        """
+        reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
+        if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
+            for position, report in enumerate(reports):
+                if report["score"] is not None and report[RANK] is None:
+                    message = "Required with a score: the offer discloses scores (12 CFR 1022.74(e)(1)(ii)(F))."
+                    raise ValidationFailed.of_member(f"metadata.consumer_report[{position}].{RANK}", message)
+        return reports
 
     def check_incomplete(self, reasons: Sequence[Any]) -> None:
         """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""

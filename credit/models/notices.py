@@ -28,7 +28,8 @@ from credit.core.applicants import FIRST
 from credit.core.machine import DECIDED, JUDGEMENTS
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
-KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE)
+PRICING = "pricing"
+KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING)
 DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed", "cancelled"
 PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
 UNDELIVERED = (DUE, READY, FAILED)
@@ -141,7 +142,7 @@ class Notice(StatefulModel):
     kind = models.CharField(
         max_length=16,
         choices=[(one, one) for one in KINDS],
-        help_text="`adverse_action`, `approval`, `counteroffer`, or `incomplete`.",
+        help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, or `pricing`.",
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
     language = models.CharField(
@@ -213,7 +214,12 @@ class Notice(StatefulModel):
 
     @property
     def tells_score(self) -> bool:
-        return "score" in (self.made_from or {}).get("blocks", ())
+        return not {"score", "pricing_score", "score_disclosure"}.isdisjoint((self.made_from or {}).get("blocks", ()))
+
+    @property
+    def is_about_price(self) -> bool:
+        """Whether it is a made risk-based pricing notice, and no disclosure of a score."""
+        return "pricing" in (self.made_from or {}).get("blocks", ())
 
     @property
     def waiting_reason(self) -> str | None:
@@ -230,14 +236,15 @@ class Notice(StatefulModel):
     def record_transition(self, row: Any) -> None:
         """Record the event. Once every notice of the decision is delivered, stop the clocks.
 
+        Regulation B's clocks don't wait for notices about pricing, which only an acceptance waits for.
         A counteroffer that says no denial starts its own clock.
         """
-        if row.status == DELIVERED:
+        if row.status == DELIVERED and self.kind != PRICING:
             at = self.delivered_at or row.changed_at
             why = Clock.TOLD_WHAT_IS_MISSING if self.kind == INCOMPLETE else Clock.TOLD
             same = {"move": self.move_id, "counteroffer": self.counteroffer_id}
             others = Notice.objects.filter(application=self.application_id, **same)
-            if not others.filter(status__in=UNDELIVERED).exists():
+            if not others.filter(status__in=UNDELIVERED).exclude(kind=PRICING).exists():
                 Clock.stop(self.application_id, why, now=at)
             offered = self.counteroffer
             if offered is not None and not offered.with_denial and offered.closed_at is None:
@@ -254,15 +261,19 @@ class Notice(StatefulModel):
         rows = cls.objects.filter(application=application)
         return rows.exclude(applicant__gt=FIRST) if application.consumer_id == user.pk else rows
 
+    @classmethod
+    def undelivered_about_pricing(cls, application: Any) -> "models.QuerySet[Notice]":
+        return cls.objects.filter(application=application, kind=PRICING, status__in=UNDELIVERED)
+
     @property
     def is_for_account(self) -> bool:
         """Whether it is for the applicant to whom the account belongs."""
         return (self.applicant or FIRST) == FIRST
 
     @classmethod
-    def cancel_undelivered(cls, application: Any, *, now: datetime) -> None:
+    def cancel_undelivered(cls, application: Any, *, now: datetime, **of: Any) -> None:
         """Cancel the notices of an application that are not delivered yet; a delivery at the same time comes first."""
-        rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED)
+        rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED, **of)
         for notice in rows.defer("content", "html").order_by("-id"):
             notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
 

@@ -12,6 +12,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
 from credit.core import agencies
+from credit.core import risk_based_pricing as pricing_rules
 from credit.core.search_words import as_column, words_of
 
 
@@ -194,6 +195,19 @@ class Offer(models.Model):
     applicant_requires = JsonTextField(
         null=True, help_text="The fields that each of `applicants` requires; null for none."
     )
+    risk_based_pricing = models.CharField(  # noqa: DJ001  null is what the API returns
+        max_length=16,
+        null=True,
+        choices=[(method, method) for method in pricing_rules.METHODS],
+        help_text="What applicants get before they accept a price that follows a consumer report: `notice`, "
+        "`score_disclosure`, or `not_applicable`; null for `notice`.",
+    )
+    risk_based_pricing_reason = models.CharField(  # noqa: DJ001
+        max_length=32,
+        null=True,
+        choices=list(pricing_rules.REASONS.items()),
+        help_text="Why `risk_based_pricing` is `not_applicable`; null otherwise.",
+    )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."
     )
@@ -209,7 +223,8 @@ class Offer(models.Model):
         "name", "description", "product_type", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents",
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
         "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
-        "application_schema", "required_documents", "applicant_requires",
+        "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
+        "risk_based_pricing_reason",
     )  # fmt: skip
 
     class Meta:

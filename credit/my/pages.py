@@ -153,6 +153,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "notices": _notices_of(application),
+        "pricing": Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first(),
         "until": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         "asked_again": asked_again,
         "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),

@@ -21,8 +21,20 @@ from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.core import machine as states
 from credit.core.applicants import FIRST
 from credit.core.consumer_reports import reports_of
+from credit.core.risk_based_pricing import applicants_owed
 from credit.models import notices as models
-from credit.models.notices import ADVERSE_ACTION, CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
+from credit.models.notices import (
+    ADVERSE_ACTION,
+    APPROVAL,
+    CANCELLED,
+    COUNTEROFFER,
+    DELIVERED,
+    INCOMPLETE,
+    PRICING,
+    UNDELIVERED,
+    Clock,
+    Notice,
+)
 from credit.notices import reviews
 
 EU = "eu"
@@ -53,6 +65,8 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
+    if (before, to) == (states.APPROVED, states.EXPIRED):  # nothing can be accepted any more
+        Notice.cancel_undelivered(application, now=now, kind=PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _TELL_NOTHING:
         return None
     notices = _not_cancelled.all(application_id=application.pk)
@@ -131,7 +145,21 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
     insert(Notice(kind=kind, **members))
     for applicant in _other_applicants(kind, **about):
         insert(Notice(kind=ADVERSE_ACTION, applicant=applicant, **members))
+    for applicant in _pricing_owed(application, kind, **about):
+        insert(Notice(kind=PRICING, applicant=applicant, **members))
     return ran
+
+
+def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
+    """Return the applicants who are owed a notice about pricing; none where they get an adverse action notice."""
+    if settings.NOTICE_PROFILE == EU or kind not in {APPROVAL, COUNTEROFFER}:
+        return []
+    if counteroffer is not None and counteroffer.with_denial:
+        return []  # 12 CFR 1022.74(b)
+    if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.metadata_told)):
+        return []
+    terms = application.loan_terms if counteroffer is None else counteroffer.loan_terms
+    return applicants_owed(application.offer_snapshot, reports, None if terms is None else terms.rate_percent)
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:

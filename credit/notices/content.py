@@ -25,8 +25,9 @@ from credit.core.loan_words import FIGURES, rows_of
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
+from credit.core.risk_based_pricing import blocks_for
 from credit.models import LoanTerms
-from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
+from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, Notice
 from credit.notices.clocks import EU
 
 
@@ -89,7 +90,9 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     if provider is None or not provider.name or not provider.address:
         return Lacking(Notice.CREDITOR)
     metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
-    is_denial = notice.kind == ADVERSE_ACTION or (offered is not None and offered.with_denial)
+    is_denial = notice.kind == ADVERSE_ACTION or (
+        notice.kind == COUNTEROFFER and offered is not None and offered.with_denial
+    )
     missing = application.missing_titles() if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
         return Lacking(Notice.MISSING)
@@ -110,16 +113,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     automated = move is not None and move.principal_id is None and move.credential.startswith("model:")
     return {
-        "blocks": blocks_of(
-            notice.kind,
-            notice.profile,
-            is_denial=is_denial,
-            has_terms=terms is not None,
-            reports=reports,
-            has_source="bank" in (application.share or ()),
-            can_ask=_can_ask(notice),
-            is_other=not notice.is_for_account,
-        ),
+        "blocks": _blocks(notice, is_denial=is_denial, has_terms=terms is not None, reports=reports),
         "kind": notice.kind,
         "is_denial": is_denial,
         "application_id": str(application.pk),
@@ -130,15 +124,30 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "language": language_of(application.applicants, number=applicant),
         "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
-        "reports": reports if is_denial else [],
+        "reports": reports if is_denial or notice.kind == PRICING else [],
         "automated": automated,
-        "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE} else _terms(terms),
+        "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE, PRICING} else _terms(terms),
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
         "respond_by": respond_by,
         "zone": deadlines.zone_of(application.applicants),
         "request_review": f"{settings.APP_URL}/my",
     }
+
+
+def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: bool) -> list[str]:
+    application: Any = notice.application
+    if notice.kind == PRICING:
+        return blocks_for(application.offer_snapshot, reports)
+    return blocks_of(
+        notice.kind,
+        notice.profile,
+        reports=reports,
+        has_source="bank" in (application.share or ()),
+        can_ask=_can_ask(notice),
+        is_other=not notice.is_for_account,
+        **about,
+    )
 
 
 def _is_incomplete(notice: Notice) -> bool:

@@ -12,10 +12,10 @@ from config.core.lifecycle import Actor
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
-from credit.core.errors.applications import NothingToAccept, TermsChanged
+from credit.core.errors.applications import NothingToAccept, PricingNoticeDue, TermsChanged
 from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
-from credit.models import Acceptance, Application, Clock, LoanTerms
+from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import reviews
@@ -81,9 +81,8 @@ def agreed(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
 def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
     """Accept the approval, or the counteroffer, of the actor's own application.
 
-    Again, with the same terms, changes nothing. A repetition with the same terms changes nothing. Raises
-    ApplicationNotFound, NothingToAccept, or TermsChanged for other terms than those approved, or than what they are
-    today.
+    A repetition with the same terms changes nothing. Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, or
+    TermsChanged for other terms than those approved, or than what they are today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -97,6 +96,7 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
                 return application
         else:
             terms = agreed(terms, terms_sha256, now=now)
+        _require_pricing_notices(application)
         if application.approves_less:
             reviews.close(application, APPROVED, by=actor.name, now=now)
         take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
@@ -109,9 +109,16 @@ def _accept_counteroffer(application: Application, *, terms_sha256: str, actor: 
     if offered is None:
         raise NothingToAccept
     terms = agreed(offered.loan_terms, terms_sha256, now=now)
+    _require_pricing_notices(application)
     counteroffers.take_up(application, offered, terms, actor=actor, now=now)
     take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
+
+
+def _require_pricing_notices(application: Application) -> None:
+    """Raise PricingNoticeDue, with the ids of the notices, while one about pricing is not delivered."""
+    if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
+        raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
 
 
 def take_up(

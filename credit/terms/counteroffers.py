@@ -55,7 +55,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> di
         raise CounterofferOpen
     given = metadata if isinstance(metadata, dict) else {}
     loan, _ = _computed(application, given, now)
-    reasons, reports = reasons_of(given), application.reports_in(given)
+    reasons, reports = reasons_of(given), application.reports_in(given, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")
     application.check_incomplete(reasons)
     expires_at = datetime.fromisoformat(given["expires_at"])

@@ -7,6 +7,7 @@ from typing import Any
 from config.api import serializers
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
+from credit.core import risk_based_pricing as pricing_rules
 from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
@@ -67,6 +68,20 @@ class OfferRequestSerializer(serializers.RequestSerializer):
         default=None,
         help_text="The required fields of each applicant; any of them makes `applicants` required.",
     )
+    risk_based_pricing = serializers.OneOfField(
+        pricing_rules.METHODS,
+        allow_null=True,
+        default=None,
+        help_text="What applicants get before they accept a price that follows a consumer report (12 CFR 1022.70 to "
+        "1022.75). `notice`, the default: a risk-based pricing notice, if their rate is above the offer's lowest. "
+        "`score_disclosure`: their credit score, at any rate. `not_applicable`: nothing.",
+    )
+    risk_based_pricing_reason = serializers.OneOfField(
+        pricing_rules.REASONS,
+        allow_null=True,
+        default=None,
+        help_text="Why neither is required. Send it with `not_applicable`, and only with it.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
@@ -81,6 +96,10 @@ class OfferRequestSerializer(serializers.RequestSerializer):
         if attrs["nationwide"] is has_states:
             message = "Must be false or null with states." if has_states else "Must be true or null without states."
             raise serializers.ValidationError({"nationwide": [message]})
+        has_reason = attrs["risk_based_pricing_reason"] is not None
+        if has_reason is not (attrs["risk_based_pricing"] == pricing_rules.NOT_APPLICABLE):
+            message = "Must be set with `risk_based_pricing` `not_applicable`, and null otherwise."
+            raise serializers.ValidationError({"risk_based_pricing_reason": [message]})
         for name in ("required_documents", "applicant_requires"):
             _check_names(attrs[name] or (), name)
         return attrs
@@ -112,7 +131,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "updated_at", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents", "loan_amount_max_cents",
             "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
             "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
-            "applicant_requires",
+            "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason",
         ]  # fmt: skip
         extra_kwargs = {
             "created_at": {"allow_null": True},

@@ -20,6 +20,14 @@ class NothingToAccept(ApiError):
     message = "Only an approval, or a counteroffer in time, can be accepted."
 
 
+class PricingNoticeDue(NothingToAccept):
+    stored = False
+    message = (
+        "A notice about pricing must be delivered before the acceptance (12 CFR 1022.73(c)). Open it, or wait until "
+        "the lender records its delivery."
+    )
+
+
 class TermsChanged(ApiError):
     error, code, stored = "terms_changed", "E3012", True
     message = "`terms_sha256` is not that of the terms that were approved."

@@ -26,7 +26,7 @@ def test_notices_are_in_time_although_the_worker_pauses_for_days():
     print(found)
     assert found["notices"] > 120
     kinds = set(Notice.objects.filter(status="delivered").values_list("kind", flat=True))
-    assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete"}
+    assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete", "pricing"}
     counted = ("overdue", "named", "forgotten", "hashes_wrong", "owed_twice")
     assert {name: found[name] for name in counted} == dict.fromkeys(counted, 0)
 

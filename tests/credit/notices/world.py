@@ -60,8 +60,9 @@ class World:
 
     @property
     def notice(self):
-        """The newest notice that was not cancelled."""
-        return Notice.objects.filter(application=self.pk).exclude(status="cancelled").order_by("-id").first()
+        """The newest notice that was not cancelled, without those about pricing."""
+        rows = Notice.objects.filter(application=self.pk).exclude(status="cancelled").exclude(kind="pricing")
+        return rows.order_by("-id").first()
 
     def at(self, day):
         return self.start + timedelta(days=day)

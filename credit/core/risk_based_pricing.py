@@ -1,0 +1,51 @@
+"""How an offer's prices follow consumer reports, and what applicants get for it (12 CFR 1022.70 to 1022.75).
+
+A *risk-based pricing notice* is for an applicant who gets worse terms than the offer's best because of a report about
+them (1022.72). Instead of it, an offer may disclose the score to every applicant (1022.74(e), and (f) without a score).
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+NOTICE, SCORE_DISCLOSURE, NOT_APPLICABLE = METHODS = ("notice", "score_disclosure", "not_applicable")
+# Why an offer needs neither.
+REASONS = {
+    "business_credit": "The credit is primarily for business purposes (12 CFR 1022.70(a)).",
+    "same_terms": "Every applicant gets the same terms (12 CFR 1022.72(a)).",
+    "reports_not_used": "No consumer report affects the terms (12 CFR 1022.72(a)).",
+    "requested_terms": "Applicants get the specific terms that they request (12 CFR 1022.74(a)).",
+    "prescreened": "The offer is a firm offer of credit (12 CFR 1022.74(c)).",
+    "home_secured": "A home secures the credit, and the lender discloses the score itself (12 CFR 1022.74(d)).",
+}
+_STEP = Decimal("0.0001")  # the precision of a loan's rate
+
+
+def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool:
+    """Return True if the rate is the offer's lowest (1022.72(b)(2)); False if either is unknown."""
+    lowest = offer.get("apr_min_percent")
+    return lowest is not None and rate_percent is not None and rate_percent - Decimal(str(lowest)) < _STEP
+
+
+def applicants_owed(
+    offer: Mapping[str, Any] | None, reports: list[dict[str, Any]], rate_percent: Decimal | None
+) -> list[int]:
+    """Return the applicants who are owed a notice about pricing by an approval or a counteroffer at this rate.
+
+    `offer` is the pinned offer. Each applicant with a report is owed a notice of their own (1022.75(c)). An offer that
+    names no method gives risk-based pricing notices.
+    """
+    offer = offer or {}
+    method = offer.get("risk_based_pricing") or NOTICE
+    if method == NOT_APPLICABLE or (method == NOTICE and is_best_rate(offer, rate_percent)):
+        return []
+    return sorted({report["applicant"] for report in reports})
+
+
+def blocks_for(offer: Mapping[str, Any] | None, reports: list[dict[str, Any]]) -> list[str]:
+    """Return the blocks of a notice about pricing, in their order, for an applicant with these reports."""
+    scored = [report["score"] is not None for report in reports]
+    if (offer or {}).get("risk_based_pricing") != SCORE_DISCLOSURE:
+        return ["pricing", *(["pricing_score"] if any(scored) else []), "creditor"]
+    told = [*(["score_disclosure"] if any(scored) else []), *(["no_score"] if not all(scored) else [])]
+    return [*told, "free_reports", "creditor"]

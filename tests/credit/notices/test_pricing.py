@@ -1,0 +1,233 @@
+"""What applicants get before they accept a price that follows a consumer report (12 CFR 1022.70 to 1022.75)."""
+
+from decimal import Decimal
+
+import pytest
+from django.db import transaction
+
+from config.core.errors import ApiError
+from credit.core.risk_based_pricing import is_best_rate
+from credit.models import Clock, Notice
+from credit.notices import services
+from tests.api import assert_error, client_of
+from tests.credit.notices.test_agencies import REPORT, SCORE
+from tests.credit.notices.test_joint_applicants import PARTNER, SECOND_REPORT, joint
+from tests.credit.notices.test_pages import read
+from tests.credit.notices.world import TERMS, World, provider_offer
+from tests.credit.test_my_pages import browser_of
+
+pytestmark = pytest.mark.django_db
+
+REPORTED = {**REPORT, **SCORE}
+RANKED = {**REPORTED, "ranks_above_percent": 27}
+# The listed offer's lowest rate is 6.9.
+BEST, WORSE = {**TERMS, "rate_percent": 6.9}, {**TERMS, "rate_percent": 9}
+NOTICE = ["pricing", "pricing_score", "creditor"]
+
+
+def lent(**offer):
+    world = World(provider_offer(**offer))
+    world.submit(0)
+    return world
+
+
+def approve(world, report=REPORTED, terms=WORSE, day=5):
+    world.move(day, "approved", metadata={"terms": terms, "consumer_report": report})
+    world.issue(day + 1)
+    return pricing_of(world)
+
+
+def pricing_of(world):
+    rows = Notice.objects.filter(application=world.pk, kind="pricing").exclude(status="cancelled").order_by("id")
+    return {row.applicant: row for row in rows}
+
+
+# 12 CFR 1022.73(a)(1)(i) to (ix), by section.
+STATEMENTS = {
+    "(i)": "It includes information about whether you pay your bills on time and how much you owe to creditors.",
+    "(ii)": "We used information from your credit report(s) to set the terms of the credit we are offering you",
+    "(iii)": "may be less favorable than the terms offered to consumers who have better credit histories",
+    "(iv)": "You have a right to dispute any inaccurate information in your credit report(s).",
+    "(v)": "Example Bureau",
+    "(vi)": "without charge for 60 days after you receive this notice",
+    "(vii)": "1 File Street, Chester, PA 19016 Telephone: 800-555-0100",
+    "(viii)": "www.consumerfinance.gov/learnmore",
+    "(ix)(A)": "We used your credit score to set the terms of credit we are offering you.",
+    "(ix)(B)": "Your credit score 590",
+    "(ix)(C)": "Scores range from a low of 300 to a high of 850",
+    "(ix)(D)": "Length of time accounts are open",
+    "(ix)(E)": "Date January 30, 2028",
+    "(ix)(F)": "Consumer reporting agency Example Bureau",
+}
+
+
+def test_a_worse_price_on_a_report_owes_a_risk_based_pricing_notice():
+    notice = approve(lent())[1]
+    text, language = read(notice.html)
+    assert (notice.made_from["blocks"], language) == (NOTICE, "en")
+    assert "Your credit report(s) and the price you pay for credit" in text
+    assert {section: sentence for section, sentence in STATEMENTS.items() if sentence not in text} == {}
+
+
+def test_a_report_without_a_score_gets_a_notice_without_one():
+    notice = approve(lent(), REPORT)[1]
+    assert notice.made_from["blocks"] == ["pricing", "creditor"]
+    assert "credit score" not in read(notice.html)[0]
+
+
+@pytest.mark.parametrize(
+    ("offer", "report", "terms"),
+    [
+        ({}, REPORTED, BEST),  # 1022.72(b)(2)
+        ({}, None, WORSE),  # 1022.72(a): no report
+        ({"risk_based_pricing": "not_applicable", "risk_based_pricing_reason": "prescreened"}, REPORTED, WORSE),
+    ],
+)
+def test_no_notice_is_owed_at_the_best_rate_without_a_report_or_where_the_rule_does_not_apply(offer, report, terms):
+    world = lent(**offer)
+    assert approve(world, report, terms) == {}
+    assert [row.kind for row in Notice.objects.all()] == ["approval"]
+
+
+@pytest.mark.parametrize(
+    ("lowest", "rate", "is_best"),
+    [(6.9, "6.9", True), (6.9, "6.9001", False), (6.90005, "6.9001", True), (0, "0", True), (None, "6.9", False)],
+)
+def test_the_best_rate_is_the_offers_lowest_in_four_decimals(lowest, rate, is_best):
+    assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
+
+
+def test_an_adverse_action_and_the_eu_owe_no_notice_about_pricing(settings):
+    world = lent()
+    world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
+    world.issue(6)
+    assert pricing_of(world) == {}
+    world.silence(41)
+    world.move(42, "under_review", reason="Again.")
+    settings.NOTICE_PROFILE = "eu"
+    world.move(43, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED})
+    assert pricing_of(world) == {}
+
+
+class TestScoreDisclosure:
+    """12 CFR 1022.74(e) and, without a score, (f)."""
+
+    @pytest.mark.parametrize("terms", [BEST, WORSE])
+    def test_every_applicant_with_a_score_gets_it_at_any_rate(self, terms):
+        notice = approve(lent(risk_based_pricing="score_disclosure"), RANKED, terms)[1]
+        text, _ = read(notice.html)
+        assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
+        for sentence in (
+            "Your credit score and the price you pay for credit", "Your credit score 590", "Date January 30, 2028",
+            "Scores range from a low of 300 to a high of 850", "ranks higher than 27 percent of U.S. consumers",
+            "Your credit score can affect whether you can get a loan", "once a year", "www.annualcreditreport.com",
+            "1-877-322-8228", "www.consumerfinance.gov/learnmore", "Example Bureau",
+        ):  # fmt: skip
+            assert sentence in text, sentence
+        assert "less favorable" not in text
+
+    def test_an_applicant_without_a_score_is_told_that_there_is_none(self):
+        notice = approve(lent(risk_based_pricing="score_disclosure"), REPORT)[1]
+        assert notice.made_from["blocks"] == ["no_score", "free_reports", "creditor"]
+        text = read(notice.html)[0]
+        assert "Your credit score is not available from Example Bureau" in text
+        assert "Not having a credit score can affect whether you can get a loan" in text
+
+    def test_an_approval_without_the_rank_of_a_score_is_rejected_with_its_place(self):
+        world = lent(risk_based_pricing="score_disclosure")
+        metadata = {"terms": WORSE, "consumer_report": REPORTED}
+        body = {"status": "approved", "updated_by": "x", "metadata": metadata}
+        answer = client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body)
+        error = assert_error(answer, 400, "E1001")
+        assert error["details"][0]["field"] == "metadata.consumer_report[0].ranks_above_percent"
+
+    def test_a_rejection_needs_no_rank(self):
+        world = lent(risk_based_pricing="score_disclosure")
+        world.reject(5, consumer_report=REPORTED)
+        assert world.notice.kind == "adverse_action"
+
+    @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
+    def test_opening_it_delivers_it_only_with_consent_to_electronic_records(self, method, status):
+        """It must be in writing, in a form to keep; a risk-based pricing notice may be electronic (1022.73(b)(1))."""
+        world = lent(risk_based_pricing=method)
+        notice = approve(world, RANKED)[1]
+        browser_of(world.consumer.user).get(f"/my/applications/{world.pk}/notices/{notice.pk}")
+        notice.refresh_from_db()
+        assert notice.status == status
+
+
+class TestAcceptance:
+    def test_terms_are_accepted_only_once_the_notice_about_pricing_is_delivered(self):
+        world = lent()
+        notice = approve(world)[1]
+        with pytest.raises(ApiError, match="must be delivered before the acceptance") as refused, transaction.atomic():
+            world.take_up(7)
+        assert (refused.value.code, refused.value.details) == ("E3011", {"notices": [str(notice.pk)]})
+        page = f"/my/applications/{world.pk}"
+        browser = browser_of(world.consumer.user)
+        shown = browser.get(page).content.decode()
+        assert f"{page}/notices/{notice.pk}" in shown
+        assert 'value="take_up"' not in shown
+        browser.get(f"{page}/notices/{notice.pk}")
+        assert 'value="take_up"' in browser.get(page).content.decode()
+        world.take_up(7)
+        assert world.application.accepted_at is not None
+
+    def test_a_counteroffer_on_a_report_needs_its_notice_as_well(self):
+        world = lent()
+        world.counter(5, consumer_report=REPORTED)
+        world.issue(6)
+        with pytest.raises(ApiError, match="must be delivered before the acceptance"), transaction.atomic():
+            world.take_up(7)
+        deliver(world, pricing_of(world)[1], 7)
+        world.take_up(8)
+        assert world.application.status == "approved"
+        assert pricing_of(world)[1].status == "delivered"
+
+    def test_each_of_two_applicants_gets_their_own_and_the_acceptance_waits_for_both(self):
+        """12 CFR 1022.75(c)."""
+        world = joint()
+        notices = approve(world, [REPORTED, SECOND_REPORT])
+        assert [person["name"] for person in notices[2].made_from["persons"]] == [PARTNER["legal_name"]]
+        assert ("701" in notices[1].html, "590" in notices[2].html) == (False, False)
+        consumer = client_of(world.consumer.user)
+        rows = consumer.read(f"/applications/{world.pk}/notices").json()["notices"]
+        assert {(row["kind"], row["applicant"]) for row in rows} == {("approval", None), ("pricing", 1)}
+        deliver(world, notices[1], 7)
+        with pytest.raises(ApiError, match="must be delivered before the acceptance"), transaction.atomic():
+            world.take_up(7)
+        deliver(world, notices[2], 7)
+        world.take_up(7)
+
+
+def test_notices_about_pricing_end_with_the_offer_of_credit_and_stop_no_clock():
+    world = lent()
+    notice = approve(world)[1]
+    deliver(world, notice, 7)
+    assert Clock.objects.get().stopped_at is None
+    world.reopen(8)
+    notice = approve(world, day=9)[1]
+    world.expire(50)
+    notice.refresh_from_db()
+    assert (world.application.status, notice.status) == ("expired", "cancelled")
+
+
+def deliver(world, notice, day):
+    about = {"channel": "post", "at": world.at(day), "reference": "RE 1", "actor": world.lender, "now": world.at(day)}
+    services.record_delivery(str(world.pk), str(notice.pk), **about)
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [("not_applicable", None), ("notice", "prescreened"), (None, "prescreened"), ("not_applicable", "because"),
+     ("always", None)],
+)  # fmt: skip
+def test_an_offer_with_a_contradictory_method_is_rejected(method, reason):
+    world = lent()
+    body = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
+    client = client_of(world.lender.user)
+    wrong = {**body, "risk_based_pricing": method, "risk_based_pricing_reason": reason}
+    assert_error(client.send("/provider-offers", wrong), 400, "E1001")
+    good = {**body, "risk_based_pricing": "not_applicable", "risk_based_pricing_reason": "same_terms"}
+    made = client.send("/provider-offers", good).json()
+    assert (made["risk_based_pricing"], made["risk_based_pricing_reason"]) == ("not_applicable", "same_terms")
