@@ -40,9 +40,10 @@ from credit.console.terms import LoanDesk, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.core import machine as states
 from credit.core.figures import end_of_id, money, reference_of
+from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
-from credit.review.services import takes_two
+from credit.review.services import takes_two, warning_about
 
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
@@ -330,6 +331,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         touched = sum(one.status in UNDECIDED for one in self.revisions_of(record))
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        if warning := warning_about(record):
+            notices.append(warning)
         return notices
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
@@ -342,6 +345,11 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             lines.append(
                 f"The score, {score.total}, proposes to {proposal} it: a decision against the proposal needs a "
                 "reason, and is counted as an override."
+            )
+        if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
+            lines.append(
+                f"The score referred the application because of: {in_words(left_out)} Choose those that are among the "
+                "principal reasons."
             )
         if to in states.DECIDED:
             lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")

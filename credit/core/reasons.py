@@ -145,6 +145,17 @@ def text_of(reason: Reason) -> str:
     return reason["text"] if isinstance(reason, dict) else REASONS.get(reason, reason)
 
 
+def warning_of(left_out: Sequence[Reason]) -> str:
+    """Return the warning of a rejection that has none of the reasons of the score that referred it; empty for none."""
+    if not left_out:
+        return ""
+    return (
+        "The score referred the application, and the rejection has none of the score's reasons: "
+        f"{'; '.join(map(text_of, left_out))}. Add those that are among the principal reasons "
+        "(12 CFR 1002.9, comment 9(b)(2)-7)."
+    )
+
+
 def in_words(reasons: Sequence[Reason]) -> str | None:
     return "; ".join(text_of(reason) for reason in reasons) + "." if reasons else None
 

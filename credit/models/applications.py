@@ -21,7 +21,7 @@ from config.core.names import shows_nothing
 from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST, ApplicantsField
-from credit.core.card import APPROVE, DECLINE
+from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of
 from credit.core.due import Asked, Due
 from credit.core.errors.applications import InvalidApplicationTransition
@@ -43,7 +43,7 @@ from credit.core.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.core.reasons import INCOMPLETE, OTHER, REASONS, reasons_of
+from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
@@ -359,6 +359,17 @@ class Application(lifecycle.StatefulModel):
     def decision_score(self) -> Score | None:
         """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
         return Score.deciding(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+
+    def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
+        """Return the reasons of the score that referred the application, if a rejection has none of them.
+
+        The principal reasons come from both the score and the reviewer (12 CFR 1002.9, comment 9(b)(2)-7).
+        """
+        score = self.decision_score
+        if score is None or score.outcome != REFER:
+            return []
+        named = {key_of(reason) for reason in reasons}
+        return [] if named.intersection(map(key_of, score.reasons)) else list(score.reasons)
 
     @property
     def names_scoring_model(self) -> bool:

@@ -14,10 +14,11 @@ from django.db import IntegrityError, transaction
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
+from credit.core.card import REFER
 from credit.core.errors.applications import ApplicationNotFound, InvalidApplicationTransition
 from credit.core.errors.review import AlreadyProposed
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
-from credit.core.reasons import in_words, reasons_of
+from credit.core.reasons import in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import as_members
 from credit.terms import counteroffers
@@ -115,6 +116,17 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
         return {}
     compute(application, loan, kind=LoanTerms.APPROVAL, now=now)
     return {"terms": loan.told()}
+
+
+def warning_about(application: Application, pending: Proposal | None = None) -> str:
+    """Return the warning about a rejection, made or proposed, without the score's reasons; empty for none."""
+    if (pending.to if pending is not None else application.status) != REJECTED:
+        return ""
+    score = application.decision_score
+    if score is None or score.outcome != REFER:
+        return ""
+    last: Any = application.history.order_by("-position").first() if pending is None else pending
+    return warning_of(application.score_reasons_left_out(reasons_of(last and last.metadata)))
 
 
 def _check_proposer(application: Application, to: str, actor: Actor) -> None:

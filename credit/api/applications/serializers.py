@@ -233,10 +233,11 @@ class PendingDecision(NamedTuple):
 
 
 class Reviewed(NamedTuple):
-    """An application, and the decision about it that waits for a second reviewer."""
+    """An application, the decision about it that waits for a second reviewer, and a warning; empty for none."""
 
     application: Application
     pending: PendingDecision | None
+    warning: str = ""
 
 
 class PendingDecisionSerializer(serializers.ResponseSerializer):
@@ -257,9 +258,15 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
     pending_decision = PendingDecisionSerializer(
         required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
     )
+    warnings = serializers.ListField(
+        child=serializers.TextField(),
+        required=False,
+        help_text="Only to reviewers, with a rejection of an application that its score referred: that the rejection "
+        "has none of the score's reasons.",
+    )
 
     class Meta(ApplicationSerializer.Meta):
-        fields = [*ApplicationSerializer.Meta.fields, "pending_decision"]
+        fields = [*ApplicationSerializer.Meta.fields, "pending_decision", "warnings"]
 
     @classmethod
     def is_secret(cls, thing: Reviewed) -> bool:
@@ -268,9 +275,11 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
     @classmethod
     def represent(cls, thing: Reviewed) -> dict[str, Any]:
         answer = ApplicationSerializer.represent(thing.application)
-        if thing.pending is None:
-            return answer
-        return {**answer, "pending_decision": PendingDecisionSerializer.represent(thing.pending)}
+        if thing.pending is not None:
+            answer["pending_decision"] = PendingDecisionSerializer.represent(thing.pending)
+        if thing.warning:
+            answer["warnings"] = [thing.warning]
+        return answer
 
 
 class HistoryEntrySerializer(serializers.ModelResponseSerializer):

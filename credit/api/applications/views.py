@@ -34,8 +34,8 @@ HISTORY_MAX = 1_000  # moves that an answer shows
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
 
-def _reviewed(application: Application, pending: Proposal | None) -> serializers.Reviewed:
-    return serializers.Reviewed(application, serializers.PendingDecision.of(application, pending))
+def _reviewed(application: Application, pending: Proposal | None, *, warning: str = "") -> serializers.Reviewed:
+    return serializers.Reviewed(application, serializers.PendingDecision.of(application, pending), warning)
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
@@ -141,6 +141,9 @@ class ApplicationViewSet(ApiViewSet):
         the submission (its lowest rate), and all of them must be within what that offer lends. An offer without
         `term_options_months` is a line of credit: the amount is its limit. Under `open`, and to an offer that is not
         listed, an approval may do without.
+
+        If the score referred the application, and a rejection has none of the score's reasons, the response contains
+        `warnings`. The decision stands; reopen it and decide again to add reasons.
         """
         application, pending = review.change_status(
             application_id,
@@ -151,7 +154,8 @@ class ApplicationViewSet(ApiViewSet):
             metadata=body["metadata"],
             now=timezone.now(),
         )
-        return _reviewed(application, pending)
+        is_own = application.consumer_id == request.user.pk
+        return _reviewed(application, pending, warning="" if is_own else review.warning_about(application, pending))
 
     @endpoint(
         access=FIRST_PARTY,

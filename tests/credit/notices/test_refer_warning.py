@@ -1,0 +1,85 @@
+"""A rejection after a referral has reasons from both the score and the person (12 CFR 1002.9, comment 9(b)(2)-7)."""
+
+import pytest
+
+from credit.core.reasons import REASONS, key_of
+from tests.api import client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.notices.world import World
+from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer, verify
+from tests.credit.support import make_reviewer
+
+pytestmark = pytest.mark.django_db
+
+
+def scored(settings, data):
+    settings.DECISIONING = "assist"
+    offer, _ = scored_offer()
+    offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street"
+    offer.provider.save()
+    world = World(offer)
+    application = world.application
+    application.application_data, application.share = data, ["bank", "identity"]
+    application.save()
+    verify(world.consumer.user)
+    world.submit(0)
+    return world
+
+
+def reject(world, reasons, client=None, **members):
+    body = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": reasons}, **members}
+    answer = (client or client_of(world.lender.user)).replace(f"/applications/{world.pk}/status", body)
+    assert answer.status_code == 200, answer.content
+    return answer.json()
+
+
+def score_reasons(world, outcome="refer"):
+    score = world.application.decision_score
+    assert score.outcome == outcome
+    assert score.reasons
+    return [key_of(reason) for reason in score.reasons]
+
+
+def test_a_rejection_of_a_referral_without_any_of_the_scores_reasons_has_a_warning(settings):
+    world = scored(settings, SAYS_SO_SO)
+    other = next(code for code in REASONS if code not in {*score_reasons(world), "application_incomplete"})
+    (warning,) = reject(world, [other])["warnings"]
+    assert warning.startswith("The score referred the application, and the rejection has none of the score's reasons")
+    assert all(REASONS[code] in warning for code in score_reasons(world))
+
+
+def test_a_rejection_with_one_of_the_scores_reasons_has_no_warning(settings):
+    world = scored(settings, SAYS_SO_SO)
+    assert "warnings" not in reject(world, ["residence_temporary", score_reasons(world)[-1]])
+
+
+def test_a_rejection_after_a_decline_has_no_warning(settings):
+    world = scored(settings, SAYS_POOR)
+    assert "residence_temporary" not in score_reasons(world, "decline")
+    assert "warnings" not in reject(world, ["residence_temporary"], reason="Agreed.")
+
+
+def test_an_applicant_who_reads_the_application_sees_no_warning(settings):
+    world = scored(settings, SAYS_SO_SO)
+    reject(world, ["residence_temporary"])
+    assert "warnings" not in client_of(world.consumer.user).read(f"/applications/{world.pk}").json()
+
+
+def test_where_two_decide_the_proposal_and_its_confirmation_have_the_warning(settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    world = scored(settings, SAYS_SO_SO)
+    first, second = client_of(make_reviewer()), client_of(make_reviewer())
+    proposed = reject(world, ["residence_temporary"], first)
+    assert proposed["status"] == "under_review"
+    confirmed = reject(world, ["residence_temporary"], second)
+    assert confirmed["status"] == "rejected"
+    assert proposed["warnings"] == confirmed["warnings"] != []
+
+
+def test_the_back_office_names_the_scores_reasons_before_and_the_warning_after_the_rejection(settings):
+    world = scored(settings, SAYS_SO_SO)
+    browser, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{world.pk}/change/"
+    warning = "the rejection has none of the score&#x27;s reasons"
+    assert warning not in browser.get(page).content.decode()
+    reject(world, ["residence_temporary"])
+    assert warning in browser.get(page).content.decode()
