@@ -18,7 +18,7 @@ class CreditConfig(Declarations, AppConfig):
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
-        "notices.services.forget_old",
+        "notices.retention.forget_old",
     )  # fmt: skip
     readings = ("scoring.metrics.READING", "notices.metrics.READING")
     backup_parts = "documents.storage.BACKUP_PARTS"

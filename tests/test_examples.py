@@ -36,6 +36,8 @@ EXCEPTIONS = {
     "counteroffers_withdraw": "an open one has the id that it was made with",
     "auth_refresh": "takes the refresh token of a log-in, which is used once",
     "card_payments_events": "the card processor signs it",
+    "holds_replace": "takes the group Operations",
+    "holds_retrieve": "takes the group Operations",
     "kyc_receive": "the identity provider signs it",
     "notices_deliver": "a notice has the id that it was made with",
     "notices_retrieve": "a notice has the id that it was made with",

@@ -26,6 +26,7 @@ PUBLIC_OPERATIONS = {
 OWN_AREAS = {"api-keys", "claims", "invitations", "payments", "providers", "staging", "user", "wallet"}
 OWN_BESIDES = {
     "GET /v1/notice-consent", "PUT /v1/notice-consent", "DELETE /v1/notice-consent",
+    "GET /v1/applications/1/hold", "PUT /v1/applications/1/hold",
     "GET /v1/applications/1/decision-bundle", "POST /v1/applications/1/documents",
     "DELETE /v1/applications/1/pending-decision", "POST /v1/auth/keys/1/collect", "POST /v1/sandbox/clock",
     "GET /v1/oauth/clients", "POST /v1/oauth/clients", "GET /v1/oauth/clients/1",

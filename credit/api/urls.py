@@ -3,7 +3,13 @@ from django.urls import URLPattern, URLResolver, include, path
 from credit.api.applications.views import ApplicationViewSet
 from credit.api.commerce.views import CommerceViewSet
 from credit.api.documents.views import DocumentViewSet
-from credit.api.notices.views import ConsentViewSet, NoticeViewSet, ProviderNoticeViewSet, ReviewRequestViewSet
+from credit.api.notices.views import (
+    ConsentViewSet,
+    HoldViewSet,
+    NoticeViewSet,
+    ProviderNoticeViewSet,
+    ReviewRequestViewSet,
+)
 from credit.api.offers.views import CatalogueViewSet, DecisionViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
 from credit.api.requirements.views import ApplicationRequirementViewSet, OfferRequirementViewSet
 from credit.api.scoring import views as scoring
@@ -28,6 +34,7 @@ _of_an_application = [
     path("/notices", NoticeViewSet.as_view({"get": "list"})),
     path("/notices/<str:notice_id>", NoticeViewSet.as_view({"get": "retrieve"})),
     path("/notices/<str:notice_id>/deliveries", NoticeViewSet.as_view({"post": "deliver"})),
+    path("/hold", HoldViewSet.as_view({"get": "retrieve", "put": "replace"})),
     path("/review-requests", ReviewRequestViewSet.as_view({"get": "list", "post": "create"})),
     path("/documents", DocumentViewSet.as_view({"get": "list", "post": "ask"})),
     path("/documents/<str:document_id>/files", DocumentViewSet.as_view({"get": "files", "post": "add_file"})),

@@ -42,7 +42,7 @@ from credit.core import machine as states
 from credit.core.figures import end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
-from credit.models import Application, ApplicationRevision, Offer, ProviderMember
+from credit.models import Application, ApplicationRevision, Offer, ProviderMember, RetentionHold
 from credit.review.services import takes_two, warning_about
 
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
@@ -331,6 +331,9 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         touched = sum(one.status in UNDECIDED for one in self.revisions_of(record))
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        hold = RetentionHold.newest_of(record)
+        if hold is not None and hold.is_on:
+            notices.append(f"A litigation hold is on since {hold.at:%Y-%m-%d}: {hold.reason}")
         if warning := warning_about(record):
             notices.append(warning)
         return notices

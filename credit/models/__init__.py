@@ -4,7 +4,7 @@ from credit.models.acceptance import Acceptance, ApplicationRevision
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
 from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
-from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, ReviewRequest
+from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.review import Proposal
 from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
@@ -14,5 +14,5 @@ __all__ = [
     "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Consent", "Counteroffer",
     "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms", "ModelVersion", "ModelVersionHistory",
     "Notice", "NoticeHistory", "Offer", "Proposal", "Provider", "ProviderInvitation", "ProviderMember", "RecordKey",
-    "RequestedDocument", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
+    "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
 ]  # fmt: skip

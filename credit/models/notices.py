@@ -359,6 +359,38 @@ class Consent(models.Model):
         return newest is not None and newest.is_given
 
 
+class RetentionHold(models.Model):
+    """A litigation hold on an application's records, started or ended. The newest row counts; append-only."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="holds", db_index=False
+    )
+    is_on = models.BooleanField()
+    reason = models.CharField(max_length=500)
+    at = models.DateTimeField()
+    principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["application", "-id"], name="credit_hold_newest")]
+
+    def __str__(self) -> str:
+        return f"{'on' if self.is_on else 'off'} {self.at:%Y-%m-%d}"
+
+    @classmethod
+    def held_of(cls, user_id: int) -> "models.QuerySet[Any, Any]":
+        """Select the ids of an account's applications on which a hold is on."""
+        newest = cls.objects.filter(application=models.OuterRef("application")).order_by("-id").values("pk")[:1]
+        rows = cls.objects.filter(application__consumer=user_id, is_on=True, pk=models.Subquery(newest))
+        return rows.values_list("application_id", flat=True)
+
+    @classmethod
+    def newest_of(cls, application: Any) -> "RetentionHold | None":
+        return cls.objects.filter(application=application).order_by("-id").first()
+
+
 class ReviewRequest(models.Model):
     """A consumer's wish that a person looks again at a rejection: answered by the next decision.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
 
@@ -52,7 +52,6 @@ from credit.offers import providers
 BATCH = 100
 LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
 _LEASE = timedelta(minutes=1)  # for one row
-KEPT = timedelta(days=25 * 31)  # 25 months (12 CFR 1002.12(b)), the longest
 RECORDED = (POST, PROVIDER)  # by who did it; the platform itself sees the others
 REFERENCE_MAX = 255
 _SYSTEM = Actor.system("issue_notices")
@@ -278,17 +277,3 @@ def _keep_consent(actor: Actor, text: str, *, is_given: bool, now: datetime) -> 
     return Consent.objects.create(
         user=actor.user, is_given=is_given, text=text, text_sha256=digest_of(text), at=now, credential=actor.credential
     )
-
-
-# --- Forgetting -------------------------------------------------------------------------------------------------------
-
-
-def forget_old(*, now: datetime) -> dict[str, int]:
-    """Empty the texts of notices and requests KEPT after the notification; their hashes and dates stay."""
-    told = Q(made_at__lte=now - KEPT) & (Q(delivered_at__isnull=True) | Q(delivered_at__lte=now - KEPT))
-    said = ReviewRequest.objects.filter(answered_at__lte=now - KEPT, statement__isnull=False)
-    notices = Notice.objects.filter(told, content__isnull=False)
-    return {
-        "notices": notices.update(content=None, html=None),
-        "review_statements": said.update(statement=None),
-    }

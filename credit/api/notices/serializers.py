@@ -107,6 +107,32 @@ class ReviewRequestsPageSerializer(serializers.PageSerializer):
     review_requests = ReviewRequestSerializer(many=True, help_text="The newest first.")
 
 
+class HoldRequestSerializer(serializers.RequestSerializer):
+    """A litigation hold to start or to end."""
+
+    on = serializers.FlagField(help_text="Whether the records must be kept.")
+    reason = serializers.TextField(min_length=1, max_length=500, help_text="Why, such as the number of the case.")
+
+
+class GroundSerializer(serializers.ResponseSerializer):
+    """A law that requires the records to be kept."""
+
+    name = serializers.TextField(source="ground.name", help_text="`regulation_b`, `regulation_z`, or `colorado`.")
+    law = serializers.TextField(source="ground.law", help_text="The citation.")
+    months = serializers.Int32Field(source="ground.months", help_text="The period, in months.")
+    until = serializers.DateTimeField(help_text="When the period ends (UTC).")
+
+
+class HoldSerializer(serializers.ResponseSerializer):
+    """What keeps the records of an application."""
+
+    application_id = serializers.TextField()
+    on = serializers.FlagField(help_text="Whether a litigation hold is on. While it is, nothing is emptied.")
+    reason = serializers.TextField(allow_null=True, help_text="The reason of the last change; null if there was none.")
+    at = serializers.DateTimeField(allow_null=True, help_text="When the hold was last changed (UTC); null for never.")
+    grounds = GroundSerializer(many=True, help_text="The laws that require the records to be kept.")
+
+
 class LanguageQuery(serializers.QuerySerializer):
     language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which the text is shown.")
 

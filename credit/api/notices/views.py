@@ -22,7 +22,7 @@ from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound
 from credit.core.errors.offers import ProviderNotFound
 from credit.models import Consent, Delivery, Notice, ReviewRequest
 from credit.models.notices import NoticeSettled
-from credit.notices import services
+from credit.notices import retention, services
 from credit.notices.printing import pdf_of
 from credit.offers import providers
 
@@ -121,6 +121,35 @@ class ReviewRequestViewSet(ApiViewSet):
         within 30 days: the next decision or counteroffer closes it.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
+
+
+class HoldViewSet(ApiViewSet):
+    """What keeps the records of an application from being emptied."""
+
+    tag = "applications"
+
+    @endpoint(access=FIRST_PARTY, answer=serializers.HoldSerializer, errors=READ_ERRORS)
+    def retrieve(self, request: ApiRequest, application_id: str) -> retention.Held:
+        """Get the retention periods and the litigation hold of an application.
+
+        Requires the group `Operations`.
+        """
+        return retention.show_hold(application_id, actor_of(request))
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.HoldRequestSerializer,
+        answer=serializers.HoldSerializer,
+        idempotent=True,
+        errors=READ_ERRORS,
+    )
+    def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
+        """Start or end a litigation hold.
+
+        While the hold is on, `prune` and `erase_facts` keep the application's records. Each change is recorded with its
+        reason. Requires the group `Operations`.
+        """
+        return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 
 
 class CurrentConsent(NamedTuple):

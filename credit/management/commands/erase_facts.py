@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from config.core.ids import parse_positive_int64
 from config.ops.commands import JsonCommand
 from credit.applications.services import erase_applicants
+from credit.models import RetentionHold
 from credit.scoring.scores import erase_facts
 
 
@@ -24,4 +25,6 @@ class Command(JsonCommand):
         number = parse_positive_int64(options["user_id"])
         if number is None or not get_user_model().objects.filter(pk=number).exists():
             raise CommandError(f"Account {options['user_id']} not found.")
+        if held := [str(pk) for pk in RetentionHold.held_of(number)]:
+            raise CommandError(f"A litigation hold is on: application {', '.join(held)}. End it first (`PUT …/hold`).")
         return {"user_id": options["user_id"], "facts": erase_facts(number), "applicants": erase_applicants(number)}

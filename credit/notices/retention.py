@@ -1,0 +1,112 @@
+"""What keeps an application's notices from being emptied: the grounds of the law, and a litigation hold."""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from config.core.credentials import InsufficientScope
+from config.core.ids import get_by_uuid
+from config.core.lifecycle import Actor
+from credit.applications.services import load_visible
+from credit.core.errors.applications import ApplicationNotFound
+from credit.core.retention import (
+    ACCEPTANCE,
+    COLORADO,
+    GROUNDS,
+    NOTICE,
+    REGULATION_B,
+    REGULATION_Z,
+    SCORE,
+    Ground,
+)
+from credit.models import Application, Notice, RetentionHold, ReviewRequest, Score
+from identity.access.second_factor import require_second_factor
+
+HOLD_PERMISSION = "credit.add_retentionhold"
+
+
+class Kept(NamedTuple):
+    """A ground that applies to an application, and when its period ends."""
+
+    ground: Ground
+    until: datetime
+
+
+class Held(NamedTuple):
+    """The litigation hold of an application, as it was last changed, and the grounds that apply."""
+
+    application_id: str
+    on: bool
+    reason: str | None
+    at: datetime | None
+    grounds: list[Kept]
+
+
+def grounds_of(application: Application) -> list[Kept]:
+    """Return the grounds that apply, each from the newest event that starts its period."""
+    notice = application.notices.filter(made_at__isnull=False).order_by("-made_at").first()
+    score = Score.objects.filter(application=application).order_by("-id").first()
+    starts = {
+        NOTICE: None if notice is None else notice.delivered_at or notice.made_at,
+        ACCEPTANCE: application.accepted_at,
+        SCORE: None if score is None else score.created_at,
+    }
+    kept = ((ground, starts[ground.since]) for ground in GROUNDS)
+    return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
+
+
+def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
+    """Leave out the rows of applications that another ground than the notice's own, or a hold, keeps."""
+    of_it = {"application": OuterRef("application")}
+    scored = Score.objects.filter(**of_it, created_at__gt=now - COLORADO.period)
+    held = RetentionHold.objects.filter(**of_it).order_by("-id").values("is_on")[:1]
+    accepted = Q(application__accepted_at__gt=now - REGULATION_Z.period)
+    rows = rows.exclude(accepted).filter(~Exists(scored))
+    unheld: QuerySet[Any] = rows.annotate(is_held=Coalesce(Subquery(held), False)).filter(is_held=False)
+    return unheld
+
+
+def forget_old(*, now: datetime) -> dict[str, int]:
+    """Empty the notices and statements that no ground keeps; their hashes and dates stay."""
+    before = now - REGULATION_B.period
+    told = Q(made_at__lte=before) & (Q(delivered_at__isnull=True) | Q(delivered_at__lte=before))
+    notices = without_ground(Notice.objects.filter(told, content__isnull=False), now=now)
+    said = without_ground(ReviewRequest.objects.filter(answered_at__lte=before, statement__isnull=False), now=now)
+    return {
+        "notices": Notice.objects.filter(pk__in=notices.values("pk")).update(content=None, html=None),
+        "review_statements": ReviewRequest.objects.filter(pk__in=said.values("pk")).update(statement=None),
+    }
+
+
+def show_hold(application_id: str, actor: Actor) -> Held:
+    """Return what keeps the records of an application; raises as `_load`."""
+    return _held(_load(application_id, actor))
+
+
+def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> Held:
+    """Start or end a litigation hold, and record who did and why; raises as `_load`."""
+    application = _load(application_id, actor)
+    RetentionHold.objects.create(
+        application=application, is_on=on, reason=reason, at=now, principal=actor.user, credential=actor.credential
+    )
+    return _held(application)
+
+
+def _load(application_id: str, actor: Actor) -> Application:
+    """Return an application for an operator who sets holds.
+
+    Raises ApplicationNotFound, InsufficientScope without HOLD_PERMISSION, SecondFactorRequired.
+    """
+    if not actor.user.has_perm(HOLD_PERMISSION):
+        load_visible(application_id, actor)  # 404 for an application that the caller can't read
+        raise InsufficientScope("Requires the group Operations.", details={"required": HOLD_PERMISSION})
+    require_second_factor(actor)
+    return get_by_uuid(Application.objects.all(), application_id, ApplicationNotFound)
+
+
+def _held(application: Application) -> Held:
+    newest = RetentionHold.newest_of(application)
+    is_on, reason, at = (False, None, None) if newest is None else (newest.is_on, newest.reason, newest.at)
+    return Held(str(application.pk), is_on, reason, at, grounds_of(application))

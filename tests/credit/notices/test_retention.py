@@ -1,0 +1,134 @@
+"""How long notices are kept: the longest of the grounds that apply, and as long as a litigation hold is on."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
+
+from config.ops.pruning import prune
+from credit.models import Application, RetentionHold
+from identity.models import User
+from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.notices.world import World
+from tests.factories import ModelVersionFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+# Days after the notice's making, on day 6; a month counts as 31 days.
+REGULATION_B, REGULATION_Z, COLORADO = 25 * 31, 24 * 31, 36 * 31
+
+
+@pytest.fixture
+def world():
+    world = World()
+    world.submit(0)
+    return world
+
+
+@pytest.fixture
+def operator(db):
+    user = UserFactory(is_staff=True)
+    user.groups.add(Group.objects.get(name="Operations"))
+    return client_of(user)
+
+
+def emptied(world, day):
+    return prune(now=world.at(day))["notices"]
+
+
+def score(world, day):
+    world.application.scores.create(
+        version=ModelVersionFactory(), user=world.consumer.user, purpose="shadow", facts_sha256="0" * 64, points=[],
+        total=1, outcome="refer", reasons=[], missing=[], created_at=world.at(day),
+    )  # fmt: skip
+
+
+def test_a_notice_is_kept_for_25_months():
+    """12 CFR 1002.12(b)(1)."""
+    world = World()
+    world.submit(0)
+    world.reject(5)
+    world.issue(6)
+    assert [emptied(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+
+
+def test_what_was_accepted_is_kept_for_two_years_from_the_acceptance(world):
+    """12 CFR 1026.25(a): an acceptance long after the notice."""
+    world.approve(5)
+    world.issue(6)
+    Application.objects.filter(pk=world.pk).update(accepted_at=world.at(100))
+    assert [emptied(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
+
+
+def test_what_was_scored_is_kept_for_three_years(world):
+    score(world, 5)
+    world.reject(5)
+    world.issue(6)
+    assert [emptied(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
+
+
+def test_a_hold_keeps_notices_and_statements_until_it_ends(world, operator):
+    world.reject(5)
+    world.issue(6)
+    path = f"/applications/{world.pk}/hold"
+    held = operator.replace(path, {"on": True, "reason": "Case 28-cv-1"}).json()
+    assert (held["on"], held["reason"]) == (True, "Case 28-cv-1")
+    assert emptied(world, 4_000) == 0
+    user = User.objects.get(groups__name="Operations")  # the log-in of before was pruned as well
+    assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
+    assert emptied(world, 4_000) == 1
+
+
+def test_the_grounds_are_listed_with_the_end_of_each_period(world, operator):
+    world.reject(5)
+    world.issue(6)
+    score(world, 5)
+    answer = operator.read(f"/applications/{world.pk}/hold").json()
+    ends = {ground["name"]: ground["until"][:10] for ground in answer["grounds"]}
+    assert ends == {
+        "regulation_b": (world.at(6) + timedelta(REGULATION_B)).date().isoformat(),
+        "colorado": (world.at(5) + timedelta(COLORADO)).date().isoformat(),
+    }
+    assert (answer["on"], answer["reason"], answer["at"]) == (False, None, None)
+
+
+@pytest.mark.parametrize("who", ["consumer", "lender", "other"])
+def test_only_operations_read_and_set_a_hold(world, who):
+    """The applicant, the lender, and a reviewer can't."""
+    client, path = client_of(getattr(world, who).user), f"/applications/{world.pk}/hold"
+    assert_error(client.read(path), 403, "E2005")
+    assert_error(client.replace(path, {"on": True, "reason": "x"}), 403, "E2005")
+    assert not RetentionHold.objects.exists()
+
+
+def test_an_unknown_application_has_no_hold(operator):
+    assert_error(operator.read("/applications/01a20000-0000-7000-8000-000000000000/hold"), 404, "E4002")
+
+
+def test_a_hold_is_never_rewritten(world, operator):
+    operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "x"})
+    with pytest.raises(DatabaseError), transaction.atomic():
+        RetentionHold.objects.update(is_on=False)
+
+
+def test_erase_facts_refuses_while_a_hold_is_on(world, operator):
+    path, subject = f"/applications/{world.pk}/hold", str(world.consumer.user.pk)
+    operator.replace(path, {"on": True, "reason": "x"})
+    with pytest.raises(CommandError, match=str(world.pk)):
+        call_command("erase_facts", subject)
+    assert world.application.applicants is not None
+    operator.replace(path, {"on": False, "reason": "y"})
+    out = StringIO()
+    call_command("erase_facts", subject, stdout=out)
+    assert "applicants: 1" in out.getvalue()
+
+
+def test_the_page_of_the_application_shows_the_hold(world, operator):
+    operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "Case 28-cv-1"})
+    page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/application/{world.pk}/change/")
+    assert "A litigation hold is on since" in page.content.decode()
+    assert "Case 28-cv-1" in page.content.decode()
