@@ -12,7 +12,7 @@ from tests.credit.support import make_reviewer
 pytestmark = pytest.mark.django_db
 
 
-def scored(settings, data):
+def scored(settings, data, *, is_reviewed=True):
     settings.DECISIONING = "assist"
     offer, _ = scored_offer()
     offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street"
@@ -22,7 +22,9 @@ def scored(settings, data):
     application.application_data, application.share = data, ["bank", "identity"]
     application.save()
     verify(world.consumer.user)
-    world.submit(0)
+    world.move(0, "submitted", by=world.consumer)
+    if is_reviewed:
+        world.move(0, "under_review")
     return world
 
 

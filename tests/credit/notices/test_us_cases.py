@@ -1,0 +1,229 @@
+"""Worked cases of US law: what each document says and must not say, by when it is due, and what is refused.
+
+Each test names its section of Regulation B (12 CFR 1002), of the FCRA (15 USC 1681), or of Regulation V (12 CFR 1022).
+"""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from credit.core.agencies import AGENCIES
+from credit.core.reasons import text_of
+from credit.models import Notice
+from credit.review.automatic import decide_scored
+from tests.api import assert_error, client_of
+from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE
+from tests.credit.notices.test_joint_applicants import FIRST_REPORT, SECOND_REPORT, joint
+from tests.credit.notices.test_pages import CREDITOR, read
+from tests.credit.notices.test_pages import ECOA as ECOA_OF_FTC
+from tests.credit.notices.test_pricing import BEST, RANKED, lent
+from tests.credit.notices.test_refer_warning import reject, scored
+from tests.credit.notices.world import ADDRESS, WHOLE, World
+from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO
+
+pytestmark = pytest.mark.django_db
+
+ECOA = ECOA_OF_FTC["en"].removesuffix(AGENCIES["ftc"])
+FACTORS = ["Balances are too high", "Accounts are too new", "Late payments", "Too few accounts"]
+WHOLE_OF_COLORADO = {
+    **WHOLE, "address": {**WHOLE["address"], "city": "Denver", "region": "CO", "postal_code": "80202"},
+}  # fmt: skip
+
+
+def submitted(**options):
+    world = World(**options)
+    world.submit(0)
+    return world
+
+
+def documents_of(world):
+    """Return the made notices as the lender reads them over HTTP: (kind, applicant) to text."""
+    lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
+    rows = [row for row in lender.read(path).json()["notices"] if row["status"] != "cancelled"]
+    pages = {
+        (row["kind"], row["applicant"]): lender.read(f"{path}/{row['id']}", accept="text/html").content.decode()
+        for row in rows
+    }
+    assert len(pages) == len(rows)
+    return {document: read(page)[0] for document, page in pages.items()}
+
+
+def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
+    """Issue what is due; return the text of the adverse action notice, which is due by day 30."""
+    world.issue(day + 1)
+    assert world.day_of(Notice.objects.get(application=world.pk, applicant=None).due_at) == 30
+    text = documents_of(world)["adverse_action", None]
+    assert f"On {on} we decided that we cannot grant the credit that you applied for." in text
+    assert CREDITOR in text or "Cedar Bank 1 Bank Street" in text
+    assert ECOA + AGENCIES[agency] in text
+    return text
+
+
+def test_a_decline_by_score_states_at_most_four_factors_that_the_card_scored(settings):
+    """12 CFR 1002.9(b)(2), comments 2 and 4."""
+    world = scored(settings, SAYS_POOR, is_reviewed=False)
+    settings.DECISIONING = "automatic"
+    decide_scored(now=world.at(1))
+    text = denial_of(world, day=1, on="February 1, 2028")
+    reasons = Notice.objects.get(application=world.pk).made_from["reasons"]
+    assert reasons == list(map(text_of, world.application.decision_score.reasons))[:4] != []
+    assert all(reason in text for reason in reasons)
+    for words in ("score", "internal standards", "information obtained in a report from"):
+        assert words not in text.lower()
+
+
+def test_a_score_has_a_fifth_key_factor_if_inquiries_are_one():
+    """15 USC 1681g(f)(9)."""
+    world = submitted()
+    report = {**REPORT, **SCORE, "factors": [*FACTORS, "Number of inquiries"]}
+    world.reject(5, consumer_report=report)
+    text = denial_of(world)
+    assert all(factor in text for factor in report["factors"])
+    body = {"status": "rejected", "updated_by": "x"}
+    for factors in ([*FACTORS, "Short history"], [*FACTORS, "Number of inquiries", "Short history"]):
+        metadata = {"reasons": ["bankruptcy"], "consumer_report": {**report, "factors": factors}}
+        path = f"/applications/{submitted(offer=world.offer).pk}/status"
+        assert_error(client_of(world.other.user).replace(path, {**body, "metadata": metadata}), 400, "E1001")
+
+
+def test_a_denial_on_two_reports_names_both_agencies_and_scores():
+    """15 USC 1681m(a)(2) and (3)."""
+    world = submitted()
+    reports = [{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}]
+    world.reject(5, consumer_report=reports)
+    text = denial_of(world)
+    for report in reports:
+        assert f"{report['agency']} {report['address']} Telephone: {report['phone']}" in text
+        assert f"Your credit score {report['score']}" in text
+
+
+def test_each_joint_applicant_gets_only_their_own_score():
+    """12 CFR 1002.9(f), 1022.75(c); 15 USC 1681m(a)."""
+    world = joint()
+    world.reject(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
+    first = denial_of(world)
+    second = documents_of(world)["adverse_action", 2]
+    for text, own, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
+        assert f"{own['score']}" in text
+        assert f"{other['score']}" not in text
+        assert other["agency"] not in text
+    assert set(documents_of(world)) == {("adverse_action", None), ("adverse_action", 2)}
+
+
+def test_a_rejection_after_a_referral_states_reasons_of_the_score_and_of_the_reviewer(settings):
+    """12 CFR 1002.9, comment 9(b)(2)-7."""
+    world = scored(settings, SAYS_SO_SO)
+    of_score = world.application.decision_score.reasons[0]
+    assert "warnings" not in reject(world, [of_score, "residence_temporary"])
+    world.issue(60)
+    text = documents_of(world)["adverse_action", None]
+    assert text_of(of_score) in text
+    assert "Temporary residence" in text
+    assert len(world.notice.made_from["reasons"]) <= 4
+
+
+def test_a_counteroffer_with_denial_is_one_notice_and_takes_reconsideration():
+    """12 CFR 1002.9, comment 9(a)(1)-6."""
+    world = submitted()
+    world.counter(5, with_denial=True)
+    world.told(6)
+    assert world.day_of(world.notice.due_at) == 30
+    text = documents_of(world)["counteroffer", None]
+    for part in (
+        "On February 5, 2028", "We cannot grant the credit that you asked for.", CREDITOR, ECOA + AGENCIES["ftc"],
+        "Amount $5,000.00", "Principal reasons for our decision Income insufficient", "You can ask for another look",
+    ):  # fmt: skip
+        assert part in text, part
+    path = f"/applications/{world.pk}/review-requests"
+    assert client_of(world.consumer.user).send(path, {"statement": "My income rose."}).status_code == 201
+    world = submitted(offer=world.offer)
+    world.counter(5, with_denial=True)
+    world.told(6)
+    world.silence(41)
+    world.issue(42)
+    assert set(documents_of(world)) == {("counteroffer", None)}
+
+
+def test_an_approval_discloses_the_score_if_the_lender_chose_the_exception():
+    """12 CFR 1022.74(e)."""
+    world = lent(risk_based_pricing="score_disclosure")
+    world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
+    world.issue(6)
+    documents = documents_of(world)
+    assert set(documents) == {("approval", None), ("pricing", 1)}
+    for part in (
+        "Your credit score 590", "Date January 30, 2028", "Scores range from a low of 300 to a high of 850",
+        "ranks higher than 27 percent of U.S. consumers", "www.annualcreditreport.com", "www.consumerfinance.gov",
+        "Example Bureau",
+    ):  # fmt: skip
+        assert part in documents["pricing", 1], part
+
+
+def test_an_approval_at_the_best_rate_has_no_notice_about_pricing():
+    """12 CFR 1022.72(b)(2)(ii)."""
+    world = lent()
+    world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
+    world.issue(6)
+    documents = documents_of(world)
+    assert set(documents) == {("approval", None)}
+    assert "credit report" not in documents["approval", None]
+
+
+def test_a_rejection_of_what_was_supplied_in_time_is_due_in_thirty_days_anew():
+    """12 CFR 1002.9(c)(2)."""
+    world = submitted()
+    world.ask(15)
+    world.told(16)
+    incomplete = documents_of(world)["incomplete", None]
+    assert "Payslip" in incomplete
+    world.supply(40)
+    world.reject(45)
+    world.issue(46)
+    documents = documents_of(world)
+    assert set(documents) == {("incomplete", None), ("adverse_action", None)}
+    assert world.day_of(world.notice.due_at) == 70
+    assert "incomplete" not in documents["adverse_action", None]
+    assert ECOA + AGENCIES["ftc"] in documents["adverse_action", None]
+
+
+@pytest.mark.parametrize(
+    ("agency", "address"),
+    [
+        ("ncua", "1775 Duke Street, Alexandria, VA 22314"),
+        ("cfpb", "Bureau of Consumer Financial Protection, 1700 G Street NW, Washington, DC 20552"),
+    ],
+)
+def test_a_notice_names_the_agency_of_its_creditor(agency, address):
+    """12 CFR 1002.9(a)(2), appendix A."""
+    world = submitted()
+    named = {"name": "Cedar Bank", "address": ADDRESS, "agency": agency}
+    assert client_of(world.lender.user).replace(f"/providers/{world.offer.provider_id}", named).status_code == 200
+    world.reject(5)
+    text = denial_of(world, agency=agency)
+    assert address in text
+    assert "Federal Trade Commission" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does not meet credit policy", "Does not meet our lending criteria", "Model decision", "Rejected by scorecard",
+        "Score too low", "Did not meet internal standards",
+    ],
+)  # fmt: skip
+def test_a_reason_without_a_specific_factor_is_rejected_and_no_notice_is_made(text):
+    """12 CFR 1002.9(b)(2)."""
+    world = submitted()
+    metadata = {"reasons": [{"code": "other", "text": text}]}
+    body = {"status": "rejected", "updated_by": "x", "metadata": metadata}
+    assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1017")
+    world.issue(6)
+    assert documents_of(world) == {}
+
+
+def test_a_persons_rejection_without_a_score_mentions_no_automation_in_colorado():
+    """C.R.S. 6-1-1701."""
+    world = submitted(person=WHOLE_OF_COLORADO, start=datetime(2027, 1, 5, 12, tzinfo=UTC))
+    world.reject(5)
+    text = denial_of(world, on="January 10, 2027")
+    assert "automat" not in text.lower()
