@@ -42,7 +42,8 @@ _TEXTS = (
 )  # fmt: skip
 BAD = {
     "legal_name": (*_TEXTS, None),
-    "email": (1, "", "rosa", "rosa@", "@example.test", "a b@example.test", "a@b\n.co", f"{'x' * 250}@b.co", ["a@b.co"]),
+    "email": (1, "", "rosa", "rosa@", "@example.test", "a b@example.test", "a@b\n.co", "a@b", "a@-b.co",
+              f"{'x' * 65}@b.co", "a@b.co" + " " * 250, "a@x\u2028.co", f"{'x' * 250}@b.co", ["a@b.co"]),
     "phone": (15035550100, "", "15035550100", "+0123456789", "+123456", "+1234567890123456", "+1 503 555 0100",
               "+1503555010a", "+15035550100\n", "+٣٣٣٣٣٣٣٣٣"),
     "date_of_birth": ("1980-02-30", "1980-2-3", "19800203", "", 1980, "1889-01-01", "9999-12-31",

@@ -107,6 +107,14 @@ def test_other_spaces_in_names_and_addresses_are_read_as_one_space(api, made, se
         assert replace(api, made, [changed(path, sent)]).json()["applicants"] == [changed(path, kept)]
 
 
+@pytest.mark.parametrize(("sent", "kept"), [
+    ("Rosa@Example.Test", "rosa@example.test"), ("foo@straße.de", "foo@xn--strae-oqa.de"),
+    ("rosa@b\u00fccher.example", "rosa@xn--bcher-kva.example"), (" a@b.co ", "a@b.co"),
+])  # fmt: skip
+def test_an_email_address_is_stored_by_idna_2008_in_lower_case(api, made, sent, kept):
+    assert replace(api, made, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]
+
+
 # Cities and lines of countries' posts: the first group has no postal codes (UPU), the second does not insist on them.
 ADDRESSES = [
     ("HK", "Kowloon"), ("AE", "Dubai"), ("PA", "Ciudad de Panamá"), ("JM", "Kingston"), ("QA", "Doha"), ("GH", "Accra"),

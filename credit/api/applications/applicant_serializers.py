@@ -2,11 +2,12 @@ import re
 from datetime import UTC, date, datetime
 from typing import Any
 
-from django.core.validators import EmailValidator
+from django.core.exceptions import ValidationError
 from drf_spectacular.utils import extend_schema_field
 
 from config.api import serializers
 from config.core.json_text import escaped
+from config.mail.addresses import normalize
 from credit.core.applicant_schema import (
     EMAIL_MAX_LENGTH,
     LANGUAGE,
@@ -42,15 +43,18 @@ class PatternField(serializers.TextField):
 
 
 class EmailField(serializers.PrintableIdField):
+    """An e-mail address in the form that accounts have; see `normalize`."""
+
     default_error_messages = {"email": "Must be an e-mail address."}
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
+        if len(text) > EMAIL_MAX_LENGTH:  # REST framework checks the length afterwards
+            self.fail("max_length", max_length=EMAIL_MAX_LENGTH)
         try:
-            EmailValidator()(text[: EMAIL_MAX_LENGTH + 1])
-        except Exception:  # noqa: BLE001  Django's own names what it was given
+            return normalize(text)
+        except ValidationError:
             self.fail("email")
-        return text
 
 
 class CountryField(serializers.OneOfField):
@@ -107,7 +111,10 @@ class ApplicantRequestSerializer(Whole):
         max_length=NAME_MAX_LENGTH, help_text="The name as an official document has it."
     )
     email = EmailField(
-        max_length=EMAIL_MAX_LENGTH, allow_null=True, default=None, help_text="An e-mail address; null for none."
+        max_length=EMAIL_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="An e-mail address; null for none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
     )
     phone = PatternField(
         PHONE,
