@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from config.core.errors import ValidationFailed
-from config.core.names import shows_nothing
+from config.core.names import clean_words
 from credit.core.applicants import APPLICANTS_MAX, FIRST
 
 TEXT_MAX = 255
@@ -80,15 +80,18 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and 0 <= value <= 1_000_000
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= TEXT_MAX and value.isprintable() and not shows_nothing(value)
+def _words(value: Any) -> str:
+    """Return a text as `clean_words` does; raises ValueError for anything else."""
+    if not isinstance(value, str) or len(value) > TEXT_MAX:
+        raise ValueError
+    return clean_words(value)
 
 
 def _text(given: dict[str, Any], name: str, where: str) -> str:
-    value = given.get(name)
-    if not _is_text(value):
-        raise _wrong(where, name, f"Must be a text of 1 to {TEXT_MAX} printable characters.")
-    return str(value)
+    try:
+        return _words(given.get(name))
+    except ValueError:
+        raise _wrong(where, name, f"Must be a text of 1 to {TEXT_MAX} printable characters.") from None
 
 
 def _day(given: dict[str, Any], where: str) -> str:
@@ -103,9 +106,13 @@ def _day(given: dict[str, Any], where: str) -> str:
 
 def _factors(given: dict[str, Any], where: str) -> list[str]:
     factors = given.get("factors")
-    if not isinstance(factors, list) or not factors or not all(map(_is_text, factors)):
+    try:
+        factors = [_words(factor) for factor in factors] if isinstance(factors, list) else []
+    except ValueError:
+        factors = []
+    if not factors:
         raise _wrong(where, "factors", "Must be a list of texts, the most important first.")
     tells_inquiries = any("inquir" in factor.casefold() for factor in factors)
     if len(factors) > FACTORS_MAX + tells_inquiries:
         raise _wrong(where, "factors", f"At most {FACTORS_MAX}, or one more where the number of inquiries is one.")
-    return list(factors)
+    return factors

@@ -154,8 +154,12 @@ def test_a_checklist_has_an_end(reviewers_api, user):
 
 
 def test_names_of_documents_are_stored_as_they_look(reviewers_api, application):
-    shown = ask(reviewers_api, application, "'; DROP TABLE", "<script>", " Caf\u0065\u0301 ").json()
-    assert [one["name"] for one in shown["documents"]] == ["'; DROP TABLE", "<script>", "Caf\u00e9"]
+    persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a joiner
+    names = ("'; DROP TABLE", "<script>", " Caf\u0065\u0301 ", "Pay\u00a0slip", persian)
+    shown = ask(reviewers_api, application, *names).json()
+    assert [one["name"] for one in shown["documents"]] == [
+        "'; DROP TABLE", "<script>", "Caf\u00e9", "Pay slip", persian
+    ]  # fmt: skip
     for name in (" ", "\u202eright to left", "Pay\u200bslip"):
         assert_error(ask(reviewers_api, application, name), 400, "E1001")
 

@@ -1,13 +1,23 @@
+from typing import Any
+from unicodedata import normalize
+
 from config.api import serializers
 from credit.api.documents.parsers import UploadField
 from credit.models.documents import DOCUMENTS_MAX, DocumentFile, RequestedDocument
+
+
+class TitleField(serializers.WordsField):
+    """The title of a document, in NFC: titles that look the same are one entry of the checklist."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return normalize("NFC", super().to_internal_value(data))
 
 
 class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     """Documents to ask the consumer for."""
 
     names = serializers.ListField(
-        child=serializers.NameField(),
+        child=TitleField(),
         min_length=1,
         max_length=DOCUMENTS_MAX,
         help_text="The documents to request: each becomes an entry of the checklist.",

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from config.api import serializers
+from credit.api.documents.serializers import TitleField
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
@@ -55,7 +56,7 @@ class OfferRequestSerializer(serializers.RequestSerializer):
         allow_null=True, default=None, help_text="The schema of `application_data`; null for any data."
     )
     required_documents = serializers.ListField(
-        child=serializers.PrintableIdField(),
+        child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         allow_null=True,
         default=None,
@@ -106,11 +107,11 @@ class OfferRequestSerializer(serializers.RequestSerializer):
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
-    """Raise ValidationError, naming the place, for a name that is blank or given twice."""
+    """Raise ValidationError, naming the place, for a name that is listed twice."""
     seen: set[str] = set()
     for number, name in enumerate(names):
-        if name in seen or not name.strip():
-            raise serializers.ValidationError({f"{member}/{number}": ["Must not be blank, nor there twice."]})
+        if name in seen:
+            raise serializers.ValidationError({f"{member}/{number}": ["Must not be listed twice."]})
         seen.add(name)
 
 

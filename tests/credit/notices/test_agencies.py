@@ -111,6 +111,16 @@ def test_a_list_of_reports_of_another_shape_is_rejected_with_its_place(world, re
     assert error["details"][0]["field"] == where
 
 
+def test_texts_of_a_report_are_shown_with_single_spaces_and_an_agency_counts_once_as_it_looks(world):
+    twice = [{**REPORT, "agency": "Example  Bureau"}, {**REPORT, "agency": "Example\u00a0Bureau"}]
+    metadata = {"reasons": ["bankruptcy"], "consumer_report": twice}
+    body = {"status": "rejected", "updated_by": "x", "metadata": metadata}
+    assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1001")
+    world.reject(5, consumer_report=twice[1])
+    world.issue(6)
+    assert "Example Bureau<br>" in world.notice.html
+
+
 @pytest.mark.parametrize(("share", "is_there"), [(["bank"], True), (["identity"], False), ([], False)])
 def test_a_denial_on_shared_bank_data_states_the_right_to_its_nature(world, share, is_there):
     """15 USC 1681m(b)(1)."""
