@@ -107,7 +107,7 @@ class Node:
         """Return the tip per gas that the node suggests, or else that of the latest blocks, or else what the gas price
         has above the base fee: nodes need not have the first two methods.
         """
-        for source in (lambda: self._number("eth_maxPriorityFeePerGas"), self._recent_tip):
+        for source in (self._suggested_tip, self._recent_tip):
             try:
                 return source()
             except NodeRefused:
@@ -116,6 +116,9 @@ class Node:
                 if error.word not in _UNSUPPORTED:
                     raise
         return max(self._number("eth_gasPrice") - base_fee, 0)
+
+    def _suggested_tip(self) -> int:
+        return self._number("eth_maxPriorityFeePerGas")
 
     def _recent_tip(self) -> int:
         """Return the median of what a usual transaction of the latest blocks has paid above the base fee."""
