@@ -50,15 +50,23 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
 
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
-    list_display = ("payment_number", "status_chip", "person", "amount", "processor", "failure", "created", "processed")
-    list_filter = ("status", ("processor", among(("sandbox", "stripe"))))
+    list_display = (
+        "payment_number", "status_chip", "person", "amount", "refunded", "disputed", "processor", "failure", "created",
+        "processed",
+    )  # fmt: skip
+    list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, or a person's user name (its beginning) or id"
     personal_fields = ("description",)
+    export_columns = (
+        "id", "user_id", "status", "failure", "amount_cents", "fee_amount_cents", "refunded_cents", "disputed",
+        "currency", "payment_method_id", "provider_account_id", "description", "processor", "transaction_id",
+        "created_at", "processed_at",
+    )  # fmt: skip
     fieldsets = (
         (None, {"fields": (
-            "payment_number", "status_chip", "failure", "person", "amount", "fee", "net", "payment_method_id",
-            "provider_account_id", "description", "created", "processed",
+            "payment_number", "status_chip", "failure", "person", "amount", "fee", "net", "refunded", "disputed",
+            "payment_method_id", "provider_account_id", "description", "created", "processed",
         )}),
         ("At the processor", {"fields": (
             "processor", "transaction_shown", "key_shown", "epoch", "server_errors", "due",
@@ -70,6 +78,7 @@ class PaymentAdmin(OwnedRecords):
     amount = _money("amount_cents", "amount", ordering="amount_cents")
     fee = _money("fee_amount_cents", "fee")
     net = _money("net_amount_cents", "net")
+    refunded = _money("refunded_cents", "refunded", ordering="refunded_cents")
     transaction_shown = column(code, "transaction_id", "transaction")
     key_shown = column(code, "processor_key", "key")
     created = column(moment, "created_at", "created", ordering="created_at")

@@ -4,14 +4,28 @@ from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, Eve
 FAMILIES = (
     EventFamily(
         "payment",
-        object_of(payment_id=said(INT64, "The payment's id."), status=said(TEXT, "How it stands now.")),
+        object_of(
+            payment_id=said(INT64, "The payment's id."),
+            status=said(TEXT, "How it stands now."),
+            sometimes={
+                "disputed": said(FLAG, "Whether the payer disputes the payment at their bank, or did so and won.")
+            },
+        ),
         {
             "completed": "A card payment was completed.",
             "failed": "A card payment failed; nothing was charged.",
             "unknown": "The processor's answer to a card payment is missing; it will be asked again.",
+            "refunded": "What is refunded of a card payment has changed.",
+            "disputed": "The payer disputes a card payment at their bank, or the payee has won the dispute.",
         },
         {"payment_id": 1},
-        statuses={"completed": "Completed", "failed": "Failed", "unknown": "Unknown"},
+        statuses={
+            "completed": "Completed",
+            "failed": "Failed",
+            "unknown": "Unknown",
+            "refunded": "Completed",
+            "disputed": "Completed",
+        },
         rank=60,
     ),
     EventFamily(

@@ -50,6 +50,14 @@ class Payment(models.Model):
     failure = models.CharField(  # noqa: DJ001
         max_length=64, null=True, help_text="Why the payment failed, for people to read; null when it did not."
     )
+    refunded_cents = models.BigIntegerField(
+        default=0, db_default=0, help_text="What the processor has refunded of the amount, in cents."
+    )
+    disputed = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether the payer disputes the payment at their bank, or did so and won.",
+    )
     epoch = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField()
     server_errors = models.PositiveSmallIntegerField(default=0, help_text="How often the processor answered with 5xx.")
@@ -61,6 +69,7 @@ class Payment(models.Model):
         indexes = [
             models.Index(fields=["due_at"], condition=Q(status__in=OPEN), name="payments_payment_due"),
             models.Index(fields=["user", "-id"], name="payments_payment_user"),
+            models.Index(fields=["transaction_id"], name="payments_payment_transaction"),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(amount_cents__gt=0), name="payments_payment_positive"),

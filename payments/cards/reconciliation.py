@@ -1,15 +1,15 @@
 """Finish abandoned payments, and accept a processor's own proof of an outcome."""
 
 import logging
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from config.core.ids import parse_positive_int64
+from config.core.ids import INT64_MAX, parse_positive_int64
 from config.ops.failed_items import FailedItems
+from payments.cards import charges
 from payments.cards import services as card
 from payments.cards.models import OPEN, Payment, ProcessorEvent, lease_ends, nobody_holds
 from payments.cards.processors import base as cards
@@ -54,7 +54,7 @@ def receive(event: dict[str, Any], *, now: datetime) -> None:
     if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
         return
     kind = event.get("type")
-    detail: Any = _facts_of(_object(_object(event.get("data")).get("object")))
+    detail: Any = _facts_of(_object(_object(event.get("data")).get("object")), str(kind), _number(event.get("created")))
     with transaction.atomic():
         stored, is_new = ProcessorEvent.objects.get_or_create(
             id=identifier, defaults={"type": str(kind)[:128], "detail": detail, "received_at": now}
@@ -67,14 +67,32 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _facts_of(intent: dict[str, Any]) -> Any:
-    metadata = _object(intent.get("metadata"))
-    return {
-        "intent": str(intent.get("id"))[:255],
-        "amount": intent.get("amount") if isinstance(intent.get("amount"), int) else None,
-        "currency": str(intent.get("currency"))[:3].lower(),
+def _number(value: Any) -> int | None:
+    """Return a number of at least 0 and at most 63 bits, or None."""
+    return value if type(value) is int and 0 <= value <= INT64_MAX else None
+
+
+def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str, Any]:
+    """Return what an event says of an intent, or of a charge, a refund or a dispute, which name their intent."""
+    metadata = _object(thing.get("metadata"))
+    facts: dict[str, Any] = {
+        "intent": str(thing.get("id"))[:255],
+        "amount": thing.get("amount") if isinstance(thing.get("amount"), int) else None,
+        "currency": str(thing.get("currency"))[:3].lower(),
         "payment_id": str(metadata.get("payment_id", ""))[:20],
         "payment_key": str(metadata.get("payment_key", ""))[:80],
+    }
+    if not kind.startswith(charges.ABOUT_CHARGES):
+        return facts
+    intent = thing.get("payment_intent")  # its id, or the whole one
+    return {
+        **facts,
+        "intent": str(intent.get("id") if isinstance(intent, dict) else intent)[:255],
+        "amount": _number(thing.get("amount")),
+        "object": facts["intent"],
+        "refunded": _number(thing.get("amount_refunded")),
+        "state": str(thing.get("status"))[:32],
+        "created": created,
     }
 
 
@@ -82,6 +100,9 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
     """Act on an event; a second time changes nothing. A success is proof and always counts. A failure counts only for a
     payment with an unknown outcome that no process is resolving: it never reverts a success.
     """
+    if event.type.startswith(charges.ABOUT_CHARGES):
+        charges.apply(event, now=now)
+        return
     number = parse_positive_int64(event.detail.get("payment_id", ""))
     payment = Payment.objects.filter(pk=number).first() if number else None
     if number is None or (
@@ -126,12 +147,17 @@ def apply_parked(*, now: datetime) -> dict[str, int]:
 
 def _with_payments(parked: "QuerySet[ProcessorEvent]") -> list[str]:
     """Return the ids of events whose payments are here. Oldest first: two about one payment keep their order."""
-    events = _details(parked[:PARKED_MAX])
-    numbers = {event: parse_positive_int64(str(detail.get("payment_id", ""))) for event, detail in events}
+    events = [
+        (pk, kind, _object(detail)) for pk, kind, detail in parked[:PARKED_MAX].values_list("pk", "type", "detail")
+    ]
+    numbers, intents = {}, {}
+    for event, kind, detail in events:
+        if kind.startswith(charges.ABOUT_CHARGES):
+            intents[event] = str(detail.get("intent"))
+        else:
+            numbers[event] = parse_positive_int64(str(detail.get("payment_id", "")))
     here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))
-    return [event for event, number in reversed(numbers.items()) if (number,) in here]
-
-
-def _details(events: "QuerySet[ProcessorEvent]") -> Iterator[tuple[str, dict[str, Any]]]:
-    for pk, detail in events.values_list("pk", "detail"):
-        yield pk, _object(detail)
+    charged = set(Payment.objects.filter(transaction_id__in=set(intents.values())).values_list("transaction_id"))
+    return [
+        event for event, _, _ in reversed(events) if (numbers.get(event),) in here or (intents.get(event),) in charged
+    ]

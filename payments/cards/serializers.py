@@ -68,7 +68,7 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
         model = Payment
         fields = [
             "payment_id", "status", "amount_cents", "fee_amount_cents", "net_amount_cents", "currency",
-            "transaction_id", "created_at", "processed_at", "failure",
+            "transaction_id", "created_at", "processed_at", "failure", "refunded_cents", "disputed",
         ]  # fmt: skip
 
 

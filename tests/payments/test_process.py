@@ -167,7 +167,8 @@ def test_a_payment_is_shown_whole(api, user):
     process(api, user)
     assert set(api.read(f"/payments/{only_payment().pk}").json()) == {
         "payment_id", "status", "amount_cents", "fee_amount_cents", "net_amount_cents", "currency",
-        "transaction_id", "created_at", "processed_at", "failure",
+        "transaction_id", "created_at", "processed_at", "failure", "refunded_cents",
+        "disputed",
     }  # fmt: skip
 
 

@@ -1,0 +1,308 @@
+"""Refunds and disputes of card payments: what the processor tells of them, twice, late and in any order."""
+
+import json
+from itertools import permutations
+
+import pytest
+from django.core.management import call_command
+
+from config.webhooks.models import Event
+from payments.cards.models import Payment, PaymentAttempt, ProcessorEvent
+from tests.api import assert_error
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import text_of
+from tests.factories import UserFactory
+from tests.payments.card_support import only_payment, process
+from tests.payments.stripe_double import sign_event
+from tests.payments.wallet_support import events
+
+SECRET = "whsec_of_the_tests"
+AMOUNT = 10_000
+
+
+@pytest.fixture(autouse=True)
+def _secret(settings):
+    settings.STRIPE_WEBHOOK_SECRET = SECRET
+
+
+@pytest.fixture
+def payment(api, user):
+    """A completed payment of 100.00."""
+    process(api, user)
+    return only_payment()
+
+
+@pytest.fixture
+def tell(anonymous, payment):
+    """Send an event of the processor about the payment; return the answer."""
+
+    def send(kind, at=1, *, identifier=None, **members):
+        thing = {"payment_intent": payment.transaction_id, "currency": "usd", **members}
+        event = {"id": identifier or f"evt_{kind}_{at}", "type": kind, "created": at, "data": {"object": thing}}
+        body = json.dumps(event).encode()
+        signature = sign_event(body, SECRET)
+        return anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=signature)
+
+    return send
+
+
+def charge(refunded, **members):
+    """Return the members of a charge of which so much is refunded."""
+    return {"id": "ch_1", "object": "charge", "amount": AMOUNT, "amount_refunded": refunded, **members}
+
+
+def refund(name, amount, status):
+    """Return the members of a refund."""
+    return {"id": name, "object": "refund", "amount": amount, "status": status}
+
+
+def dispute(status, name="dp_1", amount=AMOUNT):
+    """Return the members of a dispute; it names no payment of ours but by its intent."""
+    return {"id": name, "object": "dispute", "amount": amount, "status": status, "metadata": {}}
+
+
+def standing(api, payment):
+    """Return what the account reads: (refunded, disputed)."""
+    body = api.read(f"/payments/{payment.pk}").json()
+    assert body["status"] == "Completed"
+    return body["refunded_cents"], body["disputed"]
+
+
+def test_a_new_payment_is_neither(api, payment):
+    assert standing(api, payment) == (0, False)
+
+
+def test_a_refund_is_shown_and_told(api, user, payment, tell):
+    assert tell("charge.refunded", **charge(2_500)).status_code == 200
+    assert standing(api, payment) == (2_500, False)
+    assert events(user, "payment.refunded") == [{"payment_id": payment.pk, "status": "Completed"}]
+    tell("charge.refunded", at=2, **charge(AMOUNT))
+    assert standing(api, payment) == (AMOUNT, False)
+    assert len(events(user, "payment.refunded")) == 2
+
+
+def test_a_dispute_is_found_by_its_intent(api, user, payment, tell):
+    assert tell("charge.dispute.created", **dispute("needs_response")).status_code == 200
+    assert standing(api, payment) == (0, True)
+    assert events(user, "payment.disputed") == [{"payment_id": payment.pk, "status": "Completed", "disputed": True}]
+
+
+@pytest.mark.parametrize(
+    ("status", "disputed"),
+    [("won", False), ("lost", True), ("warning_closed", False), ("prevented", False), ("charge_refunded", False),
+     ("needs_response", True), ("under_review", True), ("warning_needs_response", True),
+     ("warning_under_review", True), ("a_later_word", True)],
+)  # fmt: skip
+@pytest.mark.parametrize("order", [1, -1])
+def test_how_a_dispute_ended_counts_in_either_order(api, payment, tell, status, disputed, order):
+    told = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
+    for kind, at, state in told[::order]:
+        assert tell(kind, at, **dispute(state)).status_code == 200
+    assert standing(api, payment) == (0, disputed)
+
+
+def test_a_dispute_that_is_won_is_told(api, user, payment, tell):
+    tell("charge.dispute.created", **dispute("needs_response"))
+    tell("charge.dispute.closed", at=2, **dispute("won"))
+    assert [one["disputed"] for one in events(user, "payment.disputed")] == [True, False]
+
+
+def test_of_two_disputes_one_open_one_is_enough(api, payment, tell):
+    tell("charge.dispute.created", **dispute("needs_response"))
+    tell("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
+    tell("charge.dispute.closed", at=3, **dispute("won"))
+    assert standing(api, payment) == (0, True)
+    tell("charge.dispute.closed", at=4, **dispute("won", name="dp_2"))
+    assert standing(api, payment) == (0, False)
+
+
+def test_the_amount_of_a_dispute_may_be_another(api, payment, tell):
+    tell("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
+    assert standing(api, payment) == (0, True)
+
+
+# Stories of (type, when, members), and what is refunded in the end.
+STORIES = {
+    "two refunds": ([("charge.refunded", 1, charge(1_000)), ("charge.refunded", 2, charge(3_000))], 3_000),
+    "one fails": (
+        [
+            ("charge.refunded", 1, charge(1_000)),
+            ("charge.refunded", 2, charge(3_000)),
+            ("charge.refund.updated", 3, refund("re_1", 1_000, "failed")),
+        ],
+        2_000,
+    ),
+    "one fails, and another comes after": (
+        [
+            ("charge.refunded", 1, charge(3_000)),
+            ("refund.failed", 2, refund("re_1", 3_000, "failed")),
+            ("charge.refunded", 3, charge(2_000)),
+        ],
+        2_000,
+    ),
+    "a failure is told three times": (
+        [
+            ("charge.refunded", 1, charge(AMOUNT)),
+            ("refund.failed", 2, refund("re_1", AMOUNT, "failed")),
+            ("refund.updated", 2, refund("re_1", AMOUNT, "failed")),
+            ("charge.refund.updated", 2, refund("re_1", AMOUNT, "failed")),
+        ],
+        0,
+    ),
+    "a failure in the same second": (
+        [("charge.refunded", 5, charge(700)), ("refund.failed", 5, refund("re_1", 700, "canceled"))],
+        0,
+    ),
+    "nothing failed": (
+        [
+            ("charge.refunded", 1, charge(500)),
+            ("refund.created", 1, refund("re_1", 500, "pending")),
+            ("refund.updated", 2, refund("re_1", 500, "succeeded")),
+        ],
+        500,
+    ),
+    "a failure alone": ([("refund.failed", 1, refund("re_1", 500, "failed"))], 0),
+    "two fail": (
+        [
+            ("charge.refunded", 1, charge(900)),
+            ("refund.failed", 2, refund("re_1", 400, "failed")),
+            ("refund.failed", 3, refund("re_2", 500, "failed")),
+        ],
+        0,
+    ),
+    "in one second the larger sum counts": (
+        [("charge.refunded", 1, charge(300)), ("charge.refunded", 1, charge(800)), ("charge.refunded", 1, charge(0))],
+        800,
+    ),
+    "beside a dispute": (
+        [("charge.refunded", 1, charge(300)), ("charge.dispute.created", 2, dispute("needs_response"))],
+        300,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_in_any_order_and_twice_the_end_is_the_same(api, payment, tell, name):
+    story, refunded = STORIES[name]
+    for number, order in enumerate(permutations(enumerate(story))):
+        ProcessorEvent.objects.all().delete()
+        Payment.objects.update(refunded_cents=0, disputed=False)
+        for _ in range(2):
+            for place, (kind, at, members) in order:
+                answer = tell(kind, at, identifier=f"evt_{number}_{place}", **members)
+                assert answer.status_code == 200
+        assert standing(api, payment) == (refunded, name == "beside a dispute"), order
+
+
+def test_events_that_version_1_0_kept_say_nothing(api, payment, tell):
+    facts = {"intent": "ch_1", "amount": AMOUNT, "currency": "usd", "payment_id": str(payment.pk), "payment_key": ""}
+    for number, kind in enumerate(("charge.refunded", "charge.dispute.created", "refund.failed")):
+        ProcessorEvent.objects.create(
+            id=f"evt_old_{number}", type=kind, payment=payment, detail=facts, received_at=payment.created_at,
+            applied_at=payment.created_at,
+        )  # fmt: skip
+    tell("charge.refunded", **charge(2_500))
+    assert standing(api, payment) == (2_500, False)
+
+
+def test_an_event_works_once(api, user, payment, tell):
+    for _ in range(3):
+        tell("charge.refunded", **charge(2_500))
+    assert len(events(user, "payment.refunded")) == 1
+    assert ProcessorEvent.objects.count() == 1
+    assert PaymentAttempt.objects.filter(action="event").count() == 1
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"amount": AMOUNT + 1}, {"amount": 1}, {"amount": None}, {"amount": "10000"}, {"amount": 10_000.0},
+     {"amount": True}, {"amount_refunded": AMOUNT + 1}, {"amount_refunded": -1}, {"amount_refunded": None},
+     {"amount_refunded": "5"}, {"amount_refunded": 2**63 - 1}, {"amount_refunded": True}, {"currency": "eur"},
+     {"currency": None}, {"currency": 5}],
+)  # fmt: skip
+def test_a_refund_with_another_sum_is_reported_and_not_believed(api, user, payment, tell, caplog, members):
+    assert tell("charge.refunded", **{**charge(2_500), **members}).status_code == 200
+    assert standing(api, payment) == (0, False)
+    assert "contradicts" in caplog.text
+    assert not events(user, "payment.refunded")
+    tell("charge.refunded", at=2, **charge(2_500))
+    assert standing(api, payment) == (2_500, False)
+
+
+@pytest.mark.parametrize(
+    "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
+)
+def test_an_event_without_a_payment_of_ours_waits(api, payment, tell, intent):
+    for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
+        assert tell(kind, payment_intent=intent, **members).status_code == 200
+    call_command("reconcile_payments", "--once")
+    assert standing(api, payment) == (0, False)
+    assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
+
+
+def test_an_intent_may_come_whole(api, payment, tell):
+    tell("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
+    assert standing(api, payment) == (5, False)
+
+
+def test_what_comes_before_the_payment_is_completed_waits_for_it(api, user, payment, tell):
+    Payment.objects.update(status="Unknown", transaction_id=None, due_at="2099-01-01T00:00:00Z")
+    tell("charge.refunded", **charge(2_500))
+    tell("charge.dispute.created", **dispute("needs_response"))
+    call_command("reconcile_payments", "--once")
+    assert not ProcessorEvent.objects.exclude(applied_at=None).exists()
+    Payment.objects.update(status="Completed", transaction_id=payment.transaction_id)
+    call_command("reconcile_payments", "--once")
+    assert standing(api, payment) == (2_500, True)
+    assert not ProcessorEvent.objects.filter(applied_at=None).exists()
+    assert len(events(user, "payment.refunded")) == len(events(user, "payment.disputed")) == 1
+
+
+@pytest.mark.parametrize("created", [None, "1", -1, 1.5, True, 2**70, [], {}, "2026-01-01T00:00:00Z", 0])
+def test_an_event_without_a_time_counts_as_the_earliest(api, payment, tell, created):
+    tell("charge.refunded", at=created, identifier="evt_a", **charge(2_500))
+    tell("charge.refunded", at=7, identifier="evt_b", **charge(300))
+    assert standing(api, payment) == (300, False)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{}, {"id": None}, {"id": 5, "status": 7}, {"status": None}, {"status": []}, {"id": "dp\0"}, {"status": "x" * 500},
+     {"id": {"id": 1}}, {"metadata": 5}, {"metadata": {"payment_id": []}}, {"amount": {}}, {"id": "d" * 300}],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["charge.refunded", "refund.failed", "charge.refund.updated", "charge.dispute.closed"])
+def test_an_odd_event_is_taken_or_refused_and_never_a_fault(api, payment, tell, kind, members):
+    assert tell(kind, **members).status_code in {200, 400}
+    assert standing(api, payment)[0] == 0
+
+
+def test_a_refund_without_a_signature_is_401(anonymous, api, payment):
+    body = json.dumps({"id": "e", "type": "charge.refunded", "data": {"object": charge(5)}}).encode()
+    assert_error(
+        anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature="t=1,v1=0"), 401, "E2006"
+    )
+    assert standing(api, payment) == (0, False)
+
+
+def test_nothing_is_told_of_another_account(stranger, payment, tell):
+    tell("charge.refunded", **charge(2_500))
+    assert not Event.objects.filter(account_id=stranger.pk).exists()
+
+
+def test_the_console_shows_and_finds_them(payment, tell):
+    tell("charge.refunded", **charge(2_500))
+    tell("charge.dispute.created", **dispute("needs_response"))
+    client = backoffice_client(staff_of("Support"))
+    assert "2,500 USD" in text_of(client.get(f"/admin/payments/payment/{payment.pk}/change/"))
+    place = f"/payments/payment/{payment.pk}/change/"
+    for query, found in (("disputed__exact=1", True), ("disputed__exact=0", False)):
+        assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == found
+
+
+def test_the_export_has_them(payment, tell):
+    tell("charge.refunded", **charge(2_500))
+    tell("charge.dispute.created", **dispute("needs_response"))
+    client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
+    row = json.loads(b"".join(client.post("/admin/payments/payment/export/jsonl/").streaming_content))
+    assert (row["amount_cents"], row["refunded_cents"], row["disputed"]) == (AMOUNT, 2_500, True)
+    assert "method_token" not in row
