@@ -30,10 +30,10 @@ def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool
 def applicants_owed(
     offer: Mapping[str, Any] | None, reports: list[dict[str, Any]], rate_percent: Decimal | None
 ) -> list[int]:
-    """Return the applicants who are owed a notice about pricing by an approval or a counteroffer at this rate.
+    """Return the applicants who must get a notice about pricing after an approval or a counteroffer at this rate.
 
-    `offer` is the pinned offer. Each applicant with a report is owed a notice of their own (1022.75(c)). An offer that
-    names no method gives risk-based pricing notices.
+    `offer` is the pinned offer. Each applicant with a report gets their own notice (1022.75(c)). An offer without a
+    method gives risk-based pricing notices.
     """
     offer = offer or {}
     method = offer.get("risk_based_pricing") or NOTICE
@@ -47,5 +47,5 @@ def blocks_for(offer: Mapping[str, Any] | None, reports: list[dict[str, Any]]) -
     scored = [report["score"] is not None for report in reports]
     if (offer or {}).get("risk_based_pricing") != SCORE_DISCLOSURE:
         return ["pricing", *(["pricing_score"] if any(scored) else []), "creditor"]
-    told = [*(["score_disclosure"] if any(scored) else []), *(["no_score"] if not all(scored) else [])]
-    return [*told, "free_reports", "creditor"]
+    disclosures = [*(["score_disclosure"] if any(scored) else []), *(["no_score"] if not all(scored) else [])]
+    return [*disclosures, "free_reports", "creditor"]

@@ -237,7 +237,7 @@ class Notice(StatefulModel):
         """Record the event. Once every notice of the decision is delivered, stop the clocks.
 
         Regulation B's clocks don't wait for notices about pricing, which only an acceptance waits for.
-        A counteroffer that says no denial starts its own clock.
+        A counteroffer without a denial starts its own clock.
         """
         if row.status == DELIVERED and self.kind != PRICING:
             at = self.delivered_at or row.changed_at

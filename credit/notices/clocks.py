@@ -151,7 +151,7 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
 
 
 def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who are owed a notice about pricing; none where they get an adverse action notice."""
+    """Return the applicants who must get a notice about pricing; none if they get an adverse action notice."""
     if settings.NOTICE_PROFILE == EU or kind not in {APPROVAL, COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
