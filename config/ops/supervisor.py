@@ -1,8 +1,8 @@
 """Both services and the worker from one command, while developing: `python -m config.ops.supervisor`.
 
-It migrates, makes demo data once, starts every process in a session of its own, anchors two reports, prints what to
-try, and ends them all within ten seconds of SIGINT or SIGTERM. A process that ends by itself is started again. In
-production each of these processes is a service of the machine's own.
+It migrates, starts both services, makes demo data once, starts the workers, anchors two reports, and prints what to
+try. Each process has a session of its own, and all end within ten seconds of SIGINT or SIGTERM. A process that ends by
+itself is started again. In production each of these processes is a service of the machine's own.
 """
 
 import contextlib
@@ -28,6 +28,7 @@ STOP_SECONDS = 7.0  # after SIGTERM; then SIGKILL, so that everything ends withi
 PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002}
 INNER_PORTS = ("METRICS_PORT",)  # local to this machine; no user needs to know them
 LOCAL = "127.0.0.1"
+SERVICES = ("service A", "service B")
 WORKERS = (
     "deliver_webhooks",
     "deliver_mail",
@@ -239,13 +240,18 @@ def _run(running: Processes) -> None:
     manage(environment, "migrate", "-v0")
     if environment.get("LEDGER_DATABASE_URL", "") not in {"", environment.get("DATABASE_URL")}:
         manage(environment, "migrate", "-v0", "--database", "ledger")
-    _say("Making demo data, unless it is there …")
-    demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
-    _say("Starting both services and the workers …")
+    _say("Starting both services …")
     commands = _commands(environment, host, ports)
+    for name in SERVICES:
+        running[name] = start(*commands[name])
+    wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health")
+    _say(f"Both services answer: {platform}/v1 and {ledger}/. Making demo data, unless it is there …")
+    demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
+    _say("Starting the workers …")
     for name, command in commands.items():
-        running[name] = start(*command)
-    wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics)
+        if name not in SERVICES:
+            running[name] = start(*command)
+    wait_until_healthy(running, metrics)
     _anchor_reports(ledger)
     _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
     restarts = Restarts(running, commands)
