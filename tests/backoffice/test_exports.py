@@ -9,6 +9,7 @@ import json
 import pytest
 
 from config.backoffice import exports
+from config.core import table_files
 from config.core.casework import DataAccess
 from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import text_of
@@ -61,7 +62,7 @@ def test_no_cell_is_a_formula(reviewers_client, start):
     ],
 )  # fmt: skip
 def test_no_exported_cell_is_a_formula_for_any_separator(text, separator):
-    content = b"".join(exports.csv_lines(["first", "second"], [["x", text], ["é", text]]))
+    content = b"".join(table_files.csv_lines(["first", "second"], [["x", text], ["é", text]]))
     assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
     for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
         for cell in row:
@@ -72,14 +73,14 @@ def test_no_exported_cell_is_a_formula_for_any_separator(text, separator):
     "text", ["a; b", "2026-01-31", "a-b", "x = y", "a,-b", "a;b=c", "Main St 5; Apt -", "é", "1;2", "a:-b"]
 )
 def test_other_text_stays_as_it_is(text):
-    assert exports.plain_cell(text) == text
+    assert table_files.plain_cell(text) == text
 
 
 @pytest.mark.parametrize(
     ("value", "cell"), [(-5, -5), (1.5, 1.5), (None, None), (True, "true"), ({"a": 1}, '{"a":1}'), ("", "")]
 )
 def test_values_other_than_strings_are_exported_unchanged(value, cell):
-    assert exports.plain_cell(value) == cell
+    assert table_files.plain_cell(value) == cell
 
 
 def test_the_digest_is_in_the_answer_and_in_the_audit(reviewers_client, reviewer):

@@ -11,9 +11,9 @@ from django.core.validators import validate_ipv46_address
 from django.test import RequestFactory
 
 from claims import doi
-from config.api import middleware, parsers, rate_limits, renderers, tokens
+from config.api import middleware, rate_limits, renderers
 from config.clients import addresses, provider
-from config.core import ids, json_text, retries
+from config.core import ids, json_bodies, json_text, retries, tokens
 from config.core.errors import ApiError
 from config.mail import addresses as mail_addresses
 from credit.api.commerce import agent, catalog
@@ -91,7 +91,7 @@ def _cancellation(text):
 
 # Each with the errors by which it refuses a value.
 PARSERS = {
-    "JSON body": (lambda text: parsers.parse_json(_encoded(text)), ApiError),
+    "JSON body": (lambda text: json_bodies.parse_json(_encoded(text)), ApiError),
     "announced length": (_transport, ApiError),
     "request target": (_target, ApiError),
     "vendor JSON": (_answer, provider.ProviderError),
