@@ -3,14 +3,15 @@
 A day alone deceives: what ends on February 20 at 00:30 UTC has ended in America before that day begins.
 """
 
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.utils import formats
+from django.utils import formats, timezone
 from django.utils.translation import gettext
 
-from credit.core.applicants import Applicants, Person
+from credit.core.applicants import Applicants
 
 # The zone of most people in a US state or territory (49 CFR 71), and of a country's capital (IANA zone.tab).
 _STATES = {
@@ -46,8 +47,16 @@ _ZONE_OF_STATE = {state: zone for zone, states in _STATES.items() for state in s
 
 def zone_of(applicants: Any) -> str:
     """Return the IANA name of the zone of the first applicant's state or country, UTC if that is not known."""
-    first: Person = applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {}
-    where = first.get("address") or {}
+    return _zone_of(applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {})
+
+
+def today_of(person: Mapping[str, Any]) -> date:
+    """Return today's date where a person lives, in UTC if that is not known."""
+    return timezone.localdate(timezone=_zone(_zone_of(person)))
+
+
+def _zone_of(person: Mapping[str, Any]) -> str:
+    where = person.get("address") or {}
     region = (where.get("region") or "").strip().upper()
     of_state = _ZONE_OF_STATE.get(region) if where.get("country") == "US" else None
     return of_state or _COUNTRIES.get(where.get("country") or "", "UTC")

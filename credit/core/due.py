@@ -2,14 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
 
-from config.core.json_text import escaped
+from config.core.json_text import day_of, escaped
 from credit.core import profile
 from credit.core.applicant_schema import DUE, is_required, schema_of, title_of_member, value_at
+from credit.core.deadlines import today_of
 
 REQUIRED = "Is required."
 ENDED = "The offer has ended. Apply to another offer."
+MIN_AGE_YEARS = 18  # of applicants whose date of birth is known, where the offer names no other
+
+
+class Coming(NamedTuple):
+    """The age that an applicant needs, and the day on which they reach it."""
+
+    years: int
+    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +30,7 @@ class Due:
     title: str
     type: str
     why: str
+    coming: Coming | None = None  # of an applicant who is too young
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +47,22 @@ class Asked:
     schema: Mapping[str, Any] | None = None
     documents: Sequence[str] = ()
     applicant: Sequence[str] = ()
+    min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "Asked":
         """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
         told = terms or {}
+        min_age = told.get("min_age")
+        birth = () if min_age is None else ("date_of_birth",)
         return cls(
             told.get("application_schema"),
             tuple(told.get("required_documents") or ()),
-            tuple(told.get("applicant_requires") or ()),
+            tuple(dict.fromkeys((*(told.get("applicant_requires") or ()), *birth))),
+            MIN_AGE_YEARS if min_age is None else min_age,
             has_ended,
         )
-
-    def __bool__(self) -> bool:
-        return self.schema is not None or bool(self.documents or self.applicant or self.has_ended)
 
     @property
     def members(self) -> Mapping[str, Any]:
@@ -77,14 +89,27 @@ class Asked:
                 yield Due(f"/application_data/{name}", profile.title_of(name, member), member["type"], why)
 
     def _applicants(self, persons: Iterable[Mapping[str, Any]] | None) -> Iterator[Due]:
-        if not self.applicant:
-            return
+        required = dict.fromkeys((*DUE, *self.applicant)) if self.applicant else ()
         # For an unknown person every required fact is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
-            for path in dict.fromkeys((*DUE, *self.applicant)):
+            if coming := self._too_young(person):
+                why = f"Must be at least {coming.years} years old, which is from {coming.day.isoformat()} on."
+                title = title_of_member("date_of_birth")
+                yield Due(f"/applicants/{number}/date_of_birth", title, "string", why, coming)
+            for path in required:
                 if path != "address" and value_at(person, path) is None and is_required(person, path):
                     pointer = f"/applicants/{number}/{path.replace('.', '/')}"
                     yield Due(pointer, title_of_member(path), "string", REQUIRED)
+
+    def _too_young(self, person: Mapping[str, Any]) -> Coming | None:
+        born = day_of(person.get("date_of_birth"))
+        if born is None:
+            return None
+        try:
+            day = born.replace(year=born.year + self.min_age)
+        except ValueError:  # born on February 29
+            day = date(born.year + self.min_age, 3, 1)
+        return Coming(self.min_age, day) if day > today_of(person) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -435,8 +435,7 @@ class Application(lifecycle.StatefulModel):
 
         Costs a statement where it asks for documents.
         """
-        asked = Asked.by(pinned.get("offer_snapshot"))
-        if asked and (refusal := RequirementsDue.of(self.due(asked))):
+        if refusal := RequirementsDue.of(self.due(Asked.by(pinned.get("offer_snapshot")))):
             raise refusal
 
     def missing_titles(self) -> list[str]:
@@ -449,7 +448,7 @@ class Application(lifecycle.StatefulModel):
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return asked.due(
             data=self.application_data,
-            persons=self.applicants if asked.applicant else None,
+            persons=self.applicants if asked.applicant or self.applicants_sha256 else None,
             handed_in=documents.values_list("name", flat=True) if asked.documents else (),
         )
 

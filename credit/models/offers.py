@@ -208,6 +208,11 @@ class Offer(models.Model):
         choices=list(pricing_rules.REASONS.items()),
         help_text="Why `risk_based_pricing` is `not_applicable`; null otherwise.",
     )
+    min_age = models.IntegerField(
+        null=True,
+        help_text="The age in years that each applicant needs; it makes `date_of_birth` required. Null for 18, of "
+        "applicants who give a date of birth.",
+    )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."
     )
@@ -224,7 +229,7 @@ class Offer(models.Model):
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
         "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
         "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
-        "risk_based_pricing_reason",
+        "risk_based_pricing_reason", "min_age",
     )  # fmt: skip
 
     class Meta:

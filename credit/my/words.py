@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import formats
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -94,6 +95,11 @@ def told(move: ApplicationHistory) -> str:
 
 def lacks(due: Due) -> str:
     """Return a thing that is due, and what about it; it is called what the offer calls it."""
+    if due.coming is not None:
+        # Translators: a day as Django's `date` filter writes it.
+        day = formats.date_format(due.coming.day, gettext("F j, Y"))
+        words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
+        return words % {"years": due.coming.years, "day": day}
     is_missing = due.why == REQUIRED
     return (gettext("%s: is missing.") if is_missing else gettext("%s: is not as the lender asks for it.")) % gettext(
         due.title

@@ -39,8 +39,7 @@ def refusal_of(application: Application, to: str) -> RequirementsDue | None:
     """Return the error that this transition would meet because of what is due, None where none."""
     if (application.status, to) != (DRAFT, SUBMITTED):
         return None
-    asked = asked_of(application)
-    return RequirementsDue.of(application.due(asked)) if asked else None
+    return RequirementsDue.of(application.due(asked_of(application)))
 
 
 def _documents(application: Application, asked: Asked) -> list[DocumentAsked]:

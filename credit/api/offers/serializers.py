@@ -19,6 +19,7 @@ from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMe
 TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
+MIN_AGE_MAX_YEARS = 120
 OFFERS_MAX = 20  # each may have a model of its own, and large ones take milliseconds
 _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
@@ -83,6 +84,14 @@ class OfferRequestSerializer(serializers.RequestSerializer):
         default=None,
         help_text="Why neither is required. Send it with `not_applicable`, and only with it.",
     )
+    min_age = serializers.Int32Field(
+        min_value=1,
+        max_value=MIN_AGE_MAX_YEARS,
+        allow_null=True,
+        default=None,
+        help_text="The age in years that each applicant needs, where they live; it makes `date_of_birth` required. "
+        "Null for 18, of applicants who give a date of birth.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
@@ -133,6 +142,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
             "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
             "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason",
+            "min_age",
         ]  # fmt: skip
         extra_kwargs = {
             "created_at": {"allow_null": True},
