@@ -24,15 +24,15 @@ def pin_at_submission(application: Application, transition: Transition) -> dict[
 def pinned_offer(application: Application) -> dict[str, Any]:
     """Return the columns that keep the listed offer as it is now; none for an offer unknown here.
 
-    Raises RequirementsDue for an offer that has ended, and if the application lacks what the offer asks for.
+    Raises RequirementsDue for an offer that has ended, and if the application lacks what the offer asks for; an unknown
+    offer asks for an age of 18.
     """
-    offer = _find_offer(offer_id=application.offer_id)
-    if offer is None:
-        return {}
-    is_active, version, *terms = offer
-    ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
-    if refusal := RequirementsDue.of(ended):
-        raise refusal
-    pinned = {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
+    pinned: dict[str, Any] = {}
+    if (offer := _find_offer(offer_id=application.offer_id)) is not None:
+        is_active, version, *terms = offer
+        ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
+        if refusal := RequirementsDue.of(ended):
+            raise refusal
+        pinned = {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
     application.check_due(pinned)
     return pinned
