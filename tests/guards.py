@@ -58,7 +58,7 @@ GUARDS = (
     ),
     Guard(
         "fault-of-one-event", "config/webhooks/publishing.py",
-        'contain(error, "event", "batch")',
+        'contain(error, KIND, "batch")',
         "raise", "webhooks/test_failed_items.py",
     ),
     Guard(
