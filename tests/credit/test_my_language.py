@@ -49,7 +49,7 @@ def test_every_page_of_an_application_is_spanish(committed):
     assert "$5,000.00 al 9 % durante 24 meses" in text
     assert "Hoy las condiciones son otras." in spanish(press(application, "take_up", terms_sha256="0" * 64))
     shown = press(application, "take_up", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
-    assert "Ha aceptado estas condiciones." in spanish(shown)
+    assert "Usted aceptó estas condiciones." in spanish(shown)
     browser = browser_of(application.consumer)
     assert "Contrato de crédito" in spanish(browser.get(f"/my/applications/{world.pk}/agreement").content.decode())
     assert "Aprobada y aceptada" in spanish(browser.get("/my").content.decode())
@@ -60,15 +60,15 @@ def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.reject(0, ["bankruptcy", "no_credit_file"])
-    assert "Quiebra; Sin expediente de crédito." in spanish(page_of(world.application))
-    assert "Diga en 4,000 caracteres como máximo" in spanish(press(world.application, "ask_again", statement=""))
+    assert "Bancarrota; Sin expediente de crédito." in spanish(page_of(world.application))
+    assert "Escriba sus motivos para la reconsideración" in spanish(press(world.application, "ask_again", statement=""))
     assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
 
 
 def test_a_document_is_uploaded_in_spanish():
     application = speaking(asked(UserFactory()))
-    assert "El archivo no es PDF, JPEG ni PNG" in spanish(hand_in(application, b"MZ"))
-    assert "El archivo está entregado." in spanish(hand_in(application))
+    assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(hand_in(application, b"MZ"))
+    assert "Se subió el archivo." in spanish(hand_in(application))
     assert "Está en manos del prestamista." in spanish(press(application, "send"))
 
 
