@@ -31,8 +31,11 @@ FAMILIES = (
         object_of(
             api_key_id=said(TEXT, "The key's id."),
             sometimes={
-                "replaces": said(TEXT, "The id of the key before it."),
-                "expires_at": said({"type": "string", "format": "date-time"}, "When it ends (UTC)."),
+                "replaces": said(TEXT, "The id of the previous key. Only in `api_key.rotated`."),
+                "expires_at": said(
+                    {"type": "string", "format": "date-time"},
+                    "When the key expires (UTC). Only in `api_key.expiring`.",
+                ),
             },
         ),
         {

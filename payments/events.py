@@ -62,12 +62,13 @@ FAMILIES = (
         object_of(
             wallet_id=said(UUID, "The wallet's id."),
             sometimes={
-                "kind": said(TEXT, "`circle` or `walletconnect`: who holds the keys."),
-                "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
-                "status": said(TEXT, "How it stands now."),
-                "is_default": said(FLAG, "Whether it is the person's default wallet."),
+                "kind": said(TEXT, "`circle` or `walletconnect`: who holds the keys. Only in `wallet.connected`."),
+                "network": said(TEXT, "The EVM network, by its CAIP-2 id. Only in `wallet.connected`."),
+                "status": said(TEXT, "The new status. Absent in `wallet.default_changed`."),
+                "is_default": said(FLAG, "Whether it is the person's default wallet. Only in `wallet.connected`."),
                 "previous_wallet_id": said(
-                    {"type": ["string", "null"], "format": "uuid"}, "The default before; null where there was none."
+                    {"type": ["string", "null"], "format": "uuid"},
+                    "The previous default wallet; null if there was none. Only in `wallet.default_changed`.",
                 ),
             },
         ),

@@ -58,7 +58,11 @@ FAMILIES = (
             sometimes={
                 "notice_id": said(UUID, "The notice's id; absent where none was owed yet."),
                 "kind": said(TEXT, "`adverse_action`, `approval`, `counteroffer` or `incomplete`."),
-                "clock": said(TEXT, "Which clock ran out: `application`, `action`, `counteroffer` or `review`."),
+                "clock": said(
+                    TEXT,
+                    "Which clock ran out: `application`, `action`, `counteroffer`, or `review`. "
+                    "Only in `notice.overdue`.",
+                ),
             },
         ),
         {

@@ -79,8 +79,9 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
-        help_text="`draft`, or `submitted` to send it at once. Null is `draft`. The history lists transitions, so it "
-        "does not have this status.",
+        help_text="`draft`, or `submitted` to submit it at once. Null is `draft`. With `REVIEW_POLICY=open` alone, a "
+        "credential without a scope list can send any status. The history lists transitions, so it does not have this "
+        "status.",
     )
 
 

@@ -74,7 +74,8 @@ class PublishedVersionSerializer(VersionSerializer):
     """A version that was published, and what its makers may have overlooked."""
 
     warnings = serializers.ListField(
-        child=serializers.TextField(), help_text="Inputs that no requirement of the model's offers asks for, in words."
+        child=serializers.TextField(),
+        help_text="Sentences about inputs that an active offer of the model does not require of an application.",
     )
 
     class Meta(VersionSerializer.Meta):
