@@ -142,9 +142,9 @@ class ClaimAdmin(ReviewAdmin):
             notices.append("The owner changed the claim after it was first approved.")
         return notices
 
-    def own_entries(self, record: Claim) -> Iterable[TimelineEntry]:
+    def own_entries(self, request: HttpRequest, record: Claim) -> Iterable[TimelineEntry]:
         yield TimelineEntry(at=record.created_at, title="Created", status=DRAFT, actor=record.user.get_username())
-        yield from super().own_entries(record)
+        yield from super().own_entries(request, record)
         if record.deleted_at is not None:
             yield TimelineEntry(
                 at=record.deleted_at,

@@ -58,7 +58,7 @@ class Transitions(_Admin):
         changed_by, now = actor.user.get_username(), timezone.now()
         record.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
 
-    def own_entries(self, record: Any) -> Iterable[TimelineEntry]:
+    def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:  # noqa: ARG002
         return history_entries(record.history.select_related("principal").order_by("-position")[:ENTRIES_MAX])
 
     def consequences_of(self, record: Any, to: str) -> list[str]:
@@ -100,7 +100,7 @@ class Transitions(_Admin):
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         reviews = self.may_review(request, record)
-        timeline = latest_first(self.own_entries(record))
+        timeline = latest_first(self.own_entries(request, record))
         if getattr(record, "is_masked", False):
             timeline = [replace(entry, text=mask(entry.text), details=mask(entry.details)) for entry in timeline]
         page = {

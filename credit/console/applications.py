@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils import timezone
@@ -219,15 +219,17 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Read with an application what its page says of the offer and the person."""
         rows = super().get_queryset(request)
-        return with_case(rows, request.user) if is_for_record_page(request) else rows
+        if not is_for_record_page(request):
+            return rows
+        newest = ApplicationRevision.objects.select_related("principal")[:ENTRIES_MAX]
+        return with_case(rows, request.user).prefetch_related(Prefetch("revisions", newest, to_attr="newest_revisions"))
 
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
         return [oldest, *super().get_urls()]
 
-    def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         is_lender = desk_of(request.user) is not None
-        record.shows_all_events = request.GET.get("events") == "all" and not is_lender  # type: ignore[attr-defined]
         page = super().page_of(request, record)
         asking = states.PENDING_DOCUMENTS in {
             button.name for button in page.get("transitions", ()) if not button.refusal
@@ -240,7 +242,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             "chip": "",  # the toolbar shows it
             "age": self.age(record),
             "numbers": numbers_of(record),
-            "score": score_panel(record, revisions=self.revisions_of(record), viewer=request.user),
+            "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
             "loan": self.loan_panel(request, record),
             "person": person_of(record, viewer=request.user),
             "ask": self.asking_form(request, record) if asking else None,
@@ -323,12 +325,12 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         """Bind a decision to the data that was seen, too."""
         return record.reviewed_state
 
-    def notices_of(self, record: Application) -> list[str]:
+    def notices_of(self, record: Any) -> list[str]:
         notices = []
         if record.initial_status != states.DRAFT:
             began = f"This application began as “{words(record.initial_status)}”."
             notices.append(f"{began} No decision was made here before that.")
-        touched = sum(one.status in UNDECIDED for one in self.revisions_of(record))
+        touched = sum(one.status in UNDECIDED for one in record.newest_revisions)
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
         hold = RetentionHold.newest_of(record)
@@ -373,12 +375,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             return "Reopen"
         return super().label_of(to, record)
 
-    def revisions_of(self, record: Any) -> list[ApplicationRevision]:
-        if "latest_revisions" not in record.__dict__:
-            record.latest_revisions = list(record.revisions.select_related("principal")[:ENTRIES_MAX])
-        return record.latest_revisions  # type: ignore[no-any-return]
-
-    def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
+    def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
         """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
 
         Other events of the person come with `?events=all`.
@@ -387,7 +384,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         yield from history_entries(moves)
-        yield from revision_entries(record, self.revisions_of(record))
+        yield from revision_entries(record, record.newest_revisions)
         yield from file_entries(record)
         yield from counteroffer_entries(record)
         for move in moves:
@@ -402,7 +399,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
                     facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
                 )
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
-        if getattr(record, "shows_all_events", False):
+        if request.GET.get("events") == "all" and desk_of(request.user) is None:
             yield from entries_around(record)
 
 

@@ -36,15 +36,19 @@ class Checklist(_Admin):
         ]
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        page, documents = super().page_of(request, record), checklist_of(record)
-        for entry in documents:
-            if getattr(record, "is_masked", False):
-                entry.reason = mask(entry.reason)
-            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
-            entry.shown = [  # type: ignore[attr-defined]
-                {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in entry.kept_files
-            ]
-        return {**page, "documents": documents, "opens_files": self.may_open_files(request, record)}
+        documents = [
+            {
+                "row": row,
+                "reason": mask(row.reason) if getattr(record, "is_masked", False) else row.reason,
+                "address": within_list(self.address_of("document", record.pk, row.pk), request),
+                "files": [
+                    {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in row.kept_files
+                ],
+            }
+            for row in checklist_of(record)
+        ]
+        opens_files = self.may_open_files(request, record)
+        return {**super().page_of(request, record), "documents": documents, "opens_files": opens_files}
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
         """Show them to those who decide, and to a lender's readers."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -100,10 +101,10 @@ class KycVerificationAdmin(ReviewAdmin):
         person = record.user.get_username()
         return [*super().consequences_of(record, to), f"{person} can read the new status, and is sent an event."]
 
-    def own_entries(self, record: KycVerification) -> Iterable[TimelineEntry]:
+    def own_entries(self, request: HttpRequest, record: KycVerification) -> Iterable[TimelineEntry]:
         person = record.user.get_username()
         yield TimelineEntry(at=record.created_at, title="Started", status=REQUIRES_INPUT, actor=person)
-        yield from super().own_entries(record)
+        yield from super().own_entries(request, record)
 
 
 QUEUE = Queue(

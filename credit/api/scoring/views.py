@@ -132,7 +132,7 @@ class ModelVersionViewSet(ApiViewSet):
         answer=serializers.PublishedVersionSerializer,
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
+    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> serializers.Published:
         """Publish a version, or give a published one the other role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
@@ -142,8 +142,7 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        published.warnings = tuple(unasked_inputs(published))
-        return published
+        return serializers.Published(published, unasked_inputs(published))
 
     @_writes(
         answer=serializers.VersionSerializer,
