@@ -19,7 +19,6 @@ from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
-from config.backoffice.personal import is_for_record_page
 from config.backoffice.queues import Queue
 from config.core.log_in import gave_second_factor
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
@@ -128,7 +127,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Show a person's page as a summary, even to those who may edit it, until they ask for the form."""
-        summary = request.method == "GET" and is_for_record_page(request) and EDIT not in request.GET
+        summary = request.method == "GET" and self.is_record_page(request) and EDIT not in request.GET
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:

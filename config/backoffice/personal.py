@@ -39,13 +39,6 @@ def mask(value: Any) -> Any:
     return f"{value[0]}{MASK}" if isinstance(value, str) else MASK
 
 
-def is_for_record_page(request: HttpRequest) -> bool:
-    """Return whether the request is for the page of one record, not for a list or an action."""
-    name = str(request.resolver_match and request.resolver_match.url_name)
-    # Django names the page of a new password auth_user_password_change.
-    return name.endswith("_change") and not name.endswith("_password_change")
-
-
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
     """Return the names of the other people who opened a record's page lately, as far as the viewer may see them."""
     recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
@@ -73,6 +66,11 @@ class PersonalData(_Admin):
     @property
     def hidden_fields(self) -> tuple[str, ...]:
         return (*self.personal_fields, *WRITTEN_ABOUT) if self.is_about_people else ()
+
+    def is_record_page(self, request: HttpRequest) -> bool:
+        """Return whether the request is for the page of one of this admin's records, not for a list or an action."""
+        match = request.resolver_match
+        return match is not None and match.url_name == f"{self.opts.app_label}_{self.opts.model_name}_change"
 
     def subject_of(self, record: Any) -> int | None:  # noqa: ARG002
         """Return the id of the user whose data the record is; None if it has no subject."""
@@ -123,7 +121,7 @@ class PersonalData(_Admin):
         if object_id in drawn:  # Django asks again for what the page has shown already
             return drawn[object_id]
         record = super().get_object(request, askable(object_id), from_field)
-        if is_for_record_page(request):
+        if self.is_record_page(request):
             if record is not None and self.is_masked_for(request, record):
                 self.mask_record(record)
             request.drawn = {object_id: record}  # type: ignore[attr-defined]

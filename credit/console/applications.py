@@ -19,7 +19,7 @@ from config.backoffice.bases import ReviewAdmin
 from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.people import by_status
-from config.backoffice.personal import MASK, is_for_record_page
+from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.casework import Assignment
@@ -219,7 +219,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Read with an application what its page says of the offer and the person."""
         rows = super().get_queryset(request)
-        if not is_for_record_page(request):
+        if not self.is_record_page(request):
             return rows
         newest = ApplicationRevision.objects.select_related("principal")[:ENTRIES_MAX]
         return with_case(rows, request.user).prefetch_related(Prefetch("revisions", newest, to_attr="newest_revisions"))
