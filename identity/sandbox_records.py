@@ -2,7 +2,6 @@ from datetime import datetime
 
 from oauth2_provider.models import Grant
 
-from config.api.models import IdempotencyRecord
 from config.sandbox.records import SandboxRecords, Timer
 from identity.access.authentication import forget_credentials
 from identity.kyc.models import KycVerification
@@ -17,7 +16,6 @@ def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the sign
 
 RECORDS = SandboxRecords(
     timers=(
-        Timer(IdempotencyRecord, ("created_at",), ("owner",)),
         Timer(User, ("date_joined",), ("pk",)),
         Timer(ApiKey, ("created_at", "expires_at", "last_used_at"), ("owner",)),
         Timer(Invitation, ("created_at", "expires_at", "accepted_at", "revoked_at"), ("invited_by",)),

@@ -7,10 +7,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from config.api.pagination import ByteLength, number_that_fits
 from config.core.ids import get_by_uuid
 from config.core.leases import contain
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.sizes import ByteLength, number_that_fits
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event, record_events
 from staging.errors import StagedItemNotFound

@@ -1,4 +1,4 @@
-"""Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES.
+"""Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES (`config.core.sizes`).
 
 A page has fewer rows rather than more bytes. A page reports it by `has_more`; the plain arrays of the specification,
 which lack that field, by the header `X-Truncated: true`. Either way the next page begins at `offset` plus the number of
@@ -9,35 +9,19 @@ are counted again while they are rendered (`fitting`), because a string in JSON 
 """
 
 from collections.abc import Iterable
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple
 
 import orjson
-from django.db.models import BigIntegerField, F, Func, Model, TextField, Value
-from django.db.models.functions import Coalesce
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.serializers import PageSerializer, ResponseSerializer
 from config.core.json_text import render_json
+from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
-ANSWER_MAX_BYTES = 8 * 1_048_576
 TRUNCATED = "X-Truncated"
-_FRAME_BYTES = 4_096  # the envelope around the rows
 _CHUNK_ROWS = 10  # rows with weights in memory at a time: parsed documents take ten times their size
-_ROW_BYTES = 512  # a row's names and short columns, about
-
-
-class ByteLength(Func):
-    """How many bytes a text has in UTF-8. A long one is not read for it."""
-
-    function = "OCTET_LENGTH"
-    output_field = BigIntegerField()
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **context)
 
 
 class Shown(NamedTuple):
@@ -47,28 +31,10 @@ class Shown(NamedTuple):
     is_cut: bool
 
 
-def weight_of(model: type[Model], columns: Iterable[str]) -> Any:
-    """Return the expression of how many bytes a row with these columns has, about; the long ones are measured."""
-    names = [field.attname for field in model._meta.concrete_fields if isinstance(field, TextField)]
-    lengths = [Coalesce(ByteLength(F(name)), 0) for name in names if name in columns]
-    return reduce(add, lengths, Value(_ROW_BYTES, output_field=BigIntegerField()))
-
-
-def number_that_fits(sizes: Iterable[int]) -> int:
-    """Return how many rows of these sizes, in their order, an answer has room for: one at least."""
-    room, number = ANSWER_MAX_BYTES - _FRAME_BYTES, 0
-    for size in sizes:
-        room -= size
-        if room < 0:
-            break
-        number += 1
-    return max(1, number)
-
-
 def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
     """Render answers one by one until the size limit."""
     rendered: list[orjson.Fragment] = []
-    room = ANSWER_MAX_BYTES - _FRAME_BYTES
+    room = ROWS_MAX_BYTES
     for answer in answers:
         text = render_json(answer)
         room -= len(text) + 1
