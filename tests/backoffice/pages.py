@@ -15,7 +15,7 @@ def links_of(response):
 def text_of(response):
     """Return a page's text without its markup, in one line."""
     body = response.content.decode().partition("<main")[2] or response.content.decode()
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?bdi>", "", body))).split())
 
 
 def seen_in(response):

@@ -245,7 +245,7 @@ class TestRequests:
         page = look(browser, f"/requests?status=&code=E4002&request_id={answer.json()['request_id']}")
         assert "/v1/applications/{application_id}" in page
         assert 'href="/docs/errors/E4002"' in page
-        assert f"test, <code>api_key:{issued.record.pk}</code>" in page
+        assert f"<bdi>test</bdi>, <code>api_key:{issued.record.pk}</code>" in page
         for path in ("", "/requests"):
             assert "GET /v1/applications/{application_id}" in look(browser, path)
 

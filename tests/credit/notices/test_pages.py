@@ -171,6 +171,44 @@ MODULES = [
 BLOCK = r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 
 
+TYPED = re.compile(
+    r"person\.(?:name|legal_name)|(?:creditor|agreement\.lender)\.(?:name|address)(?:\|linebreaksbr)?"
+    r"|report\.(?:agency|address|phone)|factor|heading\.lender|document\.(?:row\.)?(?:name|reason)|(?:one\.)?file\.name|why"
+    r"|(?:application|client|entry\.client|key|passkey)\.name|.*\.get_username|session\.user_agent"
+    r"|endpoint\.description|assignment\.\w+|note\.(?:author|text.*)|proposal\.row\.(?:proposer|reason.*)"
+    r"|entry\.(?:title|text.*|claimed|actor)|record_name|version\.(?:made|published)_by"
+)
+ISOLATED = re.compile(r"<bdi(?: [^>]*)?>\{\{ ([^}]+) \}\}</bdi>")
+PAGES = sorted(
+    file
+    for folder in ("credit/templates", "identity/templates", "config/backoffice/templates")
+    for file in (ROOT.parent / folder).rglob("*.html")
+)
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_what_people_wrote_has_a_direction_of_its_own(file):
+    # Titles and attributes are texts without elements.
+    body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
+    bare = re.findall(r"\{\{ ([^}]+) \}\}", ISOLATED.sub("", body))
+    assert [name for name in bare if TYPED.fullmatch(name)] == []
+
+
+# Names of right-to-left scripts with digits and brackets behind them (CLDR, UAX 9), and words without a place to break.
+@pytest.mark.parametrize("name", [
+    "\u0645\u062d\u0645\u062f (1)", "\u05e9\u05e8\u05d4 12", "\u0710\u071d\u0720 7", "\u0784\u07a6 3",
+    "\u07ca\u07d3 5", "\U0001e900\U0001e923 9", "\u0641\u0627\u0637\u0645\u0647\u200c\u0632 [2]",
+    "Ada \u05d0\u05d1 Lovelace", "\u202eevil\u202c", "Wolfeschlegelsteinhausenbergerdorff" * 2,
+])  # fmt: skip
+def test_a_name_of_any_direction_is_isolated_in_a_notice(settings, name):
+    settings.NOTICE_PROFILE = "us"
+    world = World(person={**WHOLE, "legal_name": name})
+    world.submit(0)
+    world.reject(5)
+    world.issue(6)
+    assert f"<bdi>{name}</bdi>" in world.notice.html
+
+
 def said_in_templates():
     """Every text that is handed to gettext, every reason, and what an applicant's members are called."""
     for file in TRANSLATED:

@@ -74,9 +74,10 @@ def test_the_page_says_the_same_figures(agreed):
     assert all(row["due_on"] in text for row in shown["schedule"])
     assert shown["agreement_sha256"] in text
     assert PERSON["legal_name"] in text
-    assert "Lender: Bank 700" in text
+    assert "Lender: <bdi>Bank 700</bdi>" in text
     Provider.objects.update(name="Harbour")
-    assert "Lender: Harbour (provider 700)<br>" in read(consumer, agreed, accept="text/html").content.decode()
+    page = read(consumer, agreed, accept="text/html").content.decode()
+    assert "Lender: <bdi>Harbour</bdi> (provider 700)<br>" in page
 
 
 def test_a_scored_agreement_needs_the_scope_of_scores(settings):
