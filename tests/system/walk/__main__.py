@@ -118,8 +118,9 @@ def walk(root: Path, folder: Path) -> None:
         log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
         called = commands.Commands(root, {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root})
         # First, so that the examples are those of the demo's account.
-        platform.let_time_go_by(service, commands.newcomer(called))
+        platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
         endpoint, bundle = platform.walk(service, demo)
+        platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
         service.call_rest()
         report_hash = ledger.walk(log)
         log.call_rest()

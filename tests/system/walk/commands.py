@@ -101,10 +101,10 @@ def policy_key(file: Path) -> str:
     return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
 
 
-def newcomer(commands: Commands) -> str:
-    """Make an account that nobody else uses; its API key."""
-    commands.call("create_user", "newcomer", "--password-stdin", stdin=PASSWORD)
-    key: str = commands.call("create_api_key", "newcomer", "--name", "Walk")["key"]
+def key_of_new_account(commands: Commands, name: str, *options: str) -> str:
+    """Make an account that nobody else uses; return its API key."""
+    commands.call("create_user", name, "--password-stdin", *options, stdin=PASSWORD)
+    key: str = commands.call("create_api_key", name, "--name", "Walk")["key"]
     return key
 
 

@@ -353,6 +353,17 @@ def let_time_go_by(service: Service, key: str) -> None:
     service.headers = demo
 
 
+def hold(service: Service, key: str) -> None:
+    """Hold the records of an application, and release them, with the key of a member of `Operations`."""
+    demo, service.headers = service.headers, {"X-API-Key": key}
+    path, of = "/v1/applications/{application_id}/hold", {"application_id": demo_ids.REJECTED}
+    for on in (True, False):
+        service.call(f"PUT {path}", {"on": on, "reason": "Case 26-1"}, **of)
+        if service.call(f"GET {path}", **of)["on"] is not on:
+            raise WalkFailed("A litigation hold is not as it was set.")
+    service.headers = demo
+
+
 def _listen(service: Service) -> str:
     receiver = {"url": "http://127.0.0.1:9000/hook", "event_types": ["webhook.test"]}
     kept = service.call("POST /v1/webhooks/endpoints", receiver)["id"]
