@@ -118,7 +118,7 @@ def test_texts_of_a_report_are_shown_with_single_spaces_and_an_agency_counts_onc
     assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1001")
     world.reject(5, consumer_report=twice[1])
     world.issue(6)
-    assert "Example Bureau<br>" in world.notice.html
+    assert "<bdi>Example Bureau</bdi><br>" in world.notice.html
 
 
 @pytest.mark.parametrize(("share", "is_there"), [(["bank"], True), (["identity"], False), ([], False)])
