@@ -50,10 +50,7 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
 
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
-    list_display = (
-        "payment_number", "status_chip", "person", "amount", "refunded", "disputed", "processor", "failure", "created",
-        "processed",
-    )  # fmt: skip
+    list_display = ("payment_number", "status_chip", "person", "amount", "refunded", "processor", "failure", "created")
     list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, or a person's user name (its beginning) or id"
