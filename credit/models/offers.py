@@ -11,9 +11,9 @@ from django.db.models import Q
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
+from config.core.search_words import as_column, words_of
 from credit.core import agencies
 from credit.core import risk_based_pricing as pricing_rules
-from credit.core.search_words import as_column, words_of
 
 
 class Provider(models.Model):

@@ -11,9 +11,9 @@ from django.db.models import Case, Q, QuerySet, Value, When
 from config.core.credentials import Credential
 from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
+from config.core.search_words import as_column, words_of
 from credit.api.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
 from credit.api.commerce.refusals import RequestTooLarge
-from credit.core.search_words import as_column, words_of
 from credit.models import Offer
 from credit.offers.catalogue import CatalogueFilter
 
