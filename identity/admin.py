@@ -20,6 +20,7 @@ from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
+from config.backoffice.records import NamedRecords
 from config.core.log_in import gave_second_factor
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.accounts import admin as accounts_admin
@@ -240,13 +241,13 @@ def _why_not_rotated(key: ApiKey) -> str:
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnlyAdmin):
+class ApiKeyAdmin(NamedRecords):
     list_display = ("__str__", "state", "owner", "fingerprint", "expires_at", "last_used_at", "created_at")
     list_filter = (KeyStateFilter,)
     list_select_related = ("owner",)
     list_defer = ("secret",)
-    search_fields = ("=id", "owner__username__startswith", "name__startswith")
-    search_help_text = "A key's public id, or the beginning of its name or of its owner's user name"
+    search_fields = ("=id", "owner__username__startswith")
+    search_help_text = "A key's public id, words of its name, or the beginning of its owner's user name"
     fields = (
         "public_id", "state", "name", "owner", "fingerprint", "scope_list", "created_at", "expires_at", "last_used_at",
         "revoked_at", "replaces", "collect_grace_days",
@@ -313,13 +314,13 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
 
 @admin.register(OAuthClient)
-class OAuthClientAdmin(ReadOnlyAdmin):
+class OAuthClientAdmin(NamedRecords):
     """Third parties' programs: where they send people back to, and what they may ask for. Never their secrets."""
 
     list_display = ("name", "client_id", "client_type", "created")
     list_filter = ("client_type",)
-    search_fields = ("name__startswith", "=client_id")
-    search_help_text = "The beginning of a name, or a client's id"
+    search_fields = ("=client_id",)
+    search_help_text = "Words of a name, or a client's id"
     ordering = ("-id",)
     fields = ("name", "client_id", "client_type", "redirect_uris", "scopes", "created", "updated")
 

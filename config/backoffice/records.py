@@ -33,11 +33,13 @@ from config.backoffice.lists import LargeListAdmin, neighbours_of
 from config.backoffice.personal import UNMASKED_SECONDS, PersonalData, UnmaskForm
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
+from config.core.search_words import compounds_of, has_words
 
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
 NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
 _FOUND_MAX = 100
+_NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
 AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
 
@@ -317,6 +319,25 @@ class Owned(_Admin):
     def person(self, record: Any) -> SafeString | str:
         owner = getattr(record, self.owner)
         return record_link("identity_user", owner.pk, f"{owner.get_username()} ({owner.pk})")
+
+
+class NamedRecords(ReadOnlyAdmin):
+    """Records are found by words of a name, or parts of them, in any order; case, accents, and hyphens do not count.
+
+    `name_field` has the name. The search reads the names of the newest rows. `search_fields` are for ids.
+    """
+
+    name_field: ClassVar[str] = "name"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        found, has_duplicates = super().get_search_results(request, queryset, search_term)
+        if not (compounds := compounds_of(search_term)):
+            return found, has_duplicates
+        names = queryset.order_by("-pk").values_list("pk", self.name_field)[:NEWEST_MAX]
+        named = [pk for pk, name in names.iterator() if has_words(name, compounds)]
+        return found | queryset.filter(pk__in=named[:_NAMED_MAX]), has_duplicates
 
 
 class OwnedRecords(Owned, ReadOnlyAdmin):

@@ -1,16 +1,52 @@
+"""Words for searches. Stored text and typed text become words by the same rules, so that people find what they type.
+
+Case, accents, and the kind of hyphen and apostrophe don't count. A compound is found by its parts and as one word.
+"""
+
 import re
+import unicodedata
 from collections.abc import Iterable
 
-_MIN_LENGTH = 3
-_WORD = re.compile(r"\w+")
+# Letters that Unicode does not decompose, as people without them on the keyboard type them.
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+_APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
+_DROPPED = {"Mn", "Mc", "Me", "Cf"}
+_PART = re.compile(r"[^\W_]+")
+_JOINING = re.compile(r"['_\-\u2010-\u2015\u2212]")
+_COMPOUND = re.compile(rf"{_PART.pattern}(?:{_JOINING.pattern}{_PART.pattern})*")
+
+
+def folded(text: str) -> str:
+    """Return a text without case, marks, and invisible characters, in NFKD."""
+    if text.isascii():
+        return text.replace("`", "'").lower()
+    letters = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+    seen = (letter for letter in letters if unicodedata.category(letter) not in _DROPPED)
+    return "".join(seen).casefold().translate(_PLAIN)
+
+
+def compounds_of(text: str) -> list[list[str]]:
+    """Return the words of a text in order, each as a list of the parts that hyphens and apostrophes separate."""
+    return [_PART.findall(compound) for compound in _COMPOUND.findall(folded(text))]
 
 
 def words_of(text: str) -> list[str]:
-    """Return the different words of a text, in order; short ones count only where it has no others."""
-    words = dict.fromkeys(_WORD.findall(text.casefold()))
-    return [word for word in words if len(word) >= _MIN_LENGTH] or list(words)
+    """Return the different words of a text in order: the parts of each compound, then the compound as one word."""
+    return list(dict.fromkeys(word for parts in compounds_of(text) for word in (*parts, "".join(parts))))
 
 
 def as_column(words: Iterable[str]) -> str:
-    """Return words as a column holds them, each between blanks, so that a word is found and no part of one."""
+    """Return words as a column holds them, each between blanks, so that a whole word can be found."""
     return f" {' '.join(words)} "
+
+
+def has_words(text: str, compounds: list[list[str]]) -> bool:
+    """Return whether a text contains each of the typed compounds, as their parts or as the whole, in any order.
+
+    A typed word may be a part of a word of the text.
+    """
+    plain = folded(text)
+    whole = _JOINING.sub("", plain)
+    return all("".join(parts) in whole or all(part in plain for part in parts) for parts in compounds)

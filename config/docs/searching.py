@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from config.core.search_words import folded
+
 QUERY_LETTERS_MAX = 200
 _WORDS_MAX = 8
 _WORD_LETTERS_MIN = 2
@@ -52,12 +54,12 @@ class Index:
 
 def words_of(query: str) -> list[str]:
     """Return the words that are looked for: the first few of two letters or more."""
-    words = [word for word in _WORD.findall(query[:QUERY_LETTERS_MAX].casefold()) if len(word) >= _WORD_LETTERS_MIN]
+    words = [word for word in _WORD.findall(folded(query[:QUERY_LETTERS_MAX])) if len(word) >= _WORD_LETTERS_MIN]
     return list(dict.fromkeys(words))[:_WORDS_MAX]
 
 
 def _plain(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
+    return f" {' '.join(_WORD.findall(folded(text)))} "
 
 
 def _value(word: str, title: str, heading: str, text: str) -> int:

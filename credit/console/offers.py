@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.desks import desk_of, may
 from config.backoffice.html import chip, table, without_link, words
+from config.backoffice.records import NamedRecords
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
@@ -23,12 +23,12 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @admin.register(Offer)
-class OfferAdmin(ReadOnlyAdmin):
+class OfferAdmin(NamedRecords):
     list_display = ("name", "state", "product_type", "provider_id", "owner", "version", "updated_at")
     list_filter = ("is_active",)
     list_select_related = ("owner",)
-    search_fields = ("name", "=provider__id")
-    search_help_text = "Part of a name, or a provider's id"
+    search_fields = ("=provider__id",)
+    search_help_text = "Words of a name, or a provider's id"
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("id", "state", "name", "description", "product_type", "provider", "owner", "version")}),
@@ -105,13 +105,13 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
 
 
 @admin.register(Provider)
-class ProviderAdmin(ReadOnlyAdmin):
+class ProviderAdmin(NamedRecords):
     """Providers; their members are added and removed here, by the provider's owners or a superuser."""
 
     list_display = ("id", "name", "owner", "created_at")
     list_select_related = ("owner",)
-    search_fields = ("=id", "name", "owner__username")
-    search_help_text = "A provider's id, part of its name, or its owner's user name"
+    search_fields = ("=id", "owner__username")
+    search_help_text = "A provider's id, words of its name, or its owner's user name"
     ordering = ("-created_at",)
     fields = readonly_fields = ("id", "name", "address", "agency", "owner", "created_at")
     inlines = (ProviderMemberInline,)

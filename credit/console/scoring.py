@@ -16,9 +16,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReadOnlyAdmin, RecordAction
+from config.backoffice.bases import RecordAction
 from config.backoffice.desks import may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
+from config.backoffice.records import NamedRecords
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
 from config.core.casework import DataAccess
 from config.core.ids import parse_positive_int64, parse_uuid
@@ -41,12 +42,12 @@ _provider_link = partial(record_link, "credit_provider")
 
 
 @admin.register(ScoringModel)
-class ScoringModelAdmin(ReadOnlyAdmin):
+class ScoringModelAdmin(NamedRecords):
     change_form_template = "credit/backoffice_model.html"
     list_display = ("name", "id", "provider_link", "champion", "version_count", "created")
     list_select_related = ("provider",)
-    search_fields = ("name__istartswith", "=id", "=provider__id")
-    search_help_text = "The beginning of a name, a model's id, or a provider's id"
+    search_fields = ("=id", "=provider__id")
+    search_help_text = "Words of a name, a model's id, or a provider's id"
     ordering = ("-id",)
     export_columns = ("id", "provider_id", "name", "description", "created_by_id", "created_at")
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
@@ -90,14 +91,15 @@ class TryForm(forms.Form):
 
 
 @admin.register(ModelVersion)
-class ModelVersionAdmin(ReadOnlyAdmin):
+class ModelVersionAdmin(NamedRecords):
     change_form_template = "credit/backoffice_version.html"
     list_display = ("version", "status_chip", "role_chip", "provider_link", "made_by", "published", "published_by")
     list_filter = ("status",)
     list_select_related = ("model", "made_by", "published_by")
     list_defer = ("definition",)
-    search_fields = ("model__name__istartswith", "=model__id")
-    search_help_text = "The beginning of a model's name, or its id"
+    name_field = "model__name"
+    search_fields = ("=model__id",)
+    search_help_text = "Words of a model's name, or its id"
     ordering = ("-id",)
     export_columns = (
         "id", "model_id", "number", "status", "role", "note", "definition_sha256", "made_by_id", "created_at",

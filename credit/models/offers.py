@@ -216,7 +216,7 @@ class Offer(models.Model):
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."
     )
-    search_words = models.TextField(default="", editable=False)  # as `words.as_column` writes them
+    search_words = models.TextField(default="", editable=False)  # as `search_words.as_column` writes them
     version = models.IntegerField(
         default=1, help_text="The version of the offer, from 1; every change creates the next one."
     )
@@ -247,8 +247,8 @@ class Offer(models.Model):
 
     @staticmethod
     def words_in(provider_id: str, terms: Mapping[str, Any]) -> str:
-        kind = terms["product_type"].replace("_", " ")
-        return as_column(words_of(f"{terms['name']} {terms['description'] or ''} {kind} {provider_id}"))
+        text = f"{terms['name']} {terms['description'] or ''} {terms['product_type']} {provider_id}"
+        return as_column(words_of(text))
 
     def terms(self) -> dict[str, Any]:
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}

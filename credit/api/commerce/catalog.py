@@ -4,6 +4,8 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple, Self
 
 from django.db.models import Case, Q, QuerySet, Value, When
@@ -20,11 +22,15 @@ from credit.offers.catalogue import CatalogueFilter
 PAGE_MAX = 50
 IDS_MAX = 100
 WORDS_MAX = 20
+_WORD_LETTERS_MIN = 3  # shorter words count only in a query without others
+_PART_LETTERS_MIN = 4  # a typed word of so many letters is also found as a part of a word
 _POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
 
 
 class Position(NamedTuple):
-    """The sort key of an offer in the results: how many of the words it has, then its id; the highest comes first."""
+    """The sort key of an offer in the results: two for each word that it has, one for each that is part of a longer
+    word, then its id; the highest comes first.
+    """
 
     rank: int
     offer_id: int
@@ -65,10 +71,11 @@ class Asked:
         context, filters, query = body.get("context", {}), body.get("filters", {}), body.get("query", "")
         price, currency = filters.get("price", {}), context.get("currency", "") or CURRENCY
         is_foreign = bool(price) and currency.upper() != CURRENCY
-        words = tuple(words_of(query)[:WORDS_MAX])
+        words = words_of(query)
+        words = [word for word in words if len(word) >= _WORD_LETTERS_MIN] or words
         return cls(
             visitor=CatalogueFilter.of(credential, state=context.get("state")),
-            words=words,
+            words=tuple(words[:WORDS_MAX]),
             no_word_fits=bool(query.strip()) and not words,
             categories=tuple(filters.get("categories", ())),
             low_cents=None if is_foreign else price.get("min"),
@@ -88,15 +95,22 @@ class Asked:
         return self.visitor.shown().filter(condition)
 
     def found(self) -> QuerySet[Any]:
-        """Select offers that have any of the words, with `rank`: how many of them."""
+        """Select offers that have any of the words, with their `rank`."""
         if self.no_word_fits:
             return Offer.objects.none().annotate(rank=Value(0))
         if not self.words:
             return self.offers().annotate(rank=Value(0))
-        has = [When(search_words__contains=as_column([word]), then=Value(1)) for word in self.words]
-        rank = sum((Case(one, default=Value(0)) for one in has[1:]), start=Case(has[0], default=Value(0)))
+        rank = reduce(add, map(_rank_of, self.words))
         ranked: QuerySet[Any] = self.offers().annotate(rank=rank)
         return ranked.filter(rank__gt=0)
+
+
+def _rank_of(word: str) -> Case:
+    whole = When(search_words__contains=as_column([word]), then=Value(2))
+    # Scripts without blanks between words have short ones.
+    is_looked_for_within = len(word) >= _PART_LETTERS_MIN or not word.isascii()
+    within = [When(search_words__contains=word, then=Value(1))] if is_looked_for_within else []
+    return Case(whole, *within, default=Value(0))
 
 
 def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:

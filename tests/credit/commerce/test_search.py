@@ -3,9 +3,14 @@
 import itertools
 import json
 from base64 import urlsafe_b64encode
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
+from django.db import connection
 
+from credit.models import Offer
 from tests.api import client_of
 from tests.credit.commerce import judge
 from tests.credit.commerce.support import AGENT, ask, assert_agent_refused, assert_refused
@@ -17,6 +22,17 @@ LOAN = {
     "description": "For any purpose.", "apr_min_percent": 6.9, "apr_max_percent": 17.5,
     "loan_amount_min_cents": 100_000, "loan_amount_max_cents": 4_000_000, "term_options_months": [12, 24, 36],
 }  # fmt: skip
+
+# Names of offers, and what finds each; also at the console, in tests/backoffice/test_searches.py.
+SEARCHED = [
+    ("Rénovation", "renovation"), ("Renovation", "RÉNOVATION"), ("Re\u0301novation", "rénovation"),
+    ("Home-improvement", "improvement"), ("Home\u2011improvement", "homeimprovement"), ("Refinance", "re-finance"),
+    ("Prêt d\u2019études", "etudes"), ("O'Brien's boat", "O\u2019Brien\u2019s"), ("Autokredit", "kredit"),
+    ("Żółta łódź", "zolta lodz"), ("Størrelse", "storrelse"), ("Großkunden", "grosskunden"), ("İstanbul", "istanbul"),
+    ("Crédito educación", "educacion"), ("\uff27\uff4f\uff4c\uff44 card", "gold"), ("ﬁxed rate", "fixed"),
+    ("Δάνειο", "δανειο"), ("Кредит", "КРЕДИТ"), ("个人贷款", "贷款"), ("Debt_consolidation", "consolidation"),
+    ("Tín dụng", "tin dung"), ("Soft\u00adware", "software"),
+]  # fmt: skip
 
 
 def search(api, **body):
@@ -121,6 +137,25 @@ class TestFilters:
         assert search(api, query="yacht") == []
         assert search(api, query="?!") == []
         assert len(search(api, query="  ")) == 3
+
+    @pytest.mark.parametrize(("name", "query"), SEARCHED)
+    def test_an_offer_is_found_by_what_people_type(self, api, name, query):
+        OfferFactory(name="Ferry pass", product_type="other")
+        offer = OfferFactory(name=name, product_type="other")
+        assert search(api, query=query) == [offer.pk]
+
+    def test_the_migration_folds_the_words_that_older_servers_stored(self, api):
+        offer = OfferFactory(name="Rénovation")
+        Offer.objects.update(search_words=" rénovation personal loan ")
+        assert search(api, query="renovation") == []
+        import_module("credit.migrations.0009_offer_search_words").fold_words(
+            apps, SimpleNamespace(connection=connection)
+        )
+        assert search(api, query="renovation") == [offer.pk]
+
+    def test_an_offer_with_the_whole_word_comes_before_one_with_a_part(self, api):
+        whole, part = OfferFactory(name="Kredit"), OfferFactory(name="Autokredit")
+        assert search(api, query="kredit") == [whole.pk, part.pk]
 
     def test_all_filters_must_fit(self, api):
         offer = OfferFactory(**LOAN)
