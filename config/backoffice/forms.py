@@ -1,3 +1,5 @@
+import re
+import unicodedata
 from collections.abc import Collection
 from typing import Any
 
@@ -13,6 +15,29 @@ class ReasonField(forms.CharField):
         super().validate(value)
         if value and shows_nothing(value):
             raise forms.ValidationError("Must contain a visible character.")
+
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?P<separator>[, '\u2019])\d{3})(?:(?P=separator)\d{3})*(?:\.\d*)?")
+
+
+class FigureField(forms.DecimalField):
+    """A number as people type it in US English: `8,000`, `$8,000.50`, `7.25 %`, `8 000`.
+
+    A comma or blank that does not separate thousands is refused in words, because `8,5` is 8.5 to some people.
+    """
+
+    widget = forms.TextInput(attrs={"inputmode": "decimal"})
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str):
+            value = " ".join(unicodedata.normalize("NFKC", value).split()).removeprefix("$").removesuffix("%").strip()
+            if _GROUPED.fullmatch(value):
+                value = re.sub("[, '\u2019]", "", value)
+            elif "," in value or value.count(".") > 1:
+                raise forms.ValidationError(
+                    "Enter a number such as 8,000.50: commas separate thousands, a point separates decimals."
+                )
+        return super().to_python(value)
 
 
 class SeenForm(forms.Form):

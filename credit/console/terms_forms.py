@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from config.backoffice.forms import FigureField
 from config.core.errors import ApiError
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.quotes import AMOUNT_MAX_CENTS
@@ -22,19 +23,19 @@ def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
     """Return the fields of a loan; what an approval leaves empty comes from the application and from the offer."""
     empty = "" if is_needed else "Left empty, it comes from the application, the rate from the offer."
     return {
-        "amount": forms.DecimalField(
+        "amount": FigureField(
             label="Amount in dollars", min_value=Decimal("0.01"), max_value=_MOST, decimal_places=2,
             required=is_needed, help_text=empty,
         ),
-        "rate_percent": forms.DecimalField(
+        "rate_percent": FigureField(
             label="Note rate, per cent a year", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=PLACES,
             required=is_needed,
         ),
-        "term_months": forms.IntegerField(
-            label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, required=False,
+        "term_months": FigureField(
+            label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="None for a line of credit.",
         ),
-        "fee": forms.DecimalField(
+        "fee": FigureField(
             label="Prepaid fee in dollars", min_value=0, max_value=_MOST, decimal_places=2, required=False
         ),
         "first_payment_on": forms.DateField(
@@ -72,6 +73,8 @@ def terms_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if field in _DOLLARS:
             terms[_DOLLARS[field]] = int(value * 100)
+        elif field == "term_months":
+            terms[field] = int(value)
         elif isinstance(value, date):
             terms[field] = value.isoformat()
         else:

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from config.backoffice.forms import FigureField
 from credit.models import Counteroffer, LoanTerms, Proposal
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -59,6 +60,33 @@ def test_an_approval_has_the_terms_of_the_form(desk, application):
     told = LoanTerms.objects.get().told()
     assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
     assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(desk.get(page_of(application)))
+
+
+@pytest.mark.parametrize(("typed", "cents"), [
+    ("8,000", 800_000), ("$8,000.50", 800_050), ("8 000", 800_000), ("8\u00a0000", 800_000), ("8\u202f000.5", 800_050),
+    ("8'000", 800_000), ("8\u2019000", 800_000), ("1,234,567.89", 123_456_789), (" 8000 ", 800_000), ("8000.", 800_000),
+    ("$ 8,000", 800_000), ("\uff18\uff10\uff10\uff10", 800_000), ("800,000.00", 80_000_000),
+])  # fmt: skip
+def test_amounts_are_read_as_people_type_them(typed, cents):
+    assert FigureField(decimal_places=2).clean(typed) * 100 == cents
+
+
+@pytest.mark.parametrize("typed", [
+    "8,5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000", "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
+])  # fmt: skip
+def test_ambiguous_amounts_are_refused_in_words(desk, application, typed):
+    address = move_of(application, "approved")
+    page = confirm(desk, address, amount=typed, rate_percent="8", term_months="36")
+    assert list(page.context["form"].errors) == ["amount"]
+    assert "Enter a number such as 8,000.50" in text_of(page)
+    assert not LoanTerms.objects.exists()
+
+
+def test_separators_are_read_in_every_field_of_a_loan(desk, application):
+    address = move_of(application, "approved")
+    confirm(desk, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
+    terms = LoanTerms.objects.get()
+    assert (terms.amount_cents, terms.fee_cents) == (1_250_050, 100_000)
 
 
 def test_empty_terms_are_derived(desk, application):
