@@ -7,6 +7,7 @@ from django import forms
 
 from config.backoffice.bases import TransitionForm
 from config.core.casework import ReplyTemplate
+from config.core.names import clean_words
 from credit.console.terms_forms import DAY, LOAN_FIELDS, loan_fields, terms_of
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of
@@ -76,8 +77,10 @@ class ApplicationTransitionForm(TransitionForm):
     def read_documents(self) -> list[str]:
         """Return the names, one per line, without repetition."""
         text = f"{self.cleaned_data['documents']}\n{self.template_text('documents_template')}"
-        lines = [" ".join(line.split()) for line in text.splitlines()]
-        names = list(dict.fromkeys(line for line in lines if line))
+        try:
+            names = list(dict.fromkeys(clean_words(line) for line in text.splitlines() if line.strip()))
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
         if not names:
             raise forms.ValidationError("Name at least one document.")
         if len(names) > DOCUMENTS_MAX or any(len(name) > DOCUMENT_NAME_MAX_LENGTH for name in names):

@@ -144,7 +144,7 @@ class Notice(StatefulModel):
         choices=[(one, one) for one in KINDS],
         help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, or `pricing`.",
     )
-    profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
+    profile = models.CharField(max_length=8, help_text="The applicable law: `us`.")
     language = models.CharField(
         max_length=8, default="en", help_text="The language of the notice; empty until the notice is made."
     )

@@ -126,7 +126,18 @@ def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(as
     assert "Accept" not in text_of(supports_client.get(page_of(asked)))
 
 
-@pytest.mark.parametrize("lines", ["", "\n \n", "x" * 256, "\n".join(f"document {n}" for n in range(31))])
+def test_names_of_documents_are_cleaned_as_over_the_api(reviewers_client):
+    application = make()
+    name = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
+    lines = f"  Pay\u00a0slip  of\u3000May \n{name}"
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    assert set(application.requested_documents.values_list("name", flat=True)) == {"Pay slip of May", name}
+
+
+@pytest.mark.parametrize("lines", [
+    "", "\n \n", "x" * 256, "Pay\u202eslip", "Payslip\u200b", "\u3164", "a\0b",
+    "\n".join(f"document {n}" for n in range(31)),
+])  # fmt: skip
 def test_a_checklist_out_of_bounds_is_refused(reviewers_client, lines):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)

@@ -131,6 +131,7 @@ class TestScoreDisclosure:
         assert notice.made_from["blocks"] == ["no_score", "free_reports", "creditor"]
         text = read(notice.html)[0]
         assert "Your credit score is not available from Example Bureau" in text
+        assert "<bdi>Example Bureau</bdi>, which is a consumer reporting agency" in notice.html
         assert "Not having a credit score can affect whether you can get a loan" in text
 
     def test_an_approval_without_the_rank_of_a_score_is_rejected_with_its_place(self):

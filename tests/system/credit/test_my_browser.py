@@ -15,6 +15,7 @@ from tests.credit.terms.lending import applied, approve, lender_of, listed
 from tests.factories import PASSWORD
 from tests.system.identity.test_account_browser import EMAIL, Person, mailed_path
 
+LONG_NAME = "Wolfeschlegelsteinhausenbergerdorff"  # 35 letters
 NOTICES = {
     "approve": {},
     "counter": {"with_denial": True},
@@ -55,7 +56,8 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
     person.open("/account/login", "my-log-in")
     person.send("account", login=user.username, password=PASSWORD)
     for name, options in NOTICES.items():
-        world = World(offer, person={**WHOLE, "language": language}, start=timezone.now(), consumer=user)
+        who = {**WHOLE, "language": language, "legal_name": LONG_NAME}
+        world = World(offer, person=who, start=timezone.now(), consumer=user)
         offer = world.offer
         world.submit(0)
         getattr(world, name)(0, **options)
