@@ -14,7 +14,7 @@ from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
 from config.webhooks.models import BY_OWNER, BY_RESET, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
-from config.webhooks.publishing import lock_feed, publish_account, publish_in_transaction
+from config.webhooks.publishing import publish_in_transaction
 from config.webhooks.signing import new_secret
 
 ENDPOINTS_MAX = 16
@@ -60,7 +60,6 @@ def create_endpoint(
     ENDPOINTS_MAX already.
     """
     check_url(url)
-    publish_account(account_id, now=now)
     with transaction.atomic():
         publish_in_transaction(account_id, now=now)  # holds the account's lock, which makes the count exact
         if Endpoint.objects.present().filter(account_id=account_id).count() >= ENDPOINTS_MAX:
@@ -86,7 +85,6 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
     if "url" in changes:
         check_url(changes["url"])
         changes["failing_since"] = None  # failures of the old address do not count for the new one
-    publish_account(endpoint.account_id, now=now)
     status = changes.pop("status", None)
     with transaction.atomic():
         publish_in_transaction(endpoint.account_id, now=now)
@@ -162,12 +160,10 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
     """Emit a test for this endpoint alone; return its delivery. Raises as `redeliver`."""
-    publish_account(endpoint.account_id, now=now)
     with transaction.atomic():
-        lock_feed(endpoint.account_id)
-        _lock_enabled(endpoint.pk)
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
+        _lock_enabled(endpoint.pk)  # after the feed's lock, as everywhere; an error rolls the event back
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 
