@@ -38,14 +38,14 @@ from config.backoffice.desks import desk_of, may, narrowed, sides_of
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
 from config.backoffice.personal import present_beside
-from config.backoffice.records import Owned, OwnedRecords, ReadOnlyAdmin, RecordAction, show_secret, within_list
+from config.backoffice.records import OwnedRecords, ReadOnlyAdmin, RecordAction, show_secret, within_list
 from config.backoffice.transitions import Transitions
 from config.core.casework import Assignment, Note, SavedView, named
 from config.core.errors import ApiError
 
 __all__ = [
-    "HistoryAdmin", "Owned", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm",
-    "TransitionForm", "show_secret",
+    "HistoryAdmin", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "TransitionForm",
+    "show_secret",
 ]  # fmt: skip
 
 ROWS_MAX = 500  # decided about at once
@@ -84,7 +84,7 @@ class HistoryAdmin(ReadOnlyAdmin):
     transition = column(chip, "status", "transition")
 
 
-class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
+class ReviewAdmin(Transitions):
     """An admin for records with a lifecycle: transitions of one or of many at once, and whose work a record is.
 
     Each of `bulk_transitions` is an action of the list: choose, preview the effect on each record, confirm, and read

@@ -5,7 +5,7 @@ data.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -22,13 +22,7 @@ from config.core.table_files import CHUNK_ROWS, ROWS_MAX, csv_lines, file_answer
 _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("application/jsonl", json_lines)}
 
 
-if TYPE_CHECKING:
-    _Admin = PersonalData
-else:
-    _Admin = object
-
-
-class Exports(_Admin):
+class Exports(PersonalData):
     """A list that can be taken away by those who may.
 
     `export_columns` names its columns; by default they are the key and those columns that lists and pages show as such.

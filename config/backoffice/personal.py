@@ -9,7 +9,7 @@ show.
 
 from copy import copy
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.http import HttpRequest
@@ -53,13 +53,7 @@ class UnmaskForm(SeenForm):
     )
 
 
-if TYPE_CHECKING:
-    _Admin = LargeListAdmin
-else:
-    _Admin = object
-
-
-class PersonalData(_Admin):
+class PersonalData(LargeListAdmin):
     personal_fields: ClassVar[tuple[str, ...]] = ()
     is_about_people: ClassVar[bool] = False  # an admin with such records overrides `subject_of`
 

@@ -10,7 +10,7 @@ that shows something once.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -29,8 +29,8 @@ from config.backoffice.desks import UNMASK, desk_of, may
 from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
-from config.backoffice.lists import LargeListAdmin, neighbours_of
-from config.backoffice.personal import UNMASKED_SECONDS, PersonalData, UnmaskForm
+from config.backoffice.lists import neighbours_of
+from config.backoffice.personal import UNMASKED_SECONDS, UnmaskForm
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.search_words import compounds_of, has_words
@@ -74,7 +74,7 @@ def within_list(address: str, request: HttpRequest) -> str:
     return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
-class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
+class ReadOnlyAdmin(Exports):
     actions = None
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
@@ -250,13 +250,7 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
         return HttpResponseRedirect(self.record_address(record, request))
 
 
-if TYPE_CHECKING:
-    _Admin = ReadOnlyAdmin
-else:
-    _Admin = object
-
-
-class Owned(_Admin):
+class OwnedRecords(ReadOnlyAdmin):
     """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. Part
     of an id, as lists show it, is looked for in the newest rows.
 
@@ -338,10 +332,6 @@ class NamedRecords(ReadOnlyAdmin):
         names = queryset.order_by("-pk").values_list("pk", self.name_field)[:NEWEST_MAX]
         named = [pk for pk, name in names.iterator() if has_words(name, compounds)]
         return found | queryset.filter(pk__in=named[:_NAMED_MAX]), has_duplicates
-
-
-class OwnedRecords(Owned, ReadOnlyAdmin):
-    pass
 
 
 def show_secret(

@@ -6,7 +6,7 @@ Every decision calls the model's own `transition_to`, so that the rules are thos
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -33,13 +33,7 @@ class ChangedMeanwhile(ApiError):
     message = "The record changed since you opened the page. Look at it again, then decide."
 
 
-if TYPE_CHECKING:
-    _Admin = OwnedRecords
-else:
-    _Admin = object
-
-
-class Transitions(_Admin):
+class Transitions(OwnedRecords):
     """Transitions of one record; `config.backoffice.bases.ReviewAdmin` is what apps use."""
 
     machine: ClassVar[Machine]

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import Owned, ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.bases import OwnedRecords, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, link, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.queues import Queue
@@ -28,7 +28,7 @@ CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_
 _BY_PERSON = "or a person's user name (its beginning) or id"
 
 
-class AccountRecords(Owned, ReadOnlyAdmin):
+class AccountRecords(OwnedRecords):
     """Records of an account without personal data: the back office shows them to viewers of webhooks."""
 
     owner = "account"

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import Owned, ReadOnlyAdmin
+from config.backoffice.bases import OwnedRecords, ReadOnlyAdmin
 from config.backoffice.desks import VIEW, may
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
@@ -29,7 +29,7 @@ def _amount_column(field: str, description: str) -> Any:
     return shown
 
 
-class _BankRecords(Owned, ReadOnlyAdmin):
+class _BankRecords(OwnedRecords):
     """A bank's data about a person: found by the provider's ids."""
 
     search_help_text = "The provider's id, or the beginning of a person's user name"
