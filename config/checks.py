@@ -11,8 +11,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import get_resolver
 
-from config.api.declarations import Endpoint
 from config.api.openapi import routes
+from config.api.views import Endpoint
 from config.core.credentials import ANY_CALLER, FIRST_PARTY, LOG_IN, PUBLIC
 from config.sandbox.views import SandboxViewSet
 from identity.access.scopes import SCOPES

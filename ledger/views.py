@@ -14,12 +14,11 @@ from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
 from config.api import heavy
-from config.api.declarations import also_answers
 from config.api.docs import document_bytes
 from config.api.parsers import StrictJSONParser
 from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
-from config.api.views import ApiRequest, endpoint
+from config.api.views import ApiRequest, also_answers, endpoint
 from config.core.credentials import ANY_CALLER, PUBLIC
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import first_or, parse_positive_int64

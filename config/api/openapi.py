@@ -19,11 +19,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from config.api import idempotency, rate_limits
-from config.api.declarations import Endpoint
 from config.api.descriptions import PARTS, describe_members, describe_parameters
 from config.api.examples import add_examples, read_examples
 from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
+from config.api.views import Endpoint
 from config.core import errors
 from config.core.credentials import (
     ANY_CALLER,

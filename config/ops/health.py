@@ -16,9 +16,8 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from config.api.declarations import also_answers
 from config.api.serializers import ResponseSerializer, TextField
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import PUBLIC
 from config.ops.disk import disk_faults
 

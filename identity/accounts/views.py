@@ -4,9 +4,8 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.declarations import also_answers
 from config.api.serializers import PageQuery
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of

@@ -8,9 +8,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.response import Response
 
-from config.api.declarations import also_answers
 from config.api.openapi import EndpointSchema
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import PUBLIC
 from config.core.json_text import render_json
 from credit.api.commerce import catalog, refusals, serializers

@@ -4,9 +4,8 @@ from pathlib import Path
 from django.http import HttpResponse
 
 from config.api import heavy
-from config.api.declarations import also_answers
 from config.api.renderers import renderer_for
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import FIRST_PARTY, PUBLIC
 from config.core.errors import NotFound
 from config.core.ids import first_or
