@@ -207,14 +207,9 @@ def take(bucket: str, window: int, count: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _redis_failures() -> tuple[type[Exception], ...]:
-    """Return what a Redis that is away raises. A function: its package is loaded by those alone who use it."""
-    from redis.exceptions import RedisError
-
-    return (RedisError, OSError)
-
-
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
+    from redis.exceptions import RedisError  # loaded only where Redis is used
+
     global _redis_avoided_until  # noqa: PLW0603  one fact per process
     if time.monotonic() < _redis_avoided_until:
         return None
@@ -224,7 +219,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         return int(cache.incr(name, count))
     except ValueError:
         return None  # evicted between the two because the cache was full
-    except _redis_failures() as error:
+    except (RedisError, OSError) as error:
         # Each try could last as long as its time-out, and calls wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)

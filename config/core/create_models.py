@@ -1,6 +1,7 @@
 """A migration operation that creates many tables at once."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.db.migrations.operations import CreateModel
@@ -18,7 +19,8 @@ class CreateModels(Operation):
         self.models = models
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        state.__dict__.pop("apps", None)  # a cached property: rendered when it is read next
+        with suppress(AttributeError):  # not rendered yet
+            del state.apps  # a cached property: rendered when it is read next
         for model in self.models:
             model.state_forwards(app_label, state)
 

@@ -60,7 +60,6 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     # Behind a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
     options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
-    entry["OPTIONS"] = options
     return entry
 
 

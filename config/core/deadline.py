@@ -75,7 +75,8 @@ def cut_off(*, began_before: float) -> int:
         for database in late:
             session = database.connection
             with suppress(OSError, psycopg.Error):
-                if isinstance(session, psycopg.Connection) and _is_waiting(session):
+                waits = psycopg.pq.TransactionStatus.ACTIVE
+                if isinstance(session, psycopg.Connection) and session.info.transaction_status == waits:
                     # Its thread sees the end of the connection, and closes it.
                     with socket.socket(fileno=os.dup(session.fileno())) as line:
                         line.shutdown(socket.SHUT_RDWR)
@@ -83,7 +84,3 @@ def cut_off(*, began_before: float) -> int:
     if cut:
         logger.warning("the database kept %s requests waiting for %s s: cut off", cut, REQUEST_SECONDS)
     return cut
-
-
-def _is_waiting(session: "psycopg.Connection[Any]") -> bool:
-    return session.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE

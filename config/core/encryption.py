@@ -147,13 +147,14 @@ def is_sealed(content: bytes) -> bool:
     return content.startswith((SEALED, _WRAPPED, FERNET))
 
 
-def opened(content: bytes, place: str) -> bytes:
-    """Return what was sealed for this place; raises UnreadableSecret."""
+def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_id: str = "") -> bytes:
+    """Return what was sealed for this place; raises UnreadableSecret, and logs the value's kind and record."""
     try:
         return _open(content, place)
     except _DoesNotOpenError:
-        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a sealed value")  # noqa: TRY400  whose key is gone is not for a trace
-        raise UnreadableSecret("a sealed value", "") from None
+        name = f"{kind} of {record_id}" if record_id else kind
+        logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s", name)  # noqa: TRY400  whose key is gone is not for a trace
+        raise UnreadableSecret(kind, record_id) from None
 
 
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
@@ -238,12 +239,7 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
             return None
         content = value.ciphertext.encode()
         place = "" if content.startswith(FERNET) else self.place(pk)  # unbound: it would cost, and not be read
-        try:
-            return self.from_text(_open(content, place).decode())
-        except _DoesNotOpenError:
-            kind = kind_of(self.model, self)
-            logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s of %s", kind, pk)  # noqa: TRY400  as above
-            raise UnreadableSecret(kind, str(pk)) from None
+        return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:
         return str(value)

@@ -164,14 +164,6 @@ class Transition:
     completes: Any = None
 
 
-def _no_columns(_record: Any, _transition: Transition) -> Mapping[str, Any]:
-    return {}
-
-
-def _nothing(*_arguments: Any) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Follower:
     """An action that follows from the transitions of a model's records, in the transaction of each transition.
@@ -180,11 +172,11 @@ class Follower:
     """
 
     # Returns further columns to set. Raises ApiError to refuse the transition. Nothing is written yet.
-    before: Callable[[Any, Transition], Mapping[str, Any]] = _no_columns
+    before: Callable[[Any, Transition], Mapping[str, Any]] = lambda _record, _transition: {}
     # Receives the record as written, the row of its history, and the transition.
-    after: Callable[[Any, Any, Transition], None] = _nothing
+    after: Callable[[Any, Any, Transition], None] = lambda _record, _row, _transition: None
     # Receives a record that was created, and when. The service that creates records calls `follow_creation`.
-    created: Callable[[Any, datetime], None] = _nothing
+    created: Callable[[Any, datetime], None] = lambda _record, _now: None
 
 
 @cache
@@ -301,9 +293,10 @@ class StatefulModel(models.Model):
             "moves": self.moves + 1,
             "updated_at": now,
             **self.derived_columns(transition),
-            **self._columns_of_followers(transition),
-            **(changes or {}),
         }
+        for follower in self.followers:
+            columns |= follower.before(self, transition)
+        columns |= changes or {}
         # The counter as well: a record that left its status and came back meanwhile is not as it was read.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
@@ -327,12 +320,6 @@ class StatefulModel(models.Model):
             follower.after(self, row, transition)
         self.record_transition(row)
         return row
-
-    def _columns_of_followers(self, transition: Transition) -> dict[str, Any]:
-        columns: dict[str, Any] = {}
-        for follower in self.followers:
-            columns |= follower.before(self, transition)
-        return columns
 
 
 class ClosableModel(models.Model):

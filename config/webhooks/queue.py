@@ -98,7 +98,8 @@ def take_due(
     held = claim_due(rows, limit=limit, now=now, lease=lease)
     taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
     addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
-    endpoints = {endpoint.pk: endpoint for endpoint in read_each(addressed, _note_unreadable)}
+    readable = read_each(addressed, lambda key, error: contain(error, "endpoint", key))
+    endpoints = {endpoint.pk: endpoint for endpoint in readable}
     tasks = []
     for delivery in taken:
         try:
@@ -106,10 +107,6 @@ def take_due(
         except KeyError as error:
             items.fail(delivery.pk, error, now=now)
     return tasks
-
-
-def _note_unreadable(key: object, error: Exception) -> None:
-    contain(error, "endpoint", key)
 
 
 def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
