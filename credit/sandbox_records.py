@@ -1,6 +1,6 @@
 from datetime import datetime
 
-from config.sandbox.records import SandboxRecords, Timer
+from config.sandbox.clock import SandboxRecords, Timer
 from credit.applications.services import expire_idle
 from credit.models import (
     Application,

@@ -2,7 +2,7 @@ from datetime import datetime
 
 from oauth2_provider.models import Grant
 
-from config.sandbox.records import SandboxRecords, Timer
+from config.sandbox.clock import SandboxRecords, Timer
 from identity.access.authentication import forget_credentials
 from identity.kyc.models import KycVerification
 from identity.models import ApiKey, Invitation, ManagedAccount, RefreshToken, User

@@ -2,7 +2,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from config.sandbox.records import SandboxRecords, Timer
+from config.sandbox.clock import SandboxRecords, Timer
 from payments.cards.models import Payment
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.reconciliation import reconcile_due

@@ -7,27 +7,58 @@ move: histories, the inputs of hashes, and sent notices.
 """
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Model, Q
 from django.utils import timezone
 
 from config.api.idempotency import retry_deadlocks
+from config.api.models import IdempotencyRecord
 from config.core.errors import ValidationFailed
 from config.core.leases import contain
 from config.core.registration import declared
 from config.ops import pruning
-from config.sandbox.records import timers
 
 ADVANCE_MAX = timedelta(days=400)
 # The clock advances in steps: a key is announced 14 days before it ends, and a worker has to run in between.
 STEP_MAX = timedelta(days=7)
 # An account's clock is not moved for ever: databases know no moment before the year 1.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """Columns of a table that move together, and the look-ups that lead from a row to its account."""
+
+    model: type[Model]
+    columns: tuple[str, ...]
+    owners: tuple[str, ...]
+
+    def of(self, account_id: int) -> Q:
+        return reduce(or_, (Q(**{owner: account_id}) for owner in self.owners))
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRecords:
+    """An app's declaration (`Declarations.sandbox`).
+
+    `workers` are called with `now` after each step of a clock; each does what is due and returns its counts by name.
+    """
+
+    timers: tuple[Timer, ...] = ()
+    workers: tuple[Callable[..., dict[str, int]], ...] = ()
+
+
+def timers() -> list[Timer]:
+    answers = Timer(IdempotencyRecord, ("created_at",), ("owner",))
+    return [answers, *(timer for records in declared("sandbox") for timer in records.timers)]
 
 
 def advance(account_id: int, *, seconds: int) -> Counter[str]:

@@ -1,6 +1,6 @@
 """The moments of deliveries and webhook endpoints that move with an account's clock."""
 
-from config.sandbox.records import SandboxRecords, Timer
+from config.sandbox.clock import SandboxRecords, Timer
 from config.webhooks.models import Delivery, Endpoint
 
 RECORDS = SandboxRecords(

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.sandbox import clock, records
+from config.sandbox import clock
 from credit.models import Application
 from tests.factories import ApplicationFactory
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("timer", records.timers(), ids=lambda timer: timer.model._meta.label)
+@pytest.mark.parametrize("timer", clock.timers(), ids=lambda timer: timer.model._meta.label)
 def test_declared_timers_have_their_columns_and_an_account(timer, user):
     assert {field.name for field in timer.model._meta.local_fields} >= set(timer.columns)
     assert not timer.model._default_manager.filter(timer.of(user.pk), pk=None).exists()
