@@ -8,13 +8,7 @@ class OpsConfig(Declarations, AppConfig):
     label = "ops"
     verbose_name = "Operations"
 
-    prune_rules = (
-        "pruning.ANSWERS",
-        "pruning.COUNTERS",
-        "request_log.LINES",
-        "pruning.FAILED_ITEMS",
-        "pruning.WORK_MARKS",
-    )
+    prune_rules = "pruning.RULES"
     readings = ("failed_items.READING",)
     demo = ("demo.seed",)
     encrypted = ("rotation.ANSWERS",)

@@ -43,14 +43,11 @@ class PageMiddleware:
     ) -> HttpResponseBase | None:
         if _is_page(request):
             for middleware in chain:
-                response: HttpResponseBase | None = getattr(middleware, hook, _no_response)(request, *arguments)
+                run = getattr(middleware, hook, None)
+                response: HttpResponseBase | None = run and run(request, *arguments)
                 if response is not None:
                     return response
         return None
-
-
-def _no_response(*_arguments: Any) -> None:
-    return None
 
 
 def _is_page(request: HttpRequest) -> bool:

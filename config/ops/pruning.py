@@ -16,7 +16,8 @@ from config.api.models import IdempotencyRecord, RateCounter
 from config.api.rate_limits import WINDOW_SECONDS
 from config.core.registration import declared
 from config.ops.failed_items import KEEP, FailedItems
-from config.ops.models import FailedItem, WorkMark
+from config.ops.models import FailedItem, RequestLine, WorkMark
+from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
 BATCH = 2_000  # rows per statement: short locks, however much there is to forget
@@ -84,18 +85,27 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
     items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
-def _answers(now: datetime) -> "models.QuerySet[Any]":
-    return IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS))
-
-
-def _counters(now: datetime) -> "models.QuerySet[Any]":
-    return RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1)
-
-
-# `config.api` and `failed_items` know nothing of pruning.
-ANSWERS = Rule(IdempotencyRecord, "idempotency_records", _answers)
-COUNTERS = Rule(RateCounter, "rate_counters", _counters)
-FAILED_ITEMS = Rule(
-    FailedItem, "failed_items", lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP)
+# `config.api`, `failed_items` and `request_log` know nothing of pruning.
+RULES = (
+    Rule(
+        IdempotencyRecord,
+        "idempotency_records",
+        lambda now: IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)),
+    ),
+    Rule(
+        RateCounter,
+        "rate_counters",
+        lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
+    ),
+    Rule(
+        RequestLine,
+        "request_lines",
+        lambda now: RequestLine.objects.filter(id__lt=first_id_at(now - timedelta(days=KEPT_DAYS))).order_by("id"),
+    ),
+    Rule(
+        FailedItem,
+        "failed_items",
+        lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP),
+    ),
+    Rule(WorkMark, "work_marks", lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP)),
 )
-WORK_MARKS = Rule(WorkMark, "work_marks", lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP))

@@ -116,18 +116,13 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
     """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
-    commands = {
-        "service A": [*gunicorn, platform, "config.wsgi"],
-        # A leader seals what its followers bring: many threads of one process make the largest blocks.
-        "service B": [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"],
-    }
+    # A leader seals what its followers bring: many threads of one process make the largest blocks.
+    of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
-    for worker in workers:
-        commands[worker] = ["manage.py", worker]
-    ledger_environment = environment | {"SERVICE": "ledger"}
     return {
-        name: (command, ledger_environment if name == "service B" else environment)
-        for name, command in commands.items()
+        "service A": ([*gunicorn, platform, "config.wsgi"], environment),
+        "service B": (of_ledger, environment | {"SERVICE": "ledger"}),
+        **{worker: (["manage.py", worker], environment) for worker in workers},
     }
 
 
@@ -141,18 +136,14 @@ def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[
     )
 
 
-def _check_alive(running: Processes) -> None:
-    for name, process in running.items():
-        if process.poll() is not None:
-            raise CannotStart(f"{name} has ended with status {process.returncode}; its output stands above.")
-
-
 def wait_until_healthy(running: Processes, *addresses: str, seconds: float = START_SECONDS) -> None:
     """Wait until every address answers 200; raises CannotStart when a process has ended, or when that takes longer."""
     deadline = time.monotonic() + seconds
     for address in addresses:
         while not _answers(address):
-            _check_alive(running)
+            for name, process in running.items():
+                if process.poll() is not None:
+                    raise CannotStart(f"{name} has ended with status {process.returncode}; its output stands above.")
             if time.monotonic() > deadline:
                 raise CannotStart(f"{address} does not answer.")
             time.sleep(0.1)

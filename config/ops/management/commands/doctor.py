@@ -30,15 +30,12 @@ class Command(JsonCommand):
         self._ok = all(one["ok"] for one in found)
         if options["as_json"]:
             return {"ok": self._ok, "checks": found}
-        return {f"{_mark_of(one)} {one['name']}": one["why"] for one in found} | {"doctor": _summary_of(found)}
+        counts = Counter(_mark_of(check) for check in found)
+        summary = f"{counts['ok  ']} ok, {counts['warn']} warnings, {counts['FAIL']} failed"
+        return {f"{_mark_of(one)} {one['name']}": one["why"] for one in found} | {"doctor": summary}
 
 
 def _mark_of(check: dict[str, Any]) -> str:
     if not check["ok"]:
         return "FAIL"
     return "warn" if check["why"].startswith("warning: ") else "ok  "
-
-
-def _summary_of(found: list[dict[str, Any]]) -> str:
-    counts = Counter(_mark_of(check) for check in found)
-    return f"{counts['ok  ']} ok, {counts['warn']} warnings, {counts['FAIL']} failed"
