@@ -157,11 +157,11 @@ class DayField(TextField):
 class OneOfField(serializers.ChoiceField):
     """A text out of a fixed set; `refusal` is the error class that another text raises."""
 
+    refusal: ClassVar[type[ApiError]] = ValidationFailed
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
 
-    def __init__(self, allowed: Iterable[str], *, refusal: type[ApiError] = ValidationFailed, **options: Any) -> None:
+    def __init__(self, allowed: Iterable[str], **options: Any) -> None:
         super().__init__(choices=[(one, one) for one in allowed], **options)
-        self.refusal = refusal
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -172,8 +172,7 @@ class OneOfField(serializers.ChoiceField):
 
 
 class StatusField(OneOfField):
-    def __init__(self, allowed: Iterable[str], **options: Any) -> None:
-        super().__init__(allowed, refusal=InvalidStatus, **options)
+    refusal = InvalidStatus
 
 
 class FreeField(serializers.JSONField):

@@ -134,11 +134,11 @@ class ReviewAdmin(Transitions):
 
     def colleagues_of(self, request: HttpRequest, record: Any) -> list[Any]:
         if desk_of(request.user) is not None:
-            theirs = self.lenders_colleagues(self.side_of(request, record)).exclude(pk=cast("Any", request.user).pk)
-            return list(theirs.only("pk", "username").order_by("username")[:_COLLEAGUES_MAX])
-        people = get_user_model()._default_manager.with_perm(self.review_permission)
-        staff = people.filter(is_staff=True).exclude(pk=cast("Any", request.user).pk).order_by("username")
-        return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
+            people = self.lenders_colleagues(self.side_of(request, record))
+        else:
+            people = get_user_model()._default_manager.with_perm(self.review_permission).filter(is_staff=True)
+        others = people.exclude(pk=cast("Any", request.user).pk).order_by("username")
+        return list(others.only("pk", "username")[:_COLLEAGUES_MAX])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
         """Store a note for colleagues; each mentioned user name (`@`) is notified (POST: `text`)."""

@@ -62,9 +62,7 @@ class Channel:
             ends_at=ends_at,
             connect_seconds=seconds,
             max_bytes=ANSWER_MAX_BYTES,
-            ca_file="",
             resolve=lambda _host: self._addresses,
-            is_stopped=None,
         )
         try:
             answer = send(

@@ -128,16 +128,16 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 @contextmanager
-def unawaited(alias: str = "default") -> Iterator[None]:
+def unawaited() -> Iterator[None]:
     """Commit the block without waiting for the disk or a standby: for what may be lost, such as when a key was used.
 
     A reader writes such rows by the way, and does not wait with the writers when no standby answers.
     """
-    from django.db import connections, transaction
+    from django.db import connection, transaction
 
-    with transaction.atomic(using=alias):
-        if connections[alias].vendor == "postgresql":
-            with connections[alias].cursor() as cursor:
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
                 cursor.execute(f"SELECT {UNAWAITED}")
         yield
 

@@ -64,9 +64,9 @@ class Exchange:
     ends_at: float
     connect_seconds: float
     max_bytes: int  # of the response as received, headers included
-    ca_file: str
     resolve: Resolve
-    is_stopped: Callable[[], bool] | None
+    ca_file: str = ""
+    is_stopped: Callable[[], bool] | None = None
     is_new_connection: bool = False
     was_sent: bool = False
     received: int = 0
@@ -208,7 +208,6 @@ def exchange(
     max_bytes: int,
     body: bytes = b"",
     headers: Mapping[str, str] | None = None,
-    connect_seconds: float = CONNECT_SECONDS,
     ca_file: str = "",
     is_stopped: Callable[[], bool] | None = None,
 ) -> Answer:
@@ -219,10 +218,10 @@ def exchange(
     """
     limits = Exchange(
         ends_at=time.monotonic() + seconds,
-        connect_seconds=connect_seconds,
+        connect_seconds=CONNECT_SECONDS,
         max_bytes=max_bytes + HEAD_MAX_BYTES,
         ca_file=ca_file,
-        resolve=lambda host: resolve_within(resolve_by_system, host, connect_seconds),
+        resolve=lambda host: resolve_within(resolve_by_system, host, CONNECT_SECONDS),
         is_stopped=is_stopped,
     )
     if method == "POST":
