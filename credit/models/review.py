@@ -7,8 +7,9 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-from config.core.lifecycle import Actor, ClosableModel
+from config.core.lifecycle import Actor
 from credit.core.machine import APPROVED, COUNTEROFFER
+from credit.models.closable import ClosableModel
 
 
 def as_members(metadata: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, rfc3339
-from config.core.lifecycle import ClosableModel
+from credit.models.closable import ClosableModel
 
 
 def number(value: Decimal | None) -> float | int | None:
