@@ -55,10 +55,6 @@ VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
 _COLLEAGUES_MAX = 200
 
 
-def _mentions(text: str) -> set[str]:
-    return {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
-
-
 class HistoryAdmin(ReadOnlyAdmin):
     """A record about a person's record: personal like that record, whose column is `about`."""
 
@@ -108,9 +104,10 @@ class ReviewAdmin(Transitions):
         if not page["may_review"]:
             return page
         name = named(record)
+        work = Assignment.in_force(self.review_permission, **name, provider=self.side_of(request, record))
         return {
             **page,
-            "assignment": self.assignment_of(request, record),
+            "assignment": work.select_related("assignee", "assigned_by").first(),
             "assign_address": within_list(self.address_of("assign", record.pk), request),
             "notes": list(
                 narrowed(Note.objects.filter(**name), request.user).select_related("author", "mentioned")[:NOTES_MAX]
@@ -118,11 +115,6 @@ class ReviewAdmin(Transitions):
             "note_address": within_list(self.address_of("note", record.pk), request),
             "beside": present_beside(request.user, now=timezone.now(), **name),
         }
-
-    def assignment_of(self, request: HttpRequest, record: Any) -> Assignment | None:
-        """Return whose work a record is on the viewer's side."""
-        work = {**named(record), "provider": self.side_of(request, record)}
-        return Assignment.in_force(self.review_permission, **work).select_related("assignee", "assigned_by").first()
 
     def side_of(self, request: HttpRequest, record: Any) -> str:
         """Return for which provider the viewer works on a record, "" for staff."""
@@ -149,9 +141,8 @@ class ReviewAdmin(Transitions):
         if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
             messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
-        mentioned = next(
-            (one for one in self.colleagues_of(request, record) if one.get_username() in _mentions(text)), None
-        )
+        names = {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
+        mentioned = next((one for one in self.colleagues_of(request, record) if one.get_username() in names), None)
         facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
         Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
         told = f" {mentioned} is told." if mentioned else ""

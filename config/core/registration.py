@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from django.apps import AppConfig, apps
+from django.apps import apps
 from django.utils.module_loading import import_string
 
 # The place of a collection or a mapping, from the app on; or a tuple with the place of each member. It is imported when
@@ -58,14 +58,12 @@ class Declarations:
 @cache
 def declared(what: str) -> list[Any]:
     """Return what the apps declare under a name, together, in the order of INSTALLED_APPS; mappings as their items."""
-    ours = [app for app in apps.get_app_configs() if isinstance(app, Declarations)]
-    answers = [_answer(app, getattr(app, what, ())) for app in ours]
-    return [one for answer in answers for one in (answer.items() if isinstance(answer, Mapping) else answer)]
-
-
-def _answer(app: AppConfig, declaration: Places | Mapping[str, str]) -> Any:
-    if isinstance(declaration, Mapping):
-        return declaration
-    if isinstance(declaration, str):
-        return import_string(f"{app.name}.{declaration}")
-    return [import_string(f"{app.name}.{place}") for place in declaration]
+    members: list[Any] = []
+    for app in apps.get_app_configs():
+        declaration: Any = getattr(app, what, ()) if isinstance(app, Declarations) else ()
+        if isinstance(declaration, str):
+            declaration = import_string(f"{app.name}.{declaration}")
+        elif isinstance(declaration, tuple):
+            declaration = [import_string(f"{app.name}.{place}") for place in declaration]
+        members += declaration.items() if isinstance(declaration, Mapping) else declaration
+    return members

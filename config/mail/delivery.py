@@ -63,7 +63,8 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
     ends_at = time.monotonic() + LEASE.total_seconds() / 2
     for at, mail in enumerate(mails):
         if time.monotonic() > ends_at:
-            _hand_back(mails[at:])
+            rows = [(left.pk, left.claim, timezone.now(), None) for left in mails[at:]]
+            update_each(OutgoingMail, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
             break
         fault: Exception | None = None
         try:
@@ -151,11 +152,6 @@ def _store(mail: OutgoingMail, error: Exception | None) -> str:
     held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
     held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]
-
-
-def _hand_back(mails: Sequence[OutgoingMail]) -> None:
-    rows = [(mail.pk, mail.claim, timezone.now(), None) for mail in mails]
-    update_each(OutgoingMail, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
 
 def _is_final(error: Exception) -> bool:

@@ -79,10 +79,6 @@ class JsonCommand(BaseCommand):
         """Write a line to stderr, separate from the answer; on a terminal only an error is red."""
         self.stderr.write(line, None if fault else str)
 
-    def note_step(self, state: str, name: str, detail: str) -> None:
-        """Note a step of a check; the state of one that failed is FAIL."""
-        self.note(f"{state:4} {name}: {detail}", fault=state == "FAIL")
-
 
 class WorkerCommand(JsonCommand):
     """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.

@@ -98,19 +98,16 @@ class RequestLog:
                 else:
                     logger.warning("request lines could not be written: %s", type(error).__name__)
                     self._drop(len(taken))
-            self._tell_dropped()
+            with self._starting:
+                dropped, self._dropped = self._dropped, 0
+            if dropped:
+                logger.warning("%d request lines were dropped", dropped)
+                if counts := counts_of_process():
+                    counts.lines_dropped.inc(dropped)
 
     def _drop(self, number: int) -> None:
         with self._starting:
             self._dropped += number
-
-    def _tell_dropped(self) -> None:
-        with self._starting:
-            dropped, self._dropped = self._dropped, 0
-        if dropped:
-            logger.warning("%d request lines were dropped", dropped)
-            if counts := counts_of_process():
-                counts.lines_dropped.inc(dropped)
 
     def _start(self) -> None:
         with self._starting:

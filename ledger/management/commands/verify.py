@@ -79,7 +79,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         done: _Verification = options["verification"]
         for state, name, detail in done.steps:
-            self.note_step(state, name, detail)
+            self.note(f"{state:4} {name}: {detail}", fault=state == "FAIL")
         states = {name: state for state, name, _detail in done.steps}
         return {
             "kind": done.kind,
