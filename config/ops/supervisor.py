@@ -25,8 +25,8 @@ STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "M
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
 STOP_SECONDS = 7.0  # after SIGTERM; then SIGKILL, so that everything ends within ten seconds
-PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002}
-INNER_PORTS = ("METRICS_PORT",)  # local to this machine; no user needs to know them
+METRICS_PORT = "METRICS_PORT"  # local to this machine; no user needs to know it
+PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, METRICS_PORT: 8002}
 LOCAL = "127.0.0.1"
 SERVICES = ("service A", "service B")
 WORKERS = (
@@ -83,17 +83,16 @@ def _ports(host: str) -> dict[str, int]:
         if not text.isdigit() or not 0 < int(text) < 65536:
             raise CannotStart(f"{name}={text!r} must be a port: a number from 1 to 65535.")
         ports[name] = int(text)
-    for name in INNER_PORTS:
-        if not os.environ.get(name, "").strip():  # any free one will do
-            others = {port for other, port in ports.items() if other != name}
-            try:
-                ports[name] = bind(LOCAL, 0 if PORTS[name] in others else PORTS[name])
-            except OSError:
-                ports[name] = bind(LOCAL, 0)
+    if not os.environ.get(METRICS_PORT, "").strip():  # any free one will do
+        is_taken = PORTS[METRICS_PORT] in {ports["PORT"], ports["LEDGER_PORT"]}
+        try:
+            ports[METRICS_PORT] = bind(LOCAL, 0 if is_taken else PORTS[METRICS_PORT])
+        except OSError:
+            ports[METRICS_PORT] = bind(LOCAL, 0)
     if len(set(ports.values())) < len(ports):
         raise CannotStart("PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others.")
     for name, port in ports.items():
-        where = LOCAL if name in INNER_PORTS else host
+        where = LOCAL if name == METRICS_PORT else host
         try:
             bind(where, port)
         except OSError as error:
@@ -213,7 +212,7 @@ def _run(running: Processes) -> None:
     # An address that a browser on this machine can open.
     visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
-    metrics = f"http://{LOCAL}:{ports['METRICS_PORT']}/metrics"
+    metrics = f"http://{LOCAL}:{ports[METRICS_PORT]}/metrics"
     environment = {
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
@@ -222,7 +221,7 @@ def _run(running: Processes) -> None:
         "ACCESS_LOG": "1",
         **STEADY_MEMORY,
         **os.environ,
-        **{name: str(ports[name]) for name in INNER_PORTS},
+        METRICS_PORT: str(ports[METRICS_PORT]),
         "PYTHONUNBUFFERED": "1",
     }
     if environment.get("ENVIRONMENT", "development") != "development":
