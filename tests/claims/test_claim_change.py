@@ -1,7 +1,8 @@
-"""`PUT /claims/{id}`."""
+"""`POST /claims`, and `GET`, `PUT` and `DELETE /claims/{id}`."""
 
 import pytest
 
+from claims.models import Claim, ClaimHistory
 from tests.api import assert_error
 from tests.claims.conftest import events_of, stored
 from tests.factories import ClaimFactory
@@ -65,3 +66,134 @@ def test_a_reviewer_may_set_every_level_on_a_claim_of_their_own(reviewer, review
     claim = ClaimFactory(user=reviewer)
     body = reviewer_api.replace(f"/claims/{claim.pk}", {"verification_level": "institution_verified"}).json()
     assert body["verification_level"] == "institution_verified"
+
+
+@pytest.mark.parametrize(
+    ("visibility", "stranger_sees", "reviewer_sees"),
+    [("private", False, False), ("conditional", False, True), ("shared", True, True)],
+)
+def test_others_see_what_its_visibility_says_and_change_nothing(
+    user, stranger_api, reviewer_api, visibility, stranger_sees, reviewer_sees
+):
+    claim = ClaimFactory(user=user, visibility=visibility)
+    path, move = f"/claims/{claim.pk}", {"status": "pending", "updated_by": "x"}
+    for client, sees in ((stranger_api, stranger_sees), (reviewer_api, reviewer_sees)):
+        response = client.read(path)
+        assert response.json()["id"] == str(claim.pk) if sees else assert_error(response, 404, "E4003")
+        assert_error(client.replace(path, {"notes": "mine"}), 404, "E4003")
+        assert_error(client.remove(path), 404, "E4003")
+    assert_error(stranger_api.replace(f"{path}/status", move), 404, "E4003")
+    assert stored(claim).updated_at == claim.updated_at
+
+
+@pytest.fixture
+def draft(user):
+    return ClaimFactory(user=user, visibility="shared", notes="kept")
+
+
+def test_the_answer_is_empty_and_the_row_is_kept_for_audit(api, user, draft):
+    response = api.remove(f"/claims/{draft.pk}")
+    assert (response.status_code, response.content) == (200, b"")
+    tombstone = stored(draft)
+    assert tombstone.deleted_by == user
+    assert tombstone.deleted_with.startswith("jwt:")
+    assert (tombstone.deleted_at is not None, tombstone.notes, tombstone.status) == (True, "kept", "draft")
+    assert not Claim.objects.exists()
+    kinds, event = events_of(user)
+    assert (kinds, event["claim_id"]) == (["claim.deleted"], str(draft.pk))
+
+
+def test_a_deleted_claim_is_404_for_all(api, stranger_api, reviewer_api, draft):
+    api.remove(f"/claims/{draft.pk}")
+    path, status = f"/claims/{draft.pk}", {"status": "pending", "updated_by": "me"}
+    for client in (api, stranger_api, reviewer_api):
+        assert_error(client.read(path), 404, "E4003")
+        assert_error(client.remove(path), 404, "E4003")
+        assert_error(client.replace(path, {"notes": "back"}), 404, "E4003")
+        assert_error(client.replace(f"{path}/status", status), 404, "E4003")
+        assert client.read("/claims").json() == []
+        assert client.read(f"/claims?publication_id={draft.publication_id}").json() == []
+    assert stored(draft).notes == "kept"
+
+
+def test_a_claim_can_be_deleted_in_every_status(api, user):
+    for status in ("pending", "approved", "disputed", "revoked"):
+        assert api.remove(f"/claims/{ClaimFactory(user=user, status=status).pk}").status_code == 200
+
+
+@pytest.fixture
+def body(user):
+    return {"user_id": str(user.pk), "publication_id": "https://doi.org/10.1000/ABC", "claim_type": "author"}
+
+
+def test_a_claim_begins_as_a_private_self_asserted_draft(api, user, body):
+    response = api.send("/claims", body)
+    assert response.status_code == 201, response.content
+    claim = response.json()
+    assert list(claim) == [
+        "id", "user_id", "publication_id", "claim_type", "status", "verification_level", "visibility", "evidence",
+        "created_at", "updated_at", "approved_at", "revoked_at", "notes",
+    ]  # fmt: skip
+    assert claim["user_id"] == str(user.pk)
+    assert claim["publication_id"] == "https://doi.org/10.1000/ABC"
+    assert (claim["status"], claim["verification_level"], claim["visibility"]) == ("draft", "self_asserted", "private")
+    assert (claim["evidence"], claim["notes"], claim["approved_at"], claim["revoked_at"]) == ([], None, None, None)
+    assert claim["created_at"] == claim["updated_at"]
+    row = Claim.objects.get(pk=claim["id"])
+    assert (row.user_id, row.publication_key, row.moves) == (user.pk, "10.1000/abc", 0)
+    assert not ClaimHistory.objects.exists()
+    assert events_of(user) == (
+        ["claim.created"],
+        {"claim_id": claim["id"], "status": "draft", "verification_level": "self_asserted", "visibility": "private"},
+    )
+
+
+def test_every_member_is_kept_as_it_was_sent(api, body):
+    notes = (
+        "\u202eright to left, \u200bzero width, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd"
+    )
+    evidence = [
+        "https://example.org/letter?a=1#b",
+        "http://169.254.169.254/",
+        "Letter, page 3",
+        "Contract: signed copy",
+    ]
+    sent = {
+        **body, "publication_id": " W2741809807 ", "claim_type": "Übersetzerin", "evidence": evidence, "notes": notes,
+        "verification_level": "evidence_provided", "visibility": "shared",
+    }  # fmt: skip
+    response = api.send("/claims", sent)
+    assert response.status_code == 201, response.content
+    assert {name: response.json()[name] for name in sent} == sent
+    assert api.read(f"/claims/{response.json()['id']}").json() == response.json()
+
+
+def test_null_members_are_the_defaults(api, body):
+    nothing = dict.fromkeys(("evidence", "notes", "verification_level", "visibility"))
+    claim = api.send("/claims", {**body, **nothing}).json()
+    assert (claim["evidence"], claim["notes"]) == ([], None)
+    assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
+
+
+def test_evidence_must_be_an_http_address(api, body):
+    for address in (
+        "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
+        "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",
+        "gopher://x", "http://", "https:///path", "http://[::1", "http:", "vbscript: x", "view-source:http://x.org",
+    ):  # fmt: skip
+        error = assert_error(api.send("/claims", {**body, "evidence": ["fine", address]}), 400, "E1001")
+        assert error["details"][0]["field"].startswith("evidence"), address
+
+
+def test_the_largest_evidence_fits(api, body):
+    claim = api.send("/claims", {**body, "evidence": ["x" * 2048] * 50})
+    assert claim.status_code == 201
+    assert len(claim.json()["evidence"]) == 50
+
+
+@pytest.mark.parametrize("level", ["source_verified", "institution_verified"])
+def test_only_reviewers_set_a_reviewed_level(api, reviewer, reviewer_api, body, level):
+    error = assert_error(api.send("/claims", {**body, "verification_level": level}), 400, "E1001")
+    assert error["details"][0]["field"] == "verification_level"
+    own = {**body, "user_id": str(reviewer.pk), "verification_level": level}
+    assert reviewer_api.send("/claims", own).json()["verification_level"] == level

@@ -129,10 +129,3 @@ def test_the_migration_renews_keys(user):
     migration.renew_keys(apps, SimpleNamespace(connection=connection))
     claim.refresh_from_db()
     assert claim.publication_key == "10.48550/arxiv.2101.00001"
-
-
-def test_normalising_twice_is_normalising_once():
-    for spelling in ("https://doi.org/10.1000/ABC", "doi:10.1/x", "10.5/Y%41"):
-        name = normalise_doi(spelling)
-        assert name is not None
-        assert normalise_doi(name) == name

@@ -6,7 +6,6 @@ from identity.models import BankAccount, BankItem
 from staging.models import StagedItem
 from tests.identity.banking import events_of
 from tests.identity.conftest import judge, judged_plaid, plaid  # noqa: F401  fixtures
-from tests.identity.plaid_double import DoubleItem, account, booking
 
 pytestmark = pytest.mark.django_db
 
@@ -53,13 +52,3 @@ def test_the_story_with_the_sandbox(api, user):
     (claimed,) = user.bank_transactions.claimed()
     assert claimed.amount_cents == payload["amount_cents"]
     assert user.bank_transactions.told_by_provider().exists()
-
-
-def test_the_story_with_plaid(judged_plaid, api, user):  # noqa: F811
-    judged_plaid.offer(
-        "public-double-story",
-        DoubleItem("item-1", [account(1, current=0.29), account(2, available=None)], [("added", booking(1))]),
-    )
-    shown = tell(api, user, "public-double-story")
-    assert [one["current_cents"] for one in shown] == [29, 10_000]
-    assert api.read(f"/bankdata/transactions/{user.pk}").json()["total"] == 1

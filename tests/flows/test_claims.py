@@ -1,14 +1,10 @@
 """Stories of claims, from staging to approval, told by HTTP."""
 
-from datetime import timedelta
-
 from django.contrib.auth.models import Group
-from django.utils import timezone
 
 from claims.models import Claim
 from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
-from staging.services import expire_staged
 from tests.api import assert_error, client_of
 from tests.factories import UserFactory
 
@@ -77,21 +73,3 @@ def test_a_claim_from_staging_to_approval_dispute_and_deletion(api, user, strang
     for event in told:
         assert set(event_types()[event.type].schema["required"]) <= set(event.object)
         assert "proof" not in str(event.object)  # ids and statuses only
-
-
-def test_an_approved_import_and_one_that_expires(api, user):
-    payload = {"claim_type": "contributor"}
-    for number in range(5):
-        body = {"kind": "claim", "payload": {**payload, "publication_id": f"10.1000/{number}"}}
-        assert api.send("/staging/items", body).status_code == 201
-    api.send("/staging/items", {"kind": "note", "payload": {"text": "five of mine"}})
-    answer = api.send("/staging/approve-all", {"user_id": str(user.pk)}, key=True).json()
-    assert (answer["approved"], len(answer["item_ids"])) == (6, 6)
-    found = api.read("/claims").json()
-    assert [claim["publication_id"] for claim in found] == [f"10.1000/{number}" for number in (4, 3, 2, 1, 0)]
-    assert {claim["status"] for claim in found} == {"draft"}
-
-    late = api.send("/staging/items", {"kind": "note", "payload": {"text": "too late"}}).json()
-    expire_staged(now=timezone.now() + timedelta(days=30, seconds=1))
-    assert_error(api.send(f"/staging/approve/{late['id']}", {"user_id": str(user.pk)}), 404, "E4007")
-    assert api.read(f"/staging/items/{late['id']}").json()["status"] == "expired"

@@ -1,6 +1,5 @@
-"""POST /v1/sandbox/clock: what would happen after waiting happens now."""
+"""POST /v1/sandbox/clock: what would happen after waiting happens now; test_clock_properties.py compares both."""
 
-import uuid
 from datetime import timedelta
 
 import pytest
@@ -13,15 +12,11 @@ from config.core.registration import declared
 from config.sandbox import clock
 from config.sandbox.views import ClockDone
 from config.webhooks import endpoints
-from config.webhooks.models import Delivery, Endpoint, Event
-from config.webhooks.queue import failed_deliveries, take_due
-from credit.models import Application, ApplicationHistory, DecisionAnchor
-from credit.scoring.known_facts import account_age_days, is_verified, verified_days_ago
+from config.webhooks.models import Event
+from credit.models import ApplicationHistory, DecisionAnchor
 from identity.access import tokens
-from identity.kyc.models import KycVerification
 from identity.models import ApiKey, RefreshToken, TokenFamily
 from payments.cards.models import Payment
-from staging.models import StagedItem
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.factories import ApplicationFactory, ClaimFactory, ProviderFactory, StagedItemFactory
 from tests.identity.banking import events_of, row_of, start
@@ -77,9 +72,8 @@ def test_a_clock_that_was_moved_for_decades_is_moved_no_further(api, user):
 # --- What waits ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", ["draft", "pending_documents", "approved"])
-def test_idle_applications_expire(wait, user, status):
-    application = ApplicationFactory(consumer=user, status=status)
+def test_an_idle_application_expires_now_and_is_counted(wait, user):
+    application = ApplicationFactory(consumer=user, status="draft")
     assert wait(days=29)["applications_expired"] == 0
     assert wait(days=1)["applications_expired"] == 1
     application.refresh_from_db()
@@ -89,33 +83,9 @@ def test_idle_applications_expire(wait, user, status):
     assert abs(timezone.now() - move.changed_at) < timedelta(hours=1)
 
 
-def test_accepted_and_waiting_applications_do_not_expire(wait, user):
-    now = timezone.now()
-    kept = [
-        ApplicationFactory(consumer=user, status="approved", accepted_at=now),
-        ApplicationFactory(consumer=user, status="submitted", submitted_at=now),
-    ]
-    assert wait(days=61)["applications_expired"] == 0
-    for application in kept:
-        after = stored(application)
-        assert after["status"] == application.status
-        assert after["created_at"] == application.created_at
-    assert Application.objects.get(pk=kept[1].pk).submitted_at == now - timedelta(days=61)
-
-
 def short_key(user):
     """Make a key of twenty days."""
     return issue(user, expires_at=timezone.now() + timedelta(days=20))
-
-
-def test_a_key_is_announced_before_it_ends(wait, user):
-    issued = short_key(user)
-    wait(days=5)
-    assert ApiClient(api_key=issued.key).read("/auth/me").headers.get("X-Key-Expires") is None
-    assert wait(days=2)["api_keys_announced"] == 1
-    assert ApiClient(api_key=issued.key).read("/auth/me").headers["X-Key-Expires"]
-    wait(days=14)
-    assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
 
 
 def test_a_key_is_announced_also_when_its_days_go_by_at_once(wait, user):
@@ -153,12 +123,6 @@ def test_the_session_that_moved_the_clock_must_log_in_again(user):
     assert "Log in again" in assert_error(by_log_in.read("/auth/me"), 401, "E2003")["message"]
 
 
-def test_a_refresh_token_is_good_as_long_as_it_would_be(wait, user):
-    pair = tokens.start_family(user=user, now=timezone.now())
-    wait(days=29)
-    assert ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}).status_code == 200
-
-
 def test_sessions_ended_by_a_new_password_stay_ended(wait, user):
     old = bearer_of(user)
     user.set_password("another password")
@@ -181,34 +145,6 @@ def test_an_authorization_code_ends(wait, user):
     assert exchange(code, client, secret).status_code == 400
 
 
-def test_an_unfinished_verification_expires(wait, api, user):
-    shown = start(api)
-    assert wait(hours=23)["verifications_expired"] == 0
-    assert wait(hours=1)["verifications_expired"] == 1
-    assert row_of(shown).status == "expired"
-
-
-def test_a_fourth_verification_can_be_started_after_thirty_days(wait, api, plaid, settings):
-    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
-    for _ in range(3):
-        plaid.settle(row_of(start(api)).provider_reference, "failed")
-    assert_error(api.send("/kyc/create", {}), 400, "E3006")
-    wait(days=29)
-    assert_error(api.send("/kyc/create", {}), 400, "E3006")
-    wait(days=1)
-    assert start(api)["status"] == "requires_input"
-    assert list(KycVerification.objects.order_by("attempt").values_list("attempt", flat=True)) == [1, 2, 3, 4]
-
-
-def test_a_verification_grows_old(wait, api, user):
-    verification_id = start(api)["verification_id"]
-    api.send(f"/sandbox/verifications/{verification_id}/outcome", {"outcome": "verified"})
-    wait(days=40)
-    now = timezone.now()
-    assert (is_verified(user.pk, now), verified_days_ago(user.pk, now)) == (True, 40)
-    assert account_age_days(user.pk, now) == 40
-
-
 def test_the_clock_lets_a_provider_be_called_again(wait, api):
     shown = start(api)
     before = row_of(shown).refreshed_at
@@ -216,19 +152,6 @@ def test_the_clock_lets_a_provider_be_called_again(wait, api):
     assert row_of(shown).refreshed_at == before - timedelta(seconds=11)
     api.read(f"/kyc/status/{shown['verification_id']}")
     assert row_of(shown).refreshed_at > before
-
-
-def test_staged_items_expire(wait, user):
-    item = StagedItemFactory(user=user)
-    assert wait(days=29)["staged_items_expired"] == 0
-    assert wait(days=1)["staged_items_expired"] == 1
-    assert StagedItem.objects.get(pk=item.pk).status == "expired"
-
-
-def test_a_claim_waits_longer(wait, user):
-    claim = ClaimFactory(user=user, status="pending")
-    wait(days=3)
-    assert claim.updated_at - stored(claim)["updated_at"] == timedelta(days=3)
 
 
 def test_an_invitation_of_ones_provider_ends_after_seven_days(wait, api, user):
@@ -240,33 +163,11 @@ def test_an_invitation_of_ones_provider_ends_after_seven_days(wait, api, user):
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_a_stored_answer_is_forgotten_after_72_hours(wait, api, user):
-    body = {"user_id": str(user.pk), "publication_id": "10.1000/182", "claim_type": "author"}
-    key = str(uuid.uuid4())
-    first = api.send("/claims", body, key=key)
-    wait(hours=71)
-    assert api.send("/claims", body, key=key).json() == first.json()
-    assert wait(hours=2)["idempotency_records"] == 1
-    again = api.send("/claims", body, key=key)
-    assert (again.status_code, again.headers.get("Idempotent-Replayed")) == (201, None)
-    assert again.json()["id"] != first.json()["id"]
-
-
 def test_the_key_of_a_payment_is_never_free(wait, api, user, key):
     paid = process(api, user, key=key)
     wait(days=10)
     assert process(api, user, key=key).json() == paid.json()
     assert IdempotencyRecord.objects.filter(owner=user).count() == 1
-
-
-def test_an_unsigned_crypto_payment_expires(wait, api, user):
-    order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
-    payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
-    assert wait(minutes=14)["crypto_payments_expired"] == 0
-    assert wait(minutes=1)["crypto_payments_expired"] == 1
-    assert events_of(user, "payment.crypto.expired")[0][1]["payment_id"] == payment
-    signed = {"payment_id": payment, "signed_transaction": "0x00"}
-    assert_error(api.send("/payments/crypto/confirm", signed), 400, "E3008")
 
 
 def test_a_submitted_payment_is_confirmed(wait, api, user):
@@ -295,45 +196,6 @@ def endpoint(user):
     return endpoints.create_endpoint(
         account_id=user.pk, url=PUBLIC_URL, event_types=["*"], description="", now=timezone.now()
     )
-
-
-def test_the_previous_secret_of_an_endpoint_ends(wait, endpoint):
-    endpoints.rotate_secret(endpoint.pk, grace=timedelta(days=2), now=timezone.now())
-    wait(hours=47)
-    assert len(Endpoint.objects.get().live_secrets(timezone.now())) == 2
-    wait(hours=1)
-    assert len(Endpoint.objects.get().live_secrets(timezone.now())) == 1
-
-
-def test_a_delivery_that_failed_is_tried_again(wait, api, endpoint):
-    start(api)
-    api.read("/webhooks/events")
-    Delivery.objects.update(due_at=timezone.now() + timedelta(hours=5))
-    lease = timedelta(seconds=60)
-    items = failed_deliveries(lease=lease)
-
-    def take():
-        return take_due(items, items.queue, limit=10, now=timezone.now(), lease=lease)
-
-    wait(hours=4)
-    assert take() == []
-    wait(hours=1)
-    assert len(take()) == Delivery.objects.count() == 1
-
-
-def test_an_endpoint_has_been_failing_for_longer(wait, endpoint):
-    since = timezone.now()
-    Endpoint.objects.update(failing_since=since)
-    wait(days=5)
-    assert Endpoint.objects.get().failing_since == since - timedelta(days=5)
-
-
-def test_deliveries_that_are_over_are_forgotten(wait, api, endpoint):
-    start(api)
-    api.read("/webhooks/events")
-    Delivery.objects.update(status="delivered", due_at=None)
-    assert wait(days=29)["webhook_deliveries"] == 0
-    assert wait(days=2)["webhook_deliveries"] == 1
 
 
 def test_waiting_anchors_are_retried(wait, api, user, settings):

@@ -1,9 +1,25 @@
-"""`GET /staging/items` and `GET /staging/items/{id}`."""
+"""Items: staged over HTTP and by other apps, listed, and at the back office."""
+
+from hashlib import sha256
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from config.core.errors import ValidationFailed
+from config.core.lifecycle import Actor
+from config.webhooks import events
+from config.webhooks.models import Event
+from staging import registry
+from staging.models import StagedItem
+from staging.registry import kinds, stage_items
+from staging.services import approve_item
 from tests.api import assert_error
-from tests.factories import StagedItemFactory
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import links_of, text_of
+from tests.factories import StagedItemFactory, UserFactory
+from tests.staging.conftest import events_of
 
 STATUSES = ["staged", "approved", "rejected", "expired"]
 
@@ -54,3 +70,139 @@ def test_pages_follow_each_other_newest_first(api, user):
 
 def test_an_unknown_kind_is_refused(api):
     assert_error(api.read("/staging/items?kind=bogus"), 400, "E1001")
+
+
+NOTE = {"kind": "note", "payload": {"text": "Call the bank.", "title": "Tomorrow"}}
+
+
+def test_an_item_waits_for_its_decision(api, user):
+    response = api.send("/staging/items", {**NOTE, "source": "phone"})
+    assert response.status_code == 201, response.content
+    item = response.json()
+    assert list(item) == [
+        "id", "user_id", "kind", "status", "source", "payload", "payload_sha256", "staged_at", "decided_at",
+    ]  # fmt: skip
+    assert (item["user_id"], item["kind"], item["status"]) == (str(user.pk), "note", "staged")
+    assert (item["source"], item["decided_at"]) == ("phone", None)
+    assert item["payload"] == NOTE["payload"]
+    canonical = b'{"text":"Call the bank.","title":"Tomorrow"}'
+    assert item["payload_sha256"] == sha256(canonical).hexdigest()
+    assert api.read(f"/staging/items/{item['id']}").json() == item
+    assert events_of(user) == [("staging.item.staged", {"item_id": item["id"], "kind": "note", "status": "staged"})]
+
+
+def test_unknown_payload_members_are_dropped(api):
+    payload = {"text": "x", "colour": "red", "user_id": "1"}
+    item = api.send("/staging/items", {"kind": "note", "payload": payload, "status": "approved"}).json()
+    assert (item["payload"], item["status"], item["source"]) == ({"text": "x"}, "staged", None)
+    assert item["payload_sha256"] == sha256(b'{"text":"x"}').hexdigest()
+
+
+def test_the_text_is_kept_to_the_byte(api):
+    text = "\u202eright to left, \u200b, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd|\n"
+    item = api.send("/staging/items", {"kind": "note", "payload": {"text": text}}).json()
+    assert api.read(f"/staging/items/{item['id']}").json()["payload"] == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "field"),
+    [
+        ("bogus", {"text": "x"}, "kind"), ("Note", {"text": "x"}, "kind"), ("note", None, "payload"),
+        ("note", "x", "payload"), ("note", [{"text": "x"}], "payload"), ("note", {}, "payload.text"),
+        ("note", {"text": ""}, "payload.text"), ("note", {"text": 5}, "payload.text"),
+        ("note", {"text": "x" * 10_001}, "payload.text"), ("note", {"text": "x", "title": "y" * 256}, "payload.title"),
+        ("claim", {"publication_id": "x"}, "payload.claim_type"),
+        ("claim", {"publication_id": "x", "claim_type": "author", "verification_level": "source_verified"},
+         "payload.verification_level"),
+        ("claim", {"publication_id": "x", "claim_type": "author", "evidence": ["file:///etc"]}, "payload.evidence.0"),
+    ],
+)  # fmt: skip
+def test_an_invalid_payload_is_rejected_with_its_member(api, kind, payload, field):
+    error = assert_error(api.send("/staging/items", {"kind": kind, "payload": payload}), 400, "E1001")
+    assert error["details"][0]["field"] == field
+    assert not StagedItem.objects.exists()
+
+
+LIST = "/admin/staging/stageditem/"
+
+
+@pytest.fixture
+def backoffice(db):
+    return backoffice_client(staff_of("Reviewer", username="rita"))
+
+
+@pytest.fixture
+def item(db):
+    return StagedItemFactory(user=UserFactory(username="jane"), source="bankdata")
+
+
+def linked(response):
+    return {link.partition("?")[0] for link in links_of(response)}
+
+
+def test_items_are_found_by_id_person_kind_and_status(backoffice, item):
+    other = StagedItemFactory(kind="claim", status="rejected")
+    for query in ({"q": str(item.pk)}, {"q": "jan"}, {"q": str(item.user_id)}, {"kind": "note"}, {"status": "staged"}):
+        response = backoffice.get(LIST, query)
+        assert f"{LIST}{item.pk}/change/" in linked(response), query
+        assert f"{LIST}{other.pk}/change/" not in linked(response), query
+
+
+def test_a_page_shows_the_payload_and_what_it_became(backoffice, item):
+    actor = Actor(user=item.user, credential="jwt:x")
+    stored_id = approve_item(str(item.pk), actor=actor, now=timezone.now()).stored_id
+    text = text_of(backoffice.get(f"{LIST}{item.pk}/change/"))
+    assert "Call the bank." in text
+    assert item.payload_sha256 in text
+    assert stored_id in text
+    note = backoffice.get(f"/admin/staging/note/{stored_id}/change/")
+    assert "Call the bank." in text_of(note)
+    assert f"/admin/staging/note/{stored_id}/change/" in linked(backoffice.get("/admin/staging/note/", {"q": "jane"}))
+
+
+def test_the_apps_have_declared_their_kinds():
+    assert {"note", "claim"} <= set(kinds())
+    assert list(kinds()) == sorted(kinds())
+
+
+def test_items_of_several_kinds_are_staged_in_the_order_given(user, api):
+    now = timezone.now()
+    claim = {"publication_id": "10.1/x", "claim_type": "author"}
+    items = [("note", {"text": "a", "extra": 1}), ("claim", claim), ("note", {"text": "b"})]
+    ids = stage_items(user_id=user.pk, items=items, source="bankdata", now=now)
+    rows = [StagedItem.objects.get(pk=one) for one in ids]
+    assert [row.payload for row in rows] == [{"text": "a"}, claim, {"text": "b"}]
+    assert {(row.user_id, row.source, row.staged_at, row.status) for row in rows} == {
+        (user.pk, "bankdata", now, "staged")
+    }
+    assert api.read("/staging/items").json()["total"] == 3
+    assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["staging.item.staged"] * 3
+
+
+def test_a_payload_that_its_kind_refuses_keeps_all_out(user):
+    items = [("note", {"text": "a"}), ("note", {"text": 5})]
+    with pytest.raises(ValidationFailed):
+        stage_items(user_id=user.pk, items=items, source=None, now=timezone.now())
+    with pytest.raises(KeyError, match="bogus"):
+        stage_items(user_id=user.pk, items=[("bogus", {})], source=None, now=timezone.now())
+    assert not StagedItem.objects.exists()
+
+
+def test_staging_nothing_is_allowed(user):
+    assert stage_items(user_id=user.pk, items=[], source=None, now=timezone.now()) == []
+    assert not Event.objects.exists()
+
+
+def test_each_round_of_items_takes_the_same_statements(user, monkeypatch):
+    monkeypatch.setattr(registry, "ITEMS_PER_STATEMENT", 50)
+    monkeypatch.setattr(events, "EVENTS_PER_STATEMENT", 50)
+
+    def statements(count):
+        with CaptureQueriesContext(connection) as captured:
+            stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * count, source=None, now=timezone.now())
+        return len(captured)
+
+    one, two, four = statements(50), statements(100), statements(200)
+    assert four - two == 2 * (two - one)
+    if connection.vendor == "postgresql":
+        assert two - one == 2

@@ -115,7 +115,7 @@ def test_every_address_that_the_library_calls_special_is_blocked_here_too():
 @pytest.mark.parametrize(
     "addresses", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "::ffff:10.0.0.1"], ["2606:4700::1111", "::1"]]
 )
-def test_one_inner_address_among_many_refuses_the_name(addresses):
+def test_an_inner_address_among_many_refuses_the_name(addresses):
     resolve = lambda _host: [ip_address(address) for address in addresses]  # noqa: E731
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=resolve, seconds=1)

@@ -104,11 +104,6 @@ def test_the_redeliver_button_sends_the_event_again(operations, failed, receiver
     assert receiver.ids == [str(failed.event_id)] * 2
 
 
-def test_opening_a_button_sends_nothing(operations, failed):
-    assert operations.get(button_of(failed, "redeliver")).status_code == 200
-    assert Delivery.objects.count() == 1
-
-
 def test_support_sees_and_does_nothing(support, failed):
     endpoint = Endpoint.objects.get()
     assert "Redeliver" not in text_of(support.get(page_of(failed)))

@@ -108,7 +108,7 @@ def test_an_inner_address_that_is_stored_already_gets_no_packet(
     assert nobody_came(listener)
 
 
-def test_one_public_and_one_private_address_get_no_packet(listener, monkeypatch):
+def test_a_name_with_a_private_address_gets_no_packet(listener, monkeypatch):
     port = listener.getsockname()[1]
     monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({port}))
     mixed = [*LOCAL, ipaddress.ip_address("93.184.215.14")]

@@ -1,12 +1,15 @@
-"""GET /v1/webhooks/deliveries and POST /v1/webhooks/deliveries/{id}/redeliver."""
+"""Deliveries: listed, sent again, tried again, and pruned."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
-from config.webhooks.models import Delivery
+from config.core.retries import DELAYS, next_delay, read_retry_after
+from config.ops.pruning import prune
+from config.webhooks.models import Delivery, Event
 from tests.api import assert_error
 
-pytestmark = pytest.mark.django_db
 PATH = "/webhooks/deliveries"
 
 
@@ -86,3 +89,56 @@ def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_refused(api, log):
     assert_error(redeliver(api, delivery), 400, "E1001")
     api.remove(endpoint)
     assert_error(redeliver(api, delivery), 404, "E4009")
+
+
+def test_deliveries_are_kept_for_a_month_and_events_for_good(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    happen(3)
+    work()
+    receiver.status = 500
+    happen(1)
+    work()
+    now = timezone.now()
+    young = Delivery.objects.filter(status="delivered").first()
+    Delivery.objects.exclude(pk=young.pk).update(created_at=now - timedelta(days=31))
+    assert prune(now=now)["webhook_deliveries"] == 2
+    assert sorted(Delivery.objects.values_list("status", flat=True)) == ["delivered", "pending"]
+    assert Event.objects.count() == 4
+
+
+NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("attempts", range(1, 10))
+def test_every_wait_is_within_a_tenth_of_the_schedule(attempts):
+    waits = [next_delay(attempts) for _ in range(200)]
+    assert all(DELAYS[attempts] * 0.9 <= wait <= DELAYS[attempts] * 1.1 for wait in waits)
+    assert len(set(waits)) > 100
+
+
+def test_the_tenth_attempt_is_the_last():
+    assert next_delay(10) is None
+    assert next_delay(10, retry_after=timedelta(hours=1)) is None
+    assert len(DELAYS) == 10
+
+
+def test_retry_after_makes_a_wait_longer_and_never_shorter():
+    assert next_delay(1, retry_after=timedelta(hours=1)) == timedelta(hours=1)
+    assert next_delay(9, retry_after=timedelta(seconds=1)) >= timedelta(hours=21)
+    assert next_delay(1, retry_after=timedelta(days=9)) == timedelta(hours=24)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0), ("120", 120), (" 3600 ", 3600), ("9" * 4000, 86_400), ("Sat, 31 Jan 2026 12:01:00 GMT", 60),
+        ("Sat, 31 Jan 2026 11:00:00 GMT", 0), ("Saturday, 31-Jan-26 12:01:00 GMT", 60),
+        ("", None), ("soon", None), ("-1", None), ("1.5", None), ("१२", None), ("Sat, 99 Jan 2026 12:01:00 GMT", None),
+        ("Sat, 31 Jan 99999999 12:01:00 GMT", None), ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2026 99999999999999999999:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +" + "9" * 20, None),
+        (", 1 Jan", None), ("\u0000", None), ("Wed, 21 Oct 2026", None),
+    ],
+)  # fmt: skip
+def test_retry_after_is_seconds_or_a_date(text, seconds):
+    expected = None if seconds is None else timedelta(seconds=seconds)
+    assert read_retry_after(text, now=NOW) == expected

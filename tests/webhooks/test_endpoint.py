@@ -1,10 +1,16 @@
-"""GET, PATCH and DELETE /v1/webhooks/endpoints/{id}."""
+"""`/v1/webhooks/endpoints`: create, list, change, delete and test one, by a person or an app."""
+
+import base64
+import json
 
 import pytest
 from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint, Event
-from tests.api import assert_error
+from identity.access.authentication import forget_credentials
+from tests.api import ApiClient, assert_error, client_of
+from tests.identity.oauth_support import browser_of, code_for, exchange, make_client
+from tests.races import at_once
 from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
@@ -99,3 +105,160 @@ def test_a_deleted_endpoint_is_gone_and_its_secret_with_it(api, make_endpoint, h
     assert api.read("/webhooks/deliveries").json()["total"] == 1
     stored = Endpoint.objects.get()
     assert (stored.secret, stored.previous_secret) == ("", None)
+
+
+PATH = "/webhooks/endpoints"
+MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at"}
+
+
+def test_creating_shows_the_endpoint_and_its_secret_once(api, user):
+    response = api.send(PATH, {"url": PUBLIC_URL, "event_types": ["wallet.connected"], "description": "Books"})
+    assert response.status_code == 201
+    body = response.json()
+    assert set(body) == MEMBERS | {"secret"}
+    assert (body["url"], body["event_types"], body["description"]) == (PUBLIC_URL, ["wallet.connected"], "Books")
+    assert (body["status"], body["disabled_reason"]) == ("enabled", None)
+    stored = Endpoint.objects.get(account=user)
+    assert (str(stored.pk), stored.secret) == (body["id"], body["secret"])
+    assert set(api.read(f"{PATH}/{body['id']}").json()) == MEMBERS
+
+
+def test_an_endpoint_gets_all_events_by_default(api):
+    body = api.send(PATH, {"url": PUBLIC_URL}).json()
+    assert (body["event_types"], body["description"]) == (["*"], "")
+
+
+def test_a_secret_is_32_random_bytes_in_base64(api):
+    secrets = {api.send(PATH, {"url": PUBLIC_URL}).json()["secret"] for _ in range(3)}
+    assert len(secrets) == 3
+    for secret in secrets:
+        assert secret.startswith("whsec_")
+        assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
+
+
+def test_the_list_shows_the_own_endpoints_without_secrets(api, make_endpoint, stranger):
+    first, second = make_endpoint(), make_endpoint()
+    make_endpoint(owner=stranger)
+    body = api.read(PATH).json()
+    assert [one["id"] for one in body["endpoints"]] == [str(first.pk), str(second.pk)]
+    assert body["total"] == 2
+    assert all(set(one) == MEMBERS for one in body["endpoints"])
+
+
+def test_the_seventeenth_endpoint_is_refused(api, make_endpoint, user):
+    made = [make_endpoint() for _ in range(16)]
+    assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
+    assert Endpoint.objects.filter(account=user).count() == 16
+    assert api.remove(f"{PATH}/{made[3].pk}").status_code == 200
+    assert api.send(PATH, {"url": PUBLIC_URL}).status_code == 201
+
+
+def test_sixteen_is_the_limit_also_for_requests_that_race(committed, needs_postgresql, user):
+    client = client_of(user)
+
+    def thrice():
+        return [client.send(PATH, {"url": PUBLIC_URL}).status_code for _ in range(3)]
+
+    statuses = [status for answers in at_once(*[thrice] * 8) for status in answers]
+    assert (statuses.count(201), statuses.count(400)) == (16, 8)
+    assert Endpoint.objects.filter(account=user).count() == 16
+
+
+def app_of(user, name):
+    """Return a client of an app that the person lets manage webhooks, and its OAuth client."""
+    client, secret = make_client(name=name, scopes=["webhooks"])
+    token = exchange(code_for(user, client, scope="webhooks"), client, secret).json()["access_token"]
+    return ApiClient(bearer=token), client
+
+
+@pytest.fixture
+def app(user):
+    return app_of(user, "Budget app")
+
+
+def made_by(caller):
+    return caller.send(PATH, {"url": PUBLIC_URL}).json()["id"]
+
+
+def listed(caller):
+    return {one["id"] for one in caller.read(PATH).json()["endpoints"]}
+
+
+def test_each_app_lists_its_own_and_the_person_all(api, user, app):
+    other, _ = app_of(user, "Other app")
+    persons, ours, theirs = made_by(api), made_by(app[0]), made_by(other)
+    assert (listed(app[0]), listed(other)) == ({ours}, {theirs})
+    assert listed(api) == {persons, ours, theirs}
+
+
+@pytest.mark.parametrize("maker", ["person", "other app"])
+def test_another_accounts_endpoints_are_404(api, user, app, maker):
+    whose = api if maker == "person" else app_of(user, "Other app")[0]
+    path = f"{PATH}/{made_by(whose)}"
+    answers = [
+        app[0].read(path), app[0].call("PATCH", path, {"status": "disabled"}),
+        app[0].call("PATCH", path, {"url": PUBLIC_URL}), app[0].send(f"{path}/rotate-secret"),
+        app[0].send(f"{path}/test"), app[0].remove(path),
+    ]  # fmt: skip
+    for answer in answers:
+        assert_error(answer, 404, "E4009")
+    assert whose.read(path).json()["status"] == "enabled"
+
+
+def test_an_app_lists_and_redelivers_its_own_deliveries_alone(api, app):
+    ours, persons = made_by(app[0]), made_by(api)
+    sent = {one: api.send(f"{PATH}/{one}/test").json()["delivery_id"] for one in (ours, persons)}
+    assert [one["id"] for one in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
+    assert len(api.read("/webhooks/deliveries").json()["deliveries"]) == 2
+    assert_error(app[0].send(f"/webhooks/deliveries/{sent[persons]}/redeliver"), 404, "E4001")
+    assert app[0].send(f"/webhooks/deliveries/{sent[ours]}/redeliver").status_code == 200
+    assert Delivery.objects.filter(is_redelivery=True).count() == 1
+
+
+def test_an_app_changes_its_own(app):
+    path = f"{PATH}/{made_by(app[0])}"
+    assert app[0].call("PATCH", path, {"description": "Ours"}).json()["description"] == "Ours"
+    assert app[0].send(f"{path}/rotate-secret").status_code == 200
+    assert app[0].remove(path).status_code == 200
+
+
+def test_an_app_gets_no_events_after_its_access_ended(api, user, app):
+    persons, ours = made_by(api), made_by(app[0])
+    browser = browser_of(user)
+    page = browser.get("/oauth/grants")
+    fields = {"client_id": app[1].client_id, "csrfmiddlewaretoken": page.context["csrf_token"]}
+    assert browser.post("/oauth/grants", fields).status_code == 302
+    forget_credentials()
+    assert app[0].read(PATH).status_code == 401
+    states = {str(one.pk): (one.status, one.disabled_reason) for one in Endpoint.objects.all()}
+    assert states == {persons: ("enabled", None), ours: ("disabled", "disabled_by_owner")}
+    assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
+
+
+def test_a_test_event_goes_to_its_endpoint_only(api, receiver, make_endpoint, work):
+    tested = make_endpoint(receiver.url + "?tested", event_types=["offer.created"])
+    make_endpoint(receiver.url + "?other")
+    response = api.send(f"/webhooks/endpoints/{tested.pk}/test")
+    assert response.status_code == 200
+    delivery = Delivery.objects.get()
+    assert response.json() == {"delivery_id": str(delivery.pk)}
+    work()
+    (request,) = receiver.received
+    body = json.loads(request.body)
+    assert (request.path, body["type"]) == ("/hook?tested", "webhook.test")
+    assert body["data"]["object"] == {"endpoint_id": str(tested.pk)}
+
+
+def test_a_test_has_its_number_in_the_feed(api, make_endpoint, happen):
+    endpoint = make_endpoint()
+    happen(2)
+    api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+    types = [event["type"] for event in api.read("/webhooks/events").json()["events"]]
+    assert types == ["wallet.connected", "wallet.connected", "webhook.test"]
+
+
+def test_a_disabled_endpoint_is_not_tested(api, make_endpoint):
+    endpoint = make_endpoint()
+    api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
+    assert_error(api.send(f"/webhooks/endpoints/{endpoint.pk}/test"), 400, "E1001")
+    assert not Event.objects.filter(type="webhook.test").exists()

@@ -1,12 +1,10 @@
 """One poisoned item of the webhooks' queues: the neighbors are served, and it waits."""
 
-import re
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.ops.failed_items import KILLED, FailedItems, dead_letters
@@ -179,24 +177,3 @@ def test_a_killed_workers_deliveries_are_sent_one_by_one(receiver, make_endpoint
     assert work()["delivered"] == 3
     assert batches == [1, 1, 1]
     assert not FailedItem.objects.exists()
-
-
-def statements_of(action):
-    """Run `action`; return how often each statement ran, by its verb and table."""
-    with CaptureQueriesContext(connection) as captured:
-        action()
-    pattern = re.compile(r'^(INSERT INTO|DELETE FROM|SELECT) .*?"?((?:ops|webhooks)_\w+)', re.DOTALL)
-    found = [match.groups() for query in captured.captured_queries if (match := pattern.search(query["sql"]))]
-    return [(verb.split()[0], table) for verb, table in found]
-
-
-@pytest.mark.parametrize("count", [1, 60])
-def test_a_batch_of_any_size_is_marked_with_two_statements(receiver, make_endpoint, happen, user, work, count):
-    make_endpoint(receiver.url)
-    happen(count)
-    publishing.publish_account(user.pk, now=timezone.now())
-    statements = statements_of(work)
-    marks = [verb for verb, table in statements if table == "ops_workmark"]
-    assert marks.count("INSERT") == 1
-    assert marks.count("DELETE") == 1
-    assert [verb for verb, table in statements if table == "ops_faileditem"] == ["SELECT"] * 2  # a review, of each kind

@@ -47,7 +47,7 @@ class TestOnce:
         assert lines[0].endswith('{"api_key_id":"key0"}')
         assert counts == {"events": 3, "accepted": 0, "failed": 0}
 
-    def test_it_begins_after_the_newest_unless_it_is_told_otherwise(self, user):
+    def test_listen_begins_after_the_newest_event_by_default(self, user):
         happen(user, 3)
         assert listen(user)[1]["events"] == 0
         assert listen(user, "--after", "2")[1]["events"] == 1
@@ -75,13 +75,13 @@ class TestOnce:
         assert [line.rpartition(" -> ")[2] for line in lines[1:]] == ["500", "200"]
         assert counts == {"events": 2, "accepted": 1, "failed": 1}
 
-    def test_nobody_there_is_told(self, user):
+    def test_an_unreachable_receiver_is_printed(self, user):
         happen(user)
         lines, counts = listen(user, "--after", "0", "--forward-to", f"http://localhost:{free_port()}/")
         assert lines[1].endswith(" -> connect")
         assert counts["failed"] == 1
 
-    def test_it_tells_of_its_account_alone(self, user, stranger):
+    def test_listen_prints_events_of_its_account_alone(self, user, stranger):
         happen(stranger, 2)
         assert listen(user, "--after", "0")[1]["events"] == 0
 
@@ -108,7 +108,7 @@ class TestOnce:
         with pytest.raises(CommandError, match="Account 'nobody' not found"):
             call_command("listen", "--account", "nobody", "--once")
 
-    def test_it_is_for_development_alone(self, user, settings):
+    def test_listen_refuses_to_run_in_production(self, user, settings):
         settings.PRODUCTION = True
         happen(user)
         with pytest.raises(CommandError, match="for development"):

@@ -1,16 +1,20 @@
-"""Signatures of deliveries, for any body and any change of it; a foreign library is the receiver."""
+"""Signatures of deliveries: known values, foreign libraries, the receiver of the guide, and any change of a body."""
 
 import base64
+import hashlib
 import hmac
 import json
 import time
+from datetime import UTC, datetime
 
 import hypothesis.strategies as st
+import pytest
 import standardwebhooks
 from hypothesis import given
 
-from config.webhooks.signing import service_signature, signature_headers, standard_signature
+from config.webhooks.signing import new_secret, service_signature, signature_headers, standard_signature
 from tests.properties import examples
+from tests.webhooks.receiver_example import accept
 
 SECRETS = st.binary(min_size=32, max_size=32).map(lambda key: "whsec_" + base64.b64encode(key).decode())
 DOCUMENTS = st.dictionaries(st.text(max_size=8), st.text(max_size=20) | st.integers() | st.none(), max_size=5)
@@ -81,3 +85,64 @@ def test_no_other_delivery_has_the_same_signed_text(secret, message_id, timestam
     if b"." in other_id or not other_time.isdigit() or text[cut : cut + 1] != b".":
         return
     assert (other_id.decode(), int(other_time), other_body) == (message_id, timestamp, body)
+
+
+SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000])
+def test_both_schemes_are_what_others_compute(body):
+    assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+    if body != b"\x00\xff":  # the foreign library takes text
+        theirs = standardwebhooks.Webhook(SECRET).sign(
+            "id-1", datetime.fromtimestamp(1_700_000_000, UTC), body.decode()
+        )
+        assert standard_signature(SECRET, message_id="id-1", timestamp=1_700_000_000, body=body) == theirs
+
+
+def test_the_keys_of_the_two_schemes_differ():
+    """One is keyed with the text, the other with the bytes it encodes: a mistake in either would show."""
+    body, decoded = b"{}", bytes(range(32))
+    assert service_signature(SECRET, body) != hmac.new(decoded, body, hashlib.sha256).hexdigest()
+    expected = base64.b64encode(hmac.digest(decoded, b"m.1.{}", "sha256")).decode()
+    assert standard_signature(SECRET, message_id="m", timestamp=1, body=body) == f"v1,{expected}"
+
+
+@pytest.fixture
+def delivery(receiver, make_endpoint, happen, work):
+    """A delivery as it came: its secret, headers and body."""
+    endpoint = make_endpoint(receiver.url)
+    happen()
+    work()
+    (request,) = receiver.received
+    return endpoint.secret, dict(request.headers.items()), request.body
+
+
+def test_a_delivery_of_ours_is_accepted(delivery):
+    assert accept(*delivery) == 200
+
+
+def test_forged_or_changed_deliveries_are_rejected(delivery):
+    secret, headers, body = delivery
+    assert accept(new_secret(), headers, body) == 401
+    assert accept(secret, headers, body + b" ") == 401
+    assert accept(secret, headers, body.replace(b"wallet-0", b"wallet-1")) == 401
+    assert accept(secret, {}, body) == 401
+
+
+def test_each_header_counts(delivery):
+    secret, headers, body = delivery
+    for name, value in (
+        ("X-Service-Signature", ""), ("X-Service-Signature", "ü" * 64), ("X-Service-Signature", "0" * 64),
+        ("webhook-id", "another"), ("webhook-timestamp", "1"), ("webhook-timestamp", "soon"),
+        ("webhook-signature", "v1,AAAA"), ("webhook-signature", "nonsense"), ("webhook-signature", ""),
+    ):  # fmt: skip
+        assert accept(secret, {**headers, name: value}, body) == 401, (name, value)
+
+
+def test_an_old_delivery_is_refused_though_its_signatures_are_right(delivery):
+    secret, _headers, body = delivery
+    old = signature_headers(
+        message_id="m", timestamp=1_700_000_000, body=body, header_secret=secret, live_secrets=[secret]
+    )
+    assert accept(secret, old, body) == 401
