@@ -61,7 +61,7 @@ def staff():
     return get_user_model().objects.get(username="admin")
 
 
-def test_it_is_as_large_as_it_is_to_be():
+def test_the_book_has_its_documented_size():
     assert Application.objects.values("consumer").distinct().count() >= 30
     told = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
     assert told.count() >= 190

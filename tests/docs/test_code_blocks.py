@@ -98,7 +98,7 @@ def test_names_that_are_not_set_are_found():
 
 
 @pytest.mark.parametrize("line", ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"])
-def test_what_cannot_be_pasted_is_found(line):
+def test_code_that_cannot_be_pasted_is_found(line):
     assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == []
     assert len(faults_of_a_paste(line)) == 1
 

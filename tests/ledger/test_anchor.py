@@ -5,7 +5,8 @@ from hashlib import sha256
 import pytest
 
 from ledger.entries import commitment_of
-from ledger.models import Entry
+from ledger.models import Block, Entry
+from tests.config import json_corpus
 from tests.ledger.conftest import assert_error
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
@@ -13,7 +14,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 BODY = {"user_id": "42", "report_type": "credit_report", "report_data": "hello"}
 
 
-def test_it_answers_where_the_report_stands(client):
+def test_anchor_returns_where_the_report_stands(client):
     response = client.anchor("hello")
     body = response.json()
     assert response.status_code == 200
@@ -90,17 +91,48 @@ def test_a_body_other_than_a_json_object_is_rejected(client):
         assert_error(client.post("/anchor", b"{}", content_type=media_type), 415, "E1013")
 
 
-def test_another_method_is_refused_with_the_allowed_ones(client):
-    response = client.get("/anchor")
-    assert_error(response, 405, "E4050")
-    assert "POST" in response.headers["Allow"]
+def item(number, **changes):
+    return {"user_id": "42", "report_type": "credit_report", "report_data": f"report {number}", **changes}
 
 
-def test_a_client_that_does_not_accept_json_is_rejected(client):
-    assert_error(client.anchor("hello", accept="application/xml"), 406, "E1014")
-
-
-def test_unknown_members_are_ignored(client):
-    response = client.post_json("/anchor", {**BODY, "block_number": 99, "extra": [1]})
+def test_a_thousand_reports_are_in_one_block_in_order(client):
+    response = client.post_json("/anchor/batch", {"items": [item(number) for number in range(1000)]})
+    body = response.json()
     assert response.status_code == 200
-    assert response.json()["block_number"] == 1
+    assert body["block_number"] == 1
+    assert [result["index"] for result in body["results"]] == list(range(1000))
+    assert {result["block_number"] for result in body["results"]} == {1}
+    assert Block.objects.count() == 1
+
+
+def test_an_anchored_report_keeps_its_place(client):
+    first = client.anchor("report 1").json()
+    body = client.post_json("/anchor/batch", {"items": [item(0), item(1), item(0)]}).json()
+    assert body["block_number"] == 2
+    assert body["results"][1] == {**first, "duplicate": True}
+    assert body["results"][2] == {**body["results"][0], "duplicate": True}
+
+
+def test_a_batch_of_known_reports_makes_no_block(client):
+    client.anchor("report 1")
+    body = client.post_json("/anchor/batch", {"items": [item(1)]}).json()
+    assert (body["block_number"], Block.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize("items", [None, [], {}, "x", [1], [{}], [item(0), item(1, user_id=5)], [item(0)] * 1001])
+def test_a_bad_item_refuses_the_batch(client, items):
+    assert_error(client.post_json("/anchor/batch", {"items": items}), 400, "E1001")
+    assert not Entry.objects.exists()
+
+
+def test_a_report_that_is_too_long_refuses_all(client):
+    items = [item(0), item(1, report_data="x" * (10 * 1024 * 1024 + 1))]
+    assert_error(client.post_json("/anchor/batch", {"items": items}), 413, "E1007")
+    assert not Entry.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/anchor", "/anchor/batch", "/verify"])
+def test_each_malformed_document_is_400_and_leaves_nothing_behind(client, path):
+    for body in list(dict.fromkeys(json_corpus.malformed()))[::19]:
+        assert_error(client.post(path, body, content_type="application/json"), 400, "E1002")
+    assert not Entry.objects.exists()

@@ -47,7 +47,7 @@ def test_a_kept_proof_is_checked_offline(files, django_assert_num_queries):
     assert json.loads(out.getvalue())["verified"] is True
 
 
-def test_it_can_be_checked_with_the_public_key_alone(files, settings):
+def test_a_proof_is_verified_with_the_public_key_alone(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify", str(files[0]), "--report", str(files[1])]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.config.test_moments import HTML_TIME
-from tests.ledger.conftest import assert_error, report_digest, seal_reports
+from tests.ledger.conftest import report_digest, seal_reports
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -102,7 +102,3 @@ def test_each_time_is_valid_html(client):
     seal_reports(["report"])
     text = page(client, f"?hash={report_digest('report')}")
     assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
-
-
-def test_another_method_is_refused(client):
-    assert_error(client.post("/"), 405, "E4050")

@@ -49,7 +49,7 @@ def in_threads(count, work):
         return list(pool.map(work, range(count)))
 
 
-def test_those_who_wait_together_share_a_block_and_get_their_own_receipts():
+def test_waiting_requests_share_a_block_and_get_their_own_receipts():
     seal = SlowSeal()
     group = GroupCommit(seal)
     wanted = [submission(str(number)) for number in range(32)]

@@ -17,7 +17,7 @@ def item(kind, **changes):
     return {"user_id": "42", "report_type": kind, "report_data": '{"decision":"approved"}', **changes}
 
 
-def test_they_are_those_of_the_decisions():
+def test_platform_types_are_those_of_the_decisions():
     assert {
         "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
     } == PLATFORM_TYPES  # fmt: skip
@@ -75,7 +75,7 @@ class TestInDevelopment:
         settings.PRODUCTION = False
 
     @pytest.mark.parametrize("headers", [{}, {"x-api-key": "another"}, {"authorization": "Bearer a.b.c"}])
-    def test_they_are_kept_to_the_platforms_key_here_too(self, client, headers):
+    def test_platform_types_require_the_platforms_key_in_development(self, client, headers):
         assert_error(client.post_json("/anchor", item("application_decision"), **headers), 403, "E2005")
         batch = {"items": [item("credit_report"), item("release")]}
         assert_error(client.post_json("/anchor/batch", batch, **headers), 403, "E2005")

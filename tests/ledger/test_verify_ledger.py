@@ -84,7 +84,7 @@ def flipped(value, kind, at):
 
 
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
-def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
+def test_a_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
     for which, at in product(("first", "last"), (0, 13, -1) if kind in BYTES_AND_TEXTS else (0,)):
         with transaction.atomic(using=database().alias):
             change_a_byte(table, column, kind, which, at)

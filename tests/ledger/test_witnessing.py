@@ -313,7 +313,7 @@ def test_a_damaged_cosignature_is_left_out_and_the_quorum_of_the_others_counts(
     assert "is damaged" in caplog.text
 
 
-def test_it_waits_until_the_quorum_is_there(committed, client, asks, three, monkeypatch):
+def test_a_checkpoint_is_published_once_the_quorum_is_there(committed, client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asker = asks(three)
     waits, pause = threading.Event(), time.sleep
@@ -394,7 +394,7 @@ def test_witnesses_of_the_hour_are_its_peers(committed, client, asks, three):
     assert witnessing.count_peers(old) == 0
 
 
-def test_its_policy_can_be_kept_and_demanded(client, asks, three, tmp_path):
+def test_a_policy_can_be_stored_and_required(client, asks, three, tmp_path):
     text = client.get("/policy").content.decode()
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
     asks(three)

@@ -80,7 +80,7 @@ def test_a_mail_is_sent_once_as_text_and_html():
     assert sent.extra_headers["Auto-Submitted"] == "auto-generated"
 
 
-def test_it_goes_with_what_causes_it_or_not_at_all():
+def test_a_mail_is_stored_with_its_cause_or_not_at_all():
     with transaction.atomic():
         queue()
         transaction.set_rollback(True)
@@ -141,14 +141,14 @@ def test_permanent_rejections_are_not_retried(answering, error, caplog):
     assert TO not in caplog.text
 
 
-def test_it_ends_with_the_schedule(answering):
+def test_a_mail_fails_at_the_end_of_its_schedule(answering):
     queue()
     OutgoingMail.objects.update(attempts=9)
     answering(OSError())
     assert deliver()["failed"] == 1
 
 
-def test_one_mail_that_cannot_be_read_or_filled_in_stops_no_other(settings):
+def test_an_unreadable_mail_stops_no_other(settings):
     lost, wrong, good = queue(), queue("b@example.org"), queue("c@example.org")
     OutgoingMail.objects.filter(pk=wrong.pk).update(template="no-such")
     with connection.cursor() as cursor:
