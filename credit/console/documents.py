@@ -1,6 +1,6 @@
 """The checklist on an application's page: files that were uploaded, reviewed, accepted, or requested again."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -21,13 +21,8 @@ from credit.documents.requests import mark_document
 from credit.models import Application, RequestedDocument
 from credit.models.documents import DocumentFile
 
-if TYPE_CHECKING:
-    _Admin = ReviewAdmin
-else:
-    _Admin = object
 
-
-class Checklist(_Admin):
+class Checklist(ReviewAdmin):
     def get_urls(self) -> list[Any]:
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),

@@ -1,6 +1,6 @@
 """Decisions of two reviewers in the back office: proposed on an application's page, confirmed or ended by another."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -25,13 +25,8 @@ from credit.core.machine import COUNTEROFFER
 from credit.models import Application, Proposal
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
 
-if TYPE_CHECKING:
-    _Admin = ReviewAdmin
-else:
-    _Admin = object
 
-
-class TwoReviewers(_Admin):
+class TwoReviewers(ReviewAdmin):
     """Four-eyes approval on an application's page: proposals of one reviewer that another confirms."""
 
     def get_urls(self) -> list[Any]:

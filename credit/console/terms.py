@@ -1,7 +1,7 @@
 """Loans at the back office: the form of an approval, counteroffers, and what a case says of its loan."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -26,13 +26,7 @@ from credit.terms.pricing import proposed_terms
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
 
 
-if TYPE_CHECKING:
-    _Admin = ReviewAdmin
-else:
-    _Admin = object
-
-
-class LoanDesk(_Admin):
+class LoanDesk(ReviewAdmin):
     """Loans on an application's page."""
 
     def get_urls(self) -> list[Any]:
