@@ -4,7 +4,7 @@ Nothing here computes a score. Numbers stand as the definition writes them. Defi
 `definition.check` has passed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -31,45 +31,45 @@ def value_in_words(value: Any) -> str:
 
 def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
     named, lower = [], None
-    for one in bins:
-        if "missing" in one:
+    for each in bins:
+        if "missing" in each:
             named.append("missing")
-        elif "below" in one:
-            upper = one["below"]
+        elif "below" in each:
+            upper = each["below"]
             named.append(f"below {upper}" if lower is None else f"from {lower} to below {upper}")
             lower = upper
-        elif "in" in one:
-            named.append(either([*map(value_in_words, one["in"])]))
+        elif "in" in each:
+            named.append(either([*map(value_in_words, each["in"])]))
         else:
             named.append("everything else" if lower is None else f"from {lower}")
     return named
 
 
-def input_in_words(given: Mapping[str, Any]) -> str:
-    if "ratio" in given:
-        part, whole = given["ratio"]
+def input_in_words(item: Mapping[str, Any]) -> str:
+    if "ratio" in item:
+        part, whole = item["ratio"]
         source = f"ratio of {part} to {whole}"
-    elif "sum" in given:
-        source = f"sum of {', '.join(given['sum'][:-1])} and {given['sum'][-1]}"
-    elif "months_since" in given:
-        source = f"whole months from {given['months_since']} to the day of the score"
+    elif "sum" in item:
+        source = f"sum of {', '.join(item['sum'][:-1])} and {item['sum'][-1]}"
+    elif "months_since" in item:
+        source = f"whole months from {item['months_since']} to the day of the score"
     else:
-        source = f"{given['from']}, a {'truth (yes or no)' if given['type'] == 'boolean' else given['type']}"
-    if given.get("allow_age"):
+        source = f"{item['from']}, a {'truth (yes or no)' if item['type'] == 'boolean' else item['type']}"
+    if item.get("allow_age"):
         source += "; tells a person's age"
-    return source if given.get("mutable", True) else f"{source}; the person cannot change it"
+    return source if item.get("mutable", True) else f"{source}; the person cannot change it"
 
 
-def knockout_in_words(given: Mapping[str, Any]) -> str:
-    if "below" in given:
-        test = f"is below {given['below']}"
-    elif "from" in given:
-        test = f"is {given['from']} or more"
-    elif "in" in given:
-        test = f"is {either([*map(value_in_words, given['in'])])}"
+def knockout_in_words(rule: Mapping[str, Any]) -> str:
+    if "below" in rule:
+        test = f"is below {rule['below']}"
+    elif "from" in rule:
+        test = f"is {rule['from']} or more"
+    elif "in" in rule:
+        test = f"is {either([*map(value_in_words, rule['in'])])}"
     else:
-        test = f"is {value_in_words(given['equals'])}"
-    return f"When {given['input']} {test}: {given['outcome']}, for any total. {text_of(given['reason'])}."
+        test = f"is {value_in_words(rule['equals'])}"
+    return f"When {rule['input']} {test}: {rule['outcome']}, for any total. {text_of(rule['reason'])}."
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
@@ -85,16 +85,16 @@ def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, s
     return named
 
 
-def changes_in_words(definition: Definition, found: Iterable[Mapping[str, Any]]) -> list[str]:
-    named = {one["name"]: bins_in_words(one["bins"]) for one in definition["characteristics"]}
+def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) -> list[str]:
+    named = {item["name"]: bins_in_words(item["bins"]) for item in definition["characteristics"]}
     sentences = []
-    for one in found:
+    for way in ways:
         steps = [
             f"{step['characteristic']} “{named[step['characteristic']][step['to_bin']]}” instead of "
             f"“{named[step['characteristic']][step['from_bin']]}” ({step['points']:+d} points)"
-            for step in one["changes"]
+            for step in way["changes"]
         ]
-        sentences.append(f"{' and '.join(steps)}: {one['outcome']}.")
+        sentences.append(f"{' and '.join(steps)}: {way['outcome']}.")
     return sentences
 
 
@@ -117,42 +117,41 @@ class Difference(NamedTuple):
 def differences(before: Definition, after: Definition) -> list[Difference]:
     """Return what was added, removed and changed from one definition to another; nothing for equal ones."""
     found = [
-        _difference("Base points", [str(before["base_points"])], [str(after["base_points"])]),
-        _difference("Range of the total", _range_lines(before), _range_lines(after)),
-        *_by_name("Input", before["inputs"], after["inputs"], lambda one: [input_in_words(one)]),
-        _difference("Knockouts, in their order", _knockout_lines(before), _knockout_lines(after)),
-        *_by_name("Characteristic", before["characteristics"], after["characteristics"], _characteristic_lines),
-        _order(before, after),
-        _difference("Outcomes", _band_lines(before, "outcome"), _band_lines(after, "outcome")),
-        _difference("Prices", _price_lines(before), _price_lines(after)),
-        _difference("Segments", _band_lines(before, "name"), _band_lines(after, "name")),
+        _difference(member, old.get(member, []), new.get(member, []))
+        for old, new in zip(_parts(before), _parts(after), strict=True)
+        for member in {**old, **new}
+        if old.get(member, []) != new.get(member, [])
     ]
-    return [one for one in found if one is not None]
+    order = _order(before, after)
+    return found if order is None else [*found, order]
 
 
-def _difference(member: str, before: Sequence[str], after: Sequence[str]) -> Difference | None:
-    if list(before) == list(after):
-        return None
+def _parts(definition: Definition) -> list[dict[str, list[str]]]:
+    """Return the lines of each member of a definition, in groups that stay together."""
+    outcomes = definition["outcomes"]
+    return [
+        {"Base points": [str(definition["base_points"])], "Range of the total": _range_lines(definition)},
+        {f"Input “{item['name']}”": [input_in_words(item)] for item in definition["inputs"]},
+        {"Knockouts, in their order": [*map(knockout_in_words, definition.get("knockouts", ()))]},
+        {f"Characteristic “{item['name']}”": _characteristic_lines(item) for item in definition["characteristics"]},
+        {
+            "Outcomes": _band_lines(outcomes, "outcome"),
+            "Prices": [_price_line(price) for outcome in outcomes for price in outcome.get("prices", ())],
+            "Segments": _band_lines(definition.get("segments", ()), "name"),
+        },
+    ]
+
+
+def _difference(member: str, before: Sequence[str], after: Sequence[str]) -> Difference:
     kind = CHANGED if before and after else ADDED if after else REMOVED
     old, new = ([Line(line, line not in other) for line in own] for own, other in ((before, after), (after, before)))
     return Difference(member, kind, tuple(old), tuple(new))
 
 
-def _by_name(
-    what: str, before: Iterable[Any], after: Iterable[Any], lines: Callable[[Any], list[str]]
-) -> list[Difference | None]:
-    old, new = ({one["name"]: lines(one) for one in own} for own in (before, after))
-    return [_difference(f"{what} “{name}”", old.get(name, []), new.get(name, [])) for name in {**old, **new}]
-
-
-def _characteristic_lines(given: Mapping[str, Any]) -> list[str]:
-    named = zip(bins_in_words(given["bins"]), given["bins"], strict=True)
-    bins = [f"{name}: {one['points']} points" for name, one in named]
-    return [f"reads {given['input']}", f"reason: {text_of(given['reason'])}", f"baseline: {given['baseline']}", *bins]
-
-
-def _knockout_lines(definition: Definition) -> list[str]:
-    return [knockout_in_words(one) for one in definition.get("knockouts", ())]
+def _characteristic_lines(item: Mapping[str, Any]) -> list[str]:
+    named = zip(bins_in_words(item["bins"]), item["bins"], strict=True)
+    bins = [f"{name}: {each['points']} points" for name, each in named]
+    return [f"reads {item['input']}", f"reason: {text_of(item['reason'])}", f"baseline: {item['baseline']}", *bins]
 
 
 def _range_lines(definition: Definition) -> list[str]:
@@ -160,23 +159,18 @@ def _range_lines(definition: Definition) -> list[str]:
     return [] if limits is None else [f"{limits[0]} to {limits[1]}"]
 
 
-def _price_lines(definition: Definition) -> list[str]:
-    prices = [price for one in definition["outcomes"] for price in one.get("prices", ())]
-    return [
-        f"{one['rate_percent']} % from {one['from_total']} on"
-        + (f", at most {one['amount_max_cents']} cents" if "amount_max_cents" in one else "")
-        for one in prices
-    ]
+def _price_line(price: Mapping[str, Any]) -> str:
+    most = f", at most {price['amount_max_cents']} cents" if "amount_max_cents" in price else ""
+    return f"{price['rate_percent']} % from {price['from_total']} on{most}"
 
 
-def _band_lines(definition: Definition, name: str) -> list[str]:
-    bands = definition["outcomes"] if name == "outcome" else definition.get("segments", ())
-    return [f"{one}: {totals}" for one, totals in bands_in_words((each[name], each.get("from")) for each in bands)]
+def _band_lines(bands: Iterable[Mapping[str, Any]], name: str) -> list[str]:
+    return [f"{band}: {totals}" for band, totals in bands_in_words((each[name], each.get("from")) for each in bands)]
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:
     """Return a change of the order of the characteristics that both have: it settles ties between reasons."""
-    names = [[one["name"] for one in each["characteristics"]] for each in (before, after)]
+    names = [[item["name"] for item in each["characteristics"]] for each in (before, after)]
     shared = [[name for name in own if name in other] for own, other in (names, names[::-1])]
     if shared[0] == shared[1]:
         return None
