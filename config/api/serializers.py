@@ -380,9 +380,17 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def represent(cls, thing: Any) -> dict[str, Any]:
-        """Return the answer made from an object's attributes."""
+        """Return the answer made from an object's attributes, or from a dictionary's members."""
         names, sources, _ = cls._plan()
-        if optional := cls._optional():
+        optional = cls._optional()
+        if isinstance(thing, dict):
+            return cls.represent_values(
+                [
+                    thing.get(source) if name in optional else thing[source]
+                    for name, source in zip(names, sources, strict=True)
+                ]
+            )
+        if optional:
             return cls.represent_values(
                 [
                     getattr(thing, source, None) if name in optional else attrgetter(source)(thing)

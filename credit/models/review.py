@@ -36,7 +36,7 @@ class Proposal(ClosableModel):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
-    proposed_at = models.DateTimeField()
+    proposed_at = models.DateTimeField(help_text="When it was proposed (UTC).")
 
     class Meta(ClosableModel.Meta):
         constraints = [
@@ -63,6 +63,11 @@ class Proposal(ClosableModel):
     @property
     def proposer(self) -> str:
         return self.proposed_as if self.proposed_by is None else self.proposed_by.get_username()
+
+    @property
+    def proposer_id(self) -> Any:
+        """The proposer's user_id, or the scoring model as `model:<id>@<version>`."""
+        return self.proposed_as or self.proposed_by_id
 
     @property
     def terms(self) -> Any:

@@ -1,7 +1,5 @@
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
@@ -12,7 +10,7 @@ from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
 from credit.core.machine import DECIDED, DRAFT, MACHINE
-from credit.models import Proposal, RequestedDocument
+from credit.models import Proposal
 from credit.models.applications import Application, ApplicationHistory
 
 
@@ -216,41 +214,29 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     accepted_at = serializers.DateTimeField(allow_null=True, help_text="The time of the acceptance (UTC); null before.")
 
 
-class PendingDecision(NamedTuple):
-    """A decision that waits for a second reviewer."""
-
-    to: str
-    proposed_by: Any
-    proposed_at: datetime
-    data_sha256: str
-    terms: Any
-
-    @classmethod
-    def of(cls, application: Application, proposal: Proposal | None) -> "PendingDecision | None":
-        if proposal is None:
-            return None
-        proposed_by = proposal.proposed_as or proposal.proposed_by_id
-        return cls(proposal.to, proposed_by, proposal.proposed_at, application.data_sha256, proposal.terms)
-
-
 class Reviewed(NamedTuple):
     """An application, the decision about it that waits for a second reviewer, and a warning; empty for none."""
 
     application: Application
-    pending: PendingDecision | None
+    pending: Proposal | None
     warning: str = ""
 
 
-class PendingDecisionSerializer(serializers.ResponseSerializer):
+class PendingDecisionSerializer(serializers.ModelResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
     to = serializers.StatusField(sorted(DECIDED), help_text="The status that was proposed.")
     proposed_by = serializers.TextField(
-        help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
+        source="proposer_id", help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
     )
-    proposed_at = serializers.DateTimeField(help_text="When it was proposed (UTC).")
-    data_sha256 = serializers.TextField(help_text="SHA-256 of the canonical JSON of the data that it is bound to.")
+    data_sha256 = serializers.TextField(
+        source="application.data_sha256", help_text="SHA-256 of the canonical JSON of the data that it is bound to."
+    )
     terms = serializers.FreeField(allow_null=True, help_text="The loan that it is bound to; null where it names none.")
+
+    class Meta:
+        model = Proposal
+        fields = ["to", "proposed_by", "proposed_at", "data_sha256", "terms"]
 
 
 class ReviewedApplicationSerializer(ApplicationSerializer):
@@ -298,31 +284,6 @@ class HistoryPageSerializer(serializers.ResponseSerializer):
 
     application_id = serializers.TextField()
     history = HistoryEntrySerializer(many=True, help_text="The earliest first.")
-
-
-class PossibleTransition(NamedTuple):
-    """A transition, by whom it is made, and the error that it meets now."""
-
-    to: str
-    by: str
-    allowed: bool
-    code: str | None
-    why: str | None
-
-
-class RequestedDocuments(NamedTuple):
-    documents: list[RequestedDocument]
-
-
-class PossibleTransitions(NamedTuple):
-    """The transitions out of the current status of an application."""
-
-    application_id: UUID
-    status: str
-    review_policy: str
-    transitions: list[PossibleTransition]
-    details: RequestedDocuments | None
-    pending_decision: PendingDecision | None
 
 
 class TransitionSerializer(serializers.ResponseSerializer):

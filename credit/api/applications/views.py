@@ -22,7 +22,7 @@ from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
 from credit.core.facts import SHAREABLE
 from credit.core.machine import MACHINE
 from credit.documents.services import documents_of
-from credit.models import Application, Proposal
+from credit.models import Application
 from credit.requirements import services as requirements
 from credit.review import services as review
 from credit.terms import acceptance
@@ -32,10 +32,6 @@ _reads = partial(endpoint, access="applications:read")
 HISTORY_MAX = 1_000  # moves that an answer shows
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
-
-
-def _reviewed(application: Application, pending: Proposal | None, *, warning: str = "") -> serializers.Reviewed:
-    return serializers.Reviewed(application, serializers.PendingDecision.of(application, pending), warning)
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
@@ -90,7 +86,7 @@ class ApplicationViewSet(ApiViewSet):
         if shown is not None:
             return Response(shown)
         application = _load(request, application_id)
-        return _reviewed(application, review.pending_decision(application))
+        return serializers.Reviewed(application, review.pending_decision(application))
 
     @_writes_application(
         body=serializers.ApplicationChangeRequestSerializer,
@@ -155,7 +151,7 @@ class ApplicationViewSet(ApiViewSet):
             now=timezone.now(),
         )
         is_own = application.consumer_id == request.user.pk
-        return _reviewed(application, pending, warning="" if is_own else review.warning_about(application, pending))
+        return serializers.Reviewed(application, pending, "" if is_own else review.warning_about(application, pending))
 
     @endpoint(
         access=FIRST_PARTY,
@@ -167,7 +163,7 @@ class ApplicationViewSet(ApiViewSet):
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
     @_reads(answer=serializers.TransitionsPageSerializer, errors=errors.READ_ERRORS)
-    def transitions(self, request: ApiRequest, application_id: str) -> serializers.PossibleTransitions:
+    def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return the moves out of the current status: which the caller may make now, and why not the others."""
         application = _load(request, application_id)
         actor, moves = actor_of(request), []
@@ -177,16 +173,16 @@ class ApplicationViewSet(ApiViewSet):
             refusal = application.check_transition(to, actor) or review.check_against(pending, application, to)
             refusal = refusal or requirements.refusal_of(application, to)
             code, why = (refusal.code, str(refusal)) if refusal else (None, None)
-            moves.append(serializers.PossibleTransition(to, role, refusal is None, code, why))
+            moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
         documents = [*documents_of(application)]
-        return serializers.PossibleTransitions(
-            application.pk,
-            application.status,
-            settings.REVIEW_POLICY,
-            moves,
-            serializers.RequestedDocuments(documents) if documents else None,
-            serializers.PendingDecision.of(application, pending),
-        )
+        return {
+            "application_id": application.pk,
+            "status": application.status,
+            "review_policy": settings.REVIEW_POLICY,
+            "transitions": moves,
+            "details": {"documents": documents} if documents else None,
+            "pending_decision": pending,
+        }
 
     @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
@@ -223,10 +219,13 @@ class ApplicationViewSet(ApiViewSet):
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)
-        if not request.auth.carries("score:read") and any(one.tells_score for one in decided):
+        if not request.auth.carries("score:read") and any(anchor.tells_score for anchor in decided):
             raise InsufficientScope.lacking("score:read")
         decisions, is_cut = fitting(map(DecisionSerializer.represent, decided))
-        accepted = [AnchorSerializer.represent(anchor) for anchor in application.anchors.exclude(acceptance=None)]
-        newest = DecisionSerializer.represent(decided[-1])
-        answer = {"application_id": str(application.pk), **newest, "decisions": decisions, "acceptances": accepted}
+        answer = {
+            "application_id": str(application.pk),
+            **DecisionSerializer(decided[-1]).data,
+            "decisions": decisions,
+            "acceptances": AnchorSerializer(application.anchors.exclude(acceptance=None), many=True).data,
+        }
         return Response(answer, headers=truncated_header(is_cut=is_cut))

@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -22,7 +22,7 @@ from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
 from credit.documents.storage import read
 from credit.models import Application
-from credit.models.documents import CONTENT_TYPES, DocumentFile, RequestedDocument
+from credit.models.documents import CONTENT_TYPES, DocumentFile
 
 _BYTES = "application/octet-stream"
 # A browser that shows the file runs no script in it and sends no request for it.
@@ -49,32 +49,18 @@ def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
     return HttpResponse(content, content_type=file.content_type, headers=headers)
 
 
-class Checklist(NamedTuple):
-    """The documents that were requested for an application."""
-
-    documents: list[RequestedDocument]
-    total: int
-
-    @classmethod
-    def of(cls, application: Application) -> "Checklist":
-        documents = list(documents_of(application))
-        return cls(documents, len(documents))
-
-
-class Files(NamedTuple):
-    """The files of a document, the earliest first."""
-
-    files: list[DocumentFile]
-    total: int
+def _checklist(application: Application) -> dict[str, Any]:
+    documents = list(documents_of(application))
+    return {"documents": documents, "total": len(documents)}
 
 
 class DocumentViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
-    def list(self, request: ApiRequest, application_id: str) -> Checklist:
+    def list(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the requested documents, each with the uploaded files."""
-        return Checklist.of(load_for(application_id, actor_of(request)))
+        return _checklist(load_for(application_id, actor_of(request)))
 
     @endpoint(
         access=FIRST_PARTY,
@@ -84,20 +70,19 @@ class DocumentViewSet(ApiViewSet):
         idempotent=True,
         errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Checklist:
+    def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask the consumer for documents, as a reviewer.
 
         The application moves to `pending_documents`. If it is there already, it stays, and its checklist grows; a
         document that is on it is requested again.
         """
-        asked = ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body)
-        return Checklist.of(asked)
+        return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
 
     @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
-    def files(self, request: ApiRequest, application_id: str, document_id: str) -> Files:
+    def files(self, request: ApiRequest, application_id: str, document_id: str) -> dict[str, Any]:
         """List the uploaded files of a document, oldest first."""
-        document = load_document(application_id, document_id, actor_of(request))
-        return Files(document.kept_files, len(document.kept_files))
+        files = load_document(application_id, document_id, actor_of(request)).kept_files
+        return {"files": files, "total": len(files)}
 
     @parser_classes([FileParser])
     @endpoint(
@@ -131,7 +116,7 @@ class DocumentViewSet(ApiViewSet):
 
         def work() -> Outcome:
             file = add_file(application_id, document_id, received, actor=actor, now=timezone.now())
-            return Outcome(201, render_json(serializers.DocumentFileSerializer.represent(file)))
+            return Outcome(201, render_json(serializers.DocumentFileSerializer(file).data))
 
         return run_once(key, work)
 

@@ -1,6 +1,5 @@
-from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -152,27 +151,23 @@ class HoldViewSet(ApiViewSet):
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 
 
-class CurrentConsent(NamedTuple):
-    """The consent of an account to electronic notices, with the text of today and its SHA-256 in hex."""
-
-    is_given: bool
-    at: datetime | None
-    text: str
-    text_sha256: str
-
-
 class ConsentViewSet(ApiViewSet):
     """Whether notices come electronically (15 USC 7001(c))."""
 
     tag = "applications"
 
-    def agreed(self, language: str) -> CurrentConsent:
+    def agreed(self, language: str) -> dict[str, Any]:
+        """Return the account's consent to electronic notices, with the text of today and its SHA-256 in hex."""
         newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
-        is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
-        return CurrentConsent(is_given, at, text, digest_of(text))
+        return {
+            "is_given": newest is not None and newest.is_given,
+            "at": newest and newest.at,
+            "text": text,
+            "text_sha256": digest_of(text),
+        }
 
     @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
-    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> CurrentConsent:  # noqa: ARG002
+    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return the text of the consent, and whether the caller has given it."""
         return self.agreed(query["language"])
 
@@ -182,7 +177,7 @@ class ConsentViewSet(ApiViewSet):
         answer=serializers.ConsentSerializer,
         idempotent=True,
     )
-    def give(self, request: ApiRequest, body: dict[str, Any]) -> CurrentConsent:
+    def give(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Agree to receive notices electronically. The text is kept with its hash."""
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])

@@ -1,5 +1,5 @@
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import FileResponse
@@ -87,13 +87,6 @@ class OfferViewSet(ApiViewSet):
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
 
-class SentInvitation(NamedTuple):
-    """An invitation as its owner sees it, the same whether an account has the name or not."""
-
-    username: str
-    invited: bool = True
-
-
 class MatchViewSet(ApiViewSet):
     tag = "provider-offers"
 
@@ -153,7 +146,7 @@ class ProviderViewSet(ApiViewSet):
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
         is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
         invitations = providers.invitations_of(provider, now=timezone.now()) if is_owner else ()
-        page.data["invitations"] = [serializers.InvitationSerializer.represent(one) for one in invitations]
+        page.data["invitations"] = serializers.InvitationSerializer(invitations, many=True).data
         return page
 
     @_decides_who_acts(
@@ -162,7 +155,7 @@ class ProviderViewSet(ApiViewSet):
         status=202,
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
-    def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> SentInvitation:
+    def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Invite an account to act for a provider.
 
         A `reader` reads applications to the provider, a `reviewer` also decides, an `owner` also makes offers and
@@ -171,7 +164,7 @@ class ProviderViewSet(ApiViewSet):
         days; the owner gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
-        return SentInvitation(invited.username)
+        return {"username": invited.username, "invited": True}
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:

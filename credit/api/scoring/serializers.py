@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 
@@ -70,13 +70,6 @@ class VersionSerializer(serializers.ModelResponseSerializer):
         extra_kwargs = {"made_by": {"source": "made_by_id"}, "published_by": {"source": "published_by_id"}}
 
 
-class Published(NamedTuple):
-    """A version that was published, and the inputs that no requirement of its model's offers asks for."""
-
-    version: ModelVersion
-    warnings: list[str]
-
-
 class PublishedVersionSerializer(VersionSerializer):
     """A version that was published, and what its makers may have overlooked."""
 
@@ -89,8 +82,9 @@ class PublishedVersionSerializer(VersionSerializer):
         fields = [*VersionSerializer.Meta.fields, "warnings"]
 
     @classmethod
-    def represent(cls, thing: Published) -> dict[str, Any]:
-        return {**VersionSerializer.represent(thing.version), "warnings": thing.warnings}
+    def represent(cls, thing: tuple[ModelVersion, list[str]]) -> dict[str, Any]:
+        version, warnings = thing
+        return {**VersionSerializer.represent(version), "warnings": warnings}
 
 
 class WholeVersionSerializer(VersionSerializer):

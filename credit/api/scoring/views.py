@@ -1,5 +1,6 @@
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -40,18 +41,6 @@ _writes = partial(endpoint, access="score:write", idempotent=True)
 
 def asks_for_pmml(request: ApiRequest) -> bool:
     return request.accepted_renderer.media_type == PMML
-
-
-class Evaluation(NamedTuple):
-    """The result of a version for some facts."""
-
-    total: int
-    outcome: str
-    segment: str | None
-    points: Any
-    reasons: Any
-    missing: Any
-    changes: Any
 
 
 class DefinitionParser(StrictJSONParser):
@@ -132,7 +121,9 @@ class ModelVersionViewSet(ApiViewSet):
         answer=serializers.PublishedVersionSerializer,
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> serializers.Published:
+    def publish(
+        self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]
+    ) -> tuple[ModelVersion, Sequence[str]]:
         """Publish a version, or give a published one the other role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
@@ -142,7 +133,7 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        return serializers.Published(published, unasked_inputs(published))
+        return published, unasked_inputs(published)
 
     @_writes(
         answer=serializers.VersionSerializer,
@@ -162,7 +153,7 @@ class ModelVersionViewSet(ApiViewSet):
         answer=serializers.EvaluationSerializer,
         errors=(ScoringModelNotFound,),
     )
-    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Evaluation:
+    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
         """Compute a version for some facts, a draft too; nothing is stored.
 
         Derived values are computed; facts that the scorecard does not use have no effect.
@@ -170,20 +161,16 @@ class ModelVersionViewSet(ApiViewSet):
         card = versions.load_version(model_id, number, request.user).card
         known = {name: value for name, value in body["facts"].items() if value is not None}
         with heavy.slot(request):
-            found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
-            reasons, better = in_full(found.reasons), changes(card, found)
-        return Evaluation(found.total, found.outcome, found.segment, found.points, reasons, found.missing, better)
-
-
-class NamedFact(NamedTuple):
-    name: str
-    type: str
-
-
-class Facts(NamedTuple):
-    """The facts that a scorecard may ask for."""
-
-    facts: list[NamedFact]
+            evaluation = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
+            return {
+                "total": evaluation.total,
+                "outcome": evaluation.outcome,
+                "segment": evaluation.segment,
+                "points": evaluation.points,
+                "reasons": in_full(evaluation.reasons),
+                "missing": evaluation.missing,
+                "changes": changes(card, evaluation),
+            }
 
 
 class ScoreMonitoringViewSet(ApiViewSet):
@@ -221,11 +208,10 @@ class ScoringCatalogueViewSet(ApiViewSet):
         return HttpResponse(render_json(SCHEMA), content_type="application/json", headers=headers)
 
     @_reads(answer=serializers.FactsPageSerializer)
-    def facts(self, request: ApiRequest) -> Facts:  # noqa: ARG002
+    def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List the facts that a scorecard may ask for.
 
         The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
         A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.
         """
-        known = [NamedFact(fact.name, fact.type) for fact in catalogue().values()]
-        return Facts([*known, NamedFact(f"{APPLICATION_DATA}*", "any")])
+        return {"facts": [*catalogue().values(), {"name": f"{APPLICATION_DATA}*", "type": "any"}]}

@@ -1,4 +1,3 @@
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -37,31 +36,26 @@ def agreement_page(request: HttpRequest, agreement: Agreement) -> HttpResponse:
     page = {
         **in_words(agreement),
         "agreement": agreement,
-        "agreement_sha256": serializers.AgreementSerializer.represent(agreement)["agreement_sha256"],
+        "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
         "provider_name": settings.PROVIDER_NAME,
     }
     return render(request, "credit/agreement.html", page)
 
 
-@dataclass(frozen=True)
-class ProposedCounteroffer:
-    """A counteroffer that another person has to confirm."""
-
-    terms: Any
-    reasons: Any
-    expires_at: datetime
-    offered_by: str
-    offered_at: datetime
-    id: None = None
-    status: str = serializers.PROPOSED
-    terms_sha256: None = None
-    closed_at: None = None
-
-    @classmethod
-    def of(cls, pending: Proposal) -> "ProposedCounteroffer":
-        bound: Any = pending.metadata
-        expires_at = datetime.fromisoformat(bound["expires_at"])
-        return cls(bound["terms"], bound["reasons"], expires_at, pending.proposer, pending.proposed_at)
+def _proposed(pending: Proposal) -> dict[str, Any]:
+    """Return a counteroffer that another person has to confirm."""
+    bound: Any = pending.metadata
+    return {
+        "id": None,
+        "status": serializers.PROPOSED,
+        "terms": bound["terms"],
+        "terms_sha256": None,
+        "reasons": bound["reasons"],
+        "expires_at": datetime.fromisoformat(bound["expires_at"]),
+        "offered_by": pending.proposer,
+        "offered_at": pending.proposed_at,
+        "closed_at": None,
+    }
 
 
 class CounterofferViewSet(ApiViewSet):
@@ -81,9 +75,7 @@ class CounterofferViewSet(ApiViewSet):
         status=201,
         errors=(*_DECIDING_ERRORS, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
     )
-    def create(
-        self, request: ApiRequest, application_id: str, body: dict[str, Any]
-    ) -> Counteroffer | ProposedCounteroffer:
+    def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
         """Offer other terms than those applied for. For who may decide, on what is under review, which it stays.
 
         The consumer finds them at `acceptance`: taking them up approves and accepts in one. If the consumer does not
@@ -101,7 +93,7 @@ class CounterofferViewSet(ApiViewSet):
             now=timezone.now(),
         )
         if pending is not None:
-            return ProposedCounteroffer.of(pending)
+            return _proposed(pending)
         return application.counteroffers.select_related("loan_terms").latest("id")
 
     @_writes_application(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
