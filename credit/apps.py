@@ -18,7 +18,7 @@ class CreditConfig(Declarations, AppConfig):
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
-        "notices.retention.forget_old",
+        "notices.retention.forget_old", "applications.services.index_new_applicants",
     )  # fmt: skip
     readings = ("scoring.metrics.READING", "notices.metrics.READING")
     backup_parts = "documents.storage.BACKUP_PARTS"
@@ -38,6 +38,8 @@ class CreditConfig(Declarations, AppConfig):
     desk_permissions = "console.desk.PERMISSIONS"
     desk_deciders = ("console.desk.decides",)
     charts = "console.charts.CHARTS"
+    blind_indexes = ("applications.services.index_applicants",)
+    person_finders = ("console.applications.find_people",)
     person_lines = ("console.applications.LINES",)
     error_forms = ("api.commerce.refusals.write_for_agent",)
     facts = "scoring.known_facts.FACTS"

@@ -65,7 +65,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
     search_fields = ("username__istartswith", "email__iexact")
-    search_help_text = "The beginning of a user name, or a whole e-mail address"
+    search_help_text = "The beginning of a user name, an e-mail address; an applicant's name, e-mail address or phone"
     ordering = ("-id",)
     filter_horizontal = ()
     change_form_template = "identity/backoffice_person.html"
@@ -91,6 +91,14 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             ],
         ),
     )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        found, has_duplicates = super().get_search_results(request, queryset, search_term)
+        if search_term.strip():
+            found |= queryset.filter(pk__in=people.found_people(search_term, request.user))
+        return found, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show the account without its password to those who may only look."""

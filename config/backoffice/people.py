@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db.models import Count, Model
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -11,6 +12,7 @@ from django.utils.http import urlencode
 from config.backoffice.desks import may, narrowed
 from config.backoffice.html import link, words
 from config.core.registration import declared
+from config.mail.addresses import comparable
 
 Line = tuple[str, Any]
 
@@ -30,6 +32,17 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
     """Return every line about a person, or those that are shown `beside` another app's record."""
     asked = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
     return [line for lines in asked for line in lines.source(person_id, viewer)]
+
+
+def found_people(typed: str, viewer: Any) -> set[int]:
+    """Return the ids of accounts with this e-mail address, and of people with this name, address or phone number in
+    records that the viewer may see.
+    """
+    people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
+    if "@" in typed:
+        accounts = get_user_model()._default_manager.filter(email=comparable(typed))
+        people.update(accounts.values_list("pk", flat=True))
+    return people
 
 
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:

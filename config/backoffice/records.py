@@ -30,6 +30,7 @@ from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
 from config.backoffice.lists import neighbours_of
+from config.backoffice.people import found_people
 from config.backoffice.personal import UNMASKED_SECONDS, UnmaskForm
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
@@ -38,7 +39,7 @@ from config.core.search_words import compounds_of, has_words
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
 NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
-_FOUND_MAX = 100
+FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
 AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
@@ -261,7 +262,7 @@ class OwnedRecords(ReadOnlyAdmin):
     is_about_people = True
     list_select_related: ClassVar[Any] = ("user",)
     search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
-    search_help_text = f"{AN_ID}, or a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}, or a person's user name (its beginning), id, name, e-mail address or phone"
     ordering = ("-id",)
 
     def subject_of(self, record: Any) -> int | None:
@@ -285,14 +286,15 @@ class OwnedRecords(ReadOnlyAdmin):
         users = get_user_model()._default_manager.all()
         if desk_of(request.user) is not None:  # people of this console only
             users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
+        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
+        found |= found_people(term, request.user)
         if user_id := parse_positive_int64(term.removeprefix("user:")):
             found.add(user_id)
         wanted = Q(**{f"{self.owner}_id__in": found})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:
             partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)
-            wanted |= Q(pk__in=list(partly[:_FOUND_MAX]))
+            wanted |= Q(pk__in=list(partly[:FOUND_MAX]))
         return queryset.filter(wanted), False
 
     def newest(self, request: HttpRequest) -> QuerySet[Any]:

@@ -17,6 +17,7 @@ An unreadable value does not block its row. The row is loaded, and reading the v
 names the value, so a caller that continues without it need not.
 """
 
+import hmac
 import logging
 import secrets
 import time
@@ -48,6 +49,7 @@ FERNET = b"gAAAA"  # the first characters of every Fernet token, and of no JSON
 SEALED = b"b1."
 _WRAPPED = b"w1."  # an unbound value that no key opened when it was bound to its place
 _NONCE_BYTES = 12
+_DIGEST_BYTES = 8
 
 
 class UnreadableSecret(Unavailable):
@@ -95,6 +97,17 @@ def _fernet_of(keys: tuple[str, ...]) -> MultiFernet:
 def _ciphers_of(keys: tuple[str, ...]) -> tuple[AESGCM, ...]:
     derived = (HKDF(SHA256(), 32, salt=None, info=b"bound value").derive(urlsafe_b64decode(key)) for key in keys)
     return tuple(AESGCM(key) for key in derived)
+
+
+@lru_cache(maxsize=8)
+def _index_keys_of(keys: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(HKDF(SHA256(), 32, salt=None, info=b"blind index").derive(urlsafe_b64decode(key)) for key in keys)
+
+
+def blind_digests(text: str) -> list[str]:
+    """Return a keyed digest of a text for each key, in hex. A blind index stores the first, and is searched for all."""
+    keys = _index_keys_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+    return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
 
 def key_ring() -> MultiFernet:

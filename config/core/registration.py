@@ -47,10 +47,14 @@ class Declarations:
     desk_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender
     charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
     encrypted: ClassVar[Places] = ()  # each a `Column` of encrypted values without an EncryptedTextField
+    blind_indexes: ClassVar[Places] = ()  # each is computed again with the first key when called
     error_forms: ClassVar[Places] = ()  # each `write(request, response)`: gives an error the form that its caller reads
     # By a mail's template: returns the template and context for a recipient when the mail is sent. The request that
     # queues it does the same for known and unknown addresses.
     mail_makers: ClassVar[Places] = ()
+    # each `find(typed, viewer)` returns the ids of people with this name, e-mail address or phone number, as far as the
+    # viewer may see their records
+    person_finders: ClassVar[Places] = ()
     person_lines: ClassVar[Places] = ()  # each a `Lines`: what tells of a person on their page
     timeline_sources: ClassVar[Places] = ()  # each a `Source`: what other apps' timelines show of a record's person
 

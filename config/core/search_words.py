@@ -14,6 +14,7 @@ _PLAIN = str.maketrans(
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}
 _PART = re.compile(r"[^\W_]+")
+_NEIGHBORS_MAX = 3
 _JOINING = re.compile(r"['_\-\u2010-\u2015\u2212]")
 _COMPOUND = re.compile(rf"{_PART.pattern}(?:{_JOINING.pattern}{_PART.pattern})*")
 
@@ -33,8 +34,14 @@ def compounds_of(text: str) -> list[list[str]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the different words of a text in order: the parts of each compound, then the compound as one word."""
-    return list(dict.fromkeys(word for parts in compounds_of(text) for word in (*parts, "".join(parts))))
+    """Return the different words of a text: the parts of each compound, neighboring parts and the whole as one word."""
+    return list(dict.fromkeys(word for parts in compounds_of(text) for word in _joined(parts)))
+
+
+def _joined(parts: list[str]) -> Iterable[str]:
+    for size in range(1, _NEIGHBORS_MAX + 1):
+        yield from ("".join(parts[start : start + size]) for start in range(len(parts) - size + 1))
+    yield "".join(parts)
 
 
 def as_column(words: Iterable[str]) -> str:

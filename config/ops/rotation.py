@@ -73,6 +73,8 @@ def rotate() -> Rotated:
     for column in columns():
         _rotate_column(column, rotated)
     _rotate_sessions()
+    for compute_again in declared("blind_indexes"):
+        compute_again()
     if mode.read() != BOUND:
         _set_mode(BOUND)
     return rotated

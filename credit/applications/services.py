@@ -18,6 +18,7 @@ from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from config.ops.failed_items import FailedItems
 from credit.applications.pinning import pinned_offer
+from credit.core.applicant_search import index_of, index_rows
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
 from credit.core.errors.applications import ApplicationNotFound
@@ -135,6 +136,7 @@ def create_application(
         application_data=application_data,
         applicants=cast("Any", persons),
         applicants_sha256=None if persons is None else persons.sha256,
+        applicant_index=index_of(persons),
         amount_cents=Figures(application_data).amount_cents,
         share=cast("Any", list(share)),
         data_changed_by_id=consumer_id,
@@ -206,6 +208,7 @@ def change_application(
             persons = Applicants.of(changes["applicants"], before=before)
             columns |= sealed_values(application, applicants=persons)
             columns["applicants_sha256"] = None if persons is None else persons.sha256
+            columns["applicant_index"] = index_of(persons)
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)
@@ -235,7 +238,18 @@ def change_application(
 
 def erase_applicants(user_id: int) -> int:
     """Forget who applied in a person's applications, and the nonces; return in how many. The hashes stay."""
-    return Application.objects.filter(consumer_id=user_id, applicants__isnull=False).update(applicants=None)
+    identified = Application.objects.filter(consumer_id=user_id, applicants__isnull=False)
+    return identified.update(applicants=None, applicant_index=None)
+
+
+def index_applicants() -> int:
+    """Compute the blind index of all applicants with the first key; return how many changed."""
+    return index_rows(Application.objects.all())
+
+
+def index_new_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
+    """Index the applicants that a server of the version before has stored without an index."""
+    return {"applicants_indexed": index_rows(Application.objects.filter(applicant_index__isnull=True))}
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:

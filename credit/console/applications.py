@@ -20,7 +20,7 @@ from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
-from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
+from config.backoffice.records import AN_ID, FOUND_MAX, LIST_FILTERS, NEWEST_MAX, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
@@ -39,6 +39,7 @@ from credit.console.sent import applicants_shown, data_shown
 from credit.console.terms import LoanDesk, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.core import machine as states
+from credit.core.applicant_search import applicant_filter
 from credit.core.figures import end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
@@ -91,10 +92,11 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         filters.ProviderFilter, filters.AmountFilter,
     )  # fmt: skip
     list_select_related = ("consumer",)
-    list_defer = ("application_data", "applicants", "offer_snapshot", "notes")
+    list_defer = ("application_data", "applicants", "applicant_index", "offer_snapshot", "notes")
     owner = "consumer"
     search_help_text = (
-        f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning) or id; an offer's or a provider's id"
+        f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning), id, name, e-mail address or"
+        " phone; an offer's or a provider's id"
         " as offer:17 or provider:1001 (as far back)"
     )
     fieldsets = (
@@ -401,6 +403,16 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
         if request.GET.get("events") == "all" and desk_of(request.user) is None:
             yield from entries_around(record)
+
+
+def find_people(typed: str, viewer: Any) -> list[int]:
+    """Return the accounts whose applications have this applicant, of the newest that the viewer may see."""
+    named = applicant_filter(typed)
+    if named is None or not may(viewer, "credit.view_application"):
+        return []
+    newest = narrowed(Application.objects.order_by("-pk"), viewer)[:NEWEST_MAX]
+    found = Application.objects.filter(named, pk__in=newest.values("pk")).order_by("-pk")
+    return list(found.values_list("consumer_id", flat=True)[:FOUND_MAX])
 
 
 LINES = by_status("Applications", Application, owner="consumer")

@@ -91,6 +91,7 @@ class Application(lifecycle.StatefulModel):
     applicants_sha256 = models.CharField(  # noqa: DJ001
         max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
+    applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null: without applicants
     notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."

@@ -1,9 +1,17 @@
 """The searches of the console's lists find what people type."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
+from config.core.casework import DataAccess
+from credit.models import Application, ProviderMember
 from identity.access import keys
+from tests.api import client_of
+from tests.backoffice.lenders import desk_client
+from tests.credit.applicants import PERSON
 from tests.credit.commerce.test_search import SEARCHED
 from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory, ScoringModelFactory, UserFactory
 
@@ -45,3 +53,107 @@ def test_each_list_of_named_records_ignores_accents_and_hyphens(superusers_clien
         assert names_found(superusers_client, model, query) == [str(record)], query
     for query in ("renovation boat", "?!", "-"):
         assert names_found(superusers_client, model, query) == [], query
+
+
+NAMES = [
+    ("Rosa Quillfeather", "quillfeather"), ("Rosa Quillfeather", "Quillfeather, Rosa"), ("Jorge Núñez García", "nunez"),
+    ("Jorge Núñez García", "GARCÍA JORGE"), ("Anne-Marie O\u2019Brien", "annemarie obrien"),
+    ("Annemarie Smith", "Anne-Marie"), ("Siobhán Ní Dhomhnaill", "ni dhomhnaill siobhan"),
+    ("Łukasz Żółć", "lukasz zolc"), ("Nguyễn Thị Ánh", "anh nguyen"), ("李伟", "李伟"), ("Иван Ёлкин", "елкин"),
+    ("X Æ A-12", "x ae a12"), ("Øyvind Strauß", "strauss oyvind"), ("D'Arcy-Smith", "darcy"),
+    ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"),
+    ("Müller Jürgen", "Ju\u0308rgen"),
+]  # fmt: skip
+EMAILS = [
+    ("rosa@example.test", "Rosa@Example.Test"), ("rosa@straße.de", " rosa@xn--strae-oqa.de "),
+    ("rosa+loan@example.test", "ROSA+loan@example.test"),
+]  # fmt: skip
+PHONES = [
+    ("+15035550100", "(503) 555-0100"), ("+15035550100", "503.555.0100"), ("+15035550100", "1-503-555-0100"),
+    ("+15035550100", "+1 503 555 0100"), ("+15035550100", "503\u2013555\u20130100"),
+    ("+15035550100", "503\u00a0555\u00a00100"), ("+447911123456", "07911 123456"),
+    ("+447911123456", "+44 (0)7911 123456"), ("+447911123456", "0044 7911 123456"),
+    ("+447911123456", "011 44 7911 123456"), ("+4930901820", "030 901820"), ("+33142685300", "01 42 68 53 00"),
+    ("+35312345678", "01 234 5678"), ("+525512345678", "55 1234 5678"),
+]  # fmt: skip
+SAID = [
+    *(({"legal_name": name}, typed) for name, typed in NAMES), *(({"email": email}, typed) for email, typed in EMAILS),
+    *(({"phone": phone}, typed) for phone, typed in PHONES),
+]  # fmt: skip
+
+
+def apply_with(account, **members):
+    body = {"consumer_id": str(account.pk), "offer_id": 7_000, "provider_id": 8_000, "initial_status": "submitted"}
+    response = client_of(account).send("/applications", {**body, "applicants": [{**PERSON, **members}]})
+    assert response.status_code == 201, response.content
+    return response.json()["id"]
+
+
+def applications_found(client, query):
+    return names_found(client, "credit/application", query)
+
+
+@pytest.mark.parametrize(("members", "typed"), SAID)
+def test_an_applicant_is_found_by_what_they_say_on_the_phone(reviewers_client, members, typed):
+    account = UserFactory()
+    other = {"legal_name": "Tom Ash", "email": "tom@example.test", "phone": "+15035550199"}
+    apply_with(UserFactory(), **other)
+    application = apply_with(account, **{**other, **members})
+    assert applications_found(reviewers_client, typed) == [application]
+    assert names_found(reviewers_client, "identity/user", typed) == [str(account)]
+
+
+@pytest.mark.parametrize("typed", ["Quill", "Rosa Ash", "5550100", "rosa@example", "555", "@", "()", "+1"])
+def test_other_texts_find_no_applicant(reviewers_client, typed):
+    apply_with(UserFactory())
+    assert applications_found(reviewers_client, typed) == []
+
+
+def test_an_applicant_is_found_by_the_address_of_the_account(supports_client):
+    account = UserFactory(email="home@example.test")
+    application = apply_with(account)
+    for typed in ("HOME@example.test", "quillfeather"):
+        assert applications_found(supports_client, typed) == [application], typed
+    assert DataAccess.objects.filter(kind="credit.application", action=DataAccess.LIST, was_masked=True).count() == 2
+
+
+def test_changed_and_erased_applicants_are_found_no_longer(reviewers_client):
+    account = UserFactory()
+    body = {"consumer_id": str(account.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
+    application = client_of(account).send("/applications", body).json()["id"]
+    change = {"updated_by": "x", "applicants": [{**PERSON, "legal_name": "Ada Ash"}]}
+    assert client_of(account).replace(f"/applications/{application}", change).status_code == 200
+    assert applications_found(reviewers_client, "quillfeather") == []
+    assert applications_found(reviewers_client, "ada") == [application]
+    call_command("erase_facts", str(account.pk), stdout=StringIO())
+    assert applications_found(reviewers_client, "ada") == []
+    assert Application.objects.get().applicant_index is None
+
+
+def test_the_index_reveals_nothing_and_follows_the_first_key(reviewers_client, settings):
+    application = apply_with(UserFactory())
+    before = Application.objects.get().applicant_index
+    assert not any(text in before for text in ("rosa", "quillfeather", "503"))
+    settings.FIELD_ENCRYPTION_KEYS = ["bmV3IGtleSBuZXcga2V5IG5ldyBrZXkgbmV3IGtleSE=", *settings.FIELD_ENCRYPTION_KEYS]
+    assert applications_found(reviewers_client, "rosa") == [application]
+    call_command("rotate_encryption_key", stdout=StringIO())
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert Application.objects.get().applicant_index != before
+    assert applications_found(reviewers_client, "rosa") == [application]
+
+
+def test_prune_indexes_applicants_that_older_servers_stored(reviewers_client):
+    application = apply_with(UserFactory())
+    Application.objects.update(applicant_index=None)
+    assert applications_found(reviewers_client, "rosa") == []
+    call_command("prune", stdout=StringIO())
+    assert applications_found(reviewers_client, "rosa") == [application]
+
+
+def test_a_lender_finds_the_applicants_of_their_own_applications(db):
+    mine, other = ProviderFactory(id="8000"), ProviderFactory(id="8001")
+    application = apply_with(UserFactory())
+    for provider, found in ((mine, [application]), (other, [])):
+        member = UserFactory()
+        ProviderMember.objects.create(provider=provider, user=member)
+        assert applications_found(desk_client(member), "rosa") == found

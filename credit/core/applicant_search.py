@@ -1,0 +1,83 @@
+"""Finding applicants, who are stored encrypted, by what they say on the phone: name, e-mail address, phone number.
+
+Each application has a blind index: keyed digests of the words of the names, of the e-mail addresses, and of the phone
+numbers with and without their country code. Without the key, a digest does not reveal its text.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from config.core.encryption import UnreadableSecret, blind_digests
+from config.core.search_words import as_column, compounds_of, words_of
+from config.mail.addresses import comparable
+from credit.core.applicants import Person
+
+_COUNTRY_CODE_DIGITS_MAX = 3
+_PHONE_DIGITS_MIN = 6
+_PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
+_DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a number within the country
+
+
+def index_of(persons: Iterable[Person] | None) -> str | None:
+    """Return the blind index of applicants as its column holds it, None without applicants."""
+    if persons is None:
+        return None
+    terms = {term for person in persons for term in _terms_of(person)}
+    return as_column(sorted(blind_digests(term)[0] for term in terms))
+
+
+def applicant_filter(typed: str) -> Q | None:
+    """Return the condition that an application has a typed name, e-mail address, or phone number; None for neither.
+
+    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count.
+    """
+    typed = typed.strip()
+    if "@" in typed:
+        return _has(f"email:{comparable(typed)}")
+    if _PHONE.fullmatch(typed):
+        digits = re.sub("[^0-9]", "", typed.replace("(0)", ""))
+        if not typed.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
+            digits = digits[prefix.end() :]
+        return _has(f"phone:{digits}") if len(digits) >= _PHONE_DIGITS_MIN else None
+    compounds = compounds_of(typed)
+    if not compounds:
+        return None
+    return reduce(and_, (_has_name("".join(parts)) | reduce(and_, map(_has_name, parts)) for parts in compounds))
+
+
+def index_rows(rows: QuerySet[Any]) -> int:
+    """Compute the blind index of these applications with the first key; return how many changed."""
+    changed = 0
+    fields = ("applicants", "applicants_sha256", "applicant_index")
+    for application in rows.filter(applicants__isnull=False).only(*fields).iterator(chunk_size=500):
+        try:
+            index = index_of(application.applicants)
+        except UnreadableSecret:
+            continue
+        if index != application.applicant_index:
+            # If a request has changed the applicants meanwhile, their hash differs, and the index is already new.
+            same = rows.model._default_manager.using(rows.db).filter(pk=application.pk, applicants__isnull=False)
+            changed += same.filter(applicants_sha256=application.applicants_sha256).update(applicant_index=index)
+    return changed
+
+
+def _terms_of(person: Person) -> Iterable[str]:
+    yield from (f"name:{word}" for word in words_of(person["legal_name"]))
+    if email := person.get("email"):
+        yield f"email:{comparable(email)}"
+    if phone := person.get("phone"):
+        digits = phone.removeprefix("+")
+        yield from (f"phone:{digits[start:]}" for start in range(_COUNTRY_CODE_DIGITS_MAX + 1))
+
+
+def _has_name(word: str) -> Q:
+    return _has(f"name:{word}")
+
+
+def _has(term: str) -> Q:
+    return reduce(or_, (Q(applicant_index__contains=as_column([digest])) for digest in blind_digests(term)))
