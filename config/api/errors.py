@@ -2,21 +2,17 @@
 
 import logging
 import sys
-import time
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from rest_framework import exceptions as drf
 
 from config.core import errors
-from config.core.databases import is_away
+from config.core.databases import is_away, log_away
 
 logger = logging.getLogger("platform.errors")
-_AWAY_LOG_SECONDS = 60.0
-_logged_away_at = float("-inf")
 
 # REST framework's own refusals, in our words.
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
@@ -36,22 +32,10 @@ def as_api_error(error: Exception) -> errors.ApiError:
     if isinstance(error, DisallowedHost):
         return errors.InvalidHost()
     if is_away(error):
-        _log_database_away(error)
+        log_away(error)
         return errors.Unavailable()
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
     return errors.InternalError()
-
-
-def _log_database_away(error: Exception) -> None:
-    """Log host and reason, at most one line a minute in a process: each request would repeat it."""
-    global _logged_away_at  # noqa: PLW0603  one fact per process
-    if time.monotonic() - _logged_away_at < _AWAY_LOG_SECONDS:
-        return
-    _logged_away_at = time.monotonic()
-    cause = error.__cause__ or error
-    reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
-    where = ", ".join(sorted({str(database["HOST"] or database["NAME"]) for database in settings.DATABASES.values()}))
-    logger.warning("database unavailable: %s at %s", reason, where)
 
 
 def log_unhandled(**_signal: Any) -> None:

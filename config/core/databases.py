@@ -1,6 +1,7 @@
 """The databases of a process, made from the addresses in its environment."""
 
 import fcntl
+import logging
 import os
 import re
 import time
@@ -14,6 +15,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import DatabaseError, InterfaceError, InternalError, OperationalError
 
 from config.env import close_to_others
+
+logger = logging.getLogger("platform.database")
+_AWAY_LOG_SECONDS = 60.0
+_logged_away_at = float("-inf")
 
 # A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
 # frees the Idempotency-Key it held and fences the process off should it wake up.
@@ -119,6 +124,20 @@ def is_away(error: BaseException | None) -> bool:
         # None: the driver's own word for a connection that breaks while it speaks, such as two answers to a BEGIN.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
+
+
+def log_away(error: BaseException) -> None:
+    """Log host and reason of a database that is away, at most one line a minute in a process."""
+    from django.conf import settings  # which are made from this module
+
+    global _logged_away_at  # noqa: PLW0603  one fact per process
+    if time.monotonic() - _logged_away_at < _AWAY_LOG_SECONDS:
+        return
+    _logged_away_at = time.monotonic()
+    cause = error.__cause__ or error
+    reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
+    where = ", ".join(sorted({str(database["HOST"] or database["NAME"]) for database in settings.DATABASES.values()}))
+    logger.warning("database unavailable: %s at %s", reason, where)
 
 
 def is_disk_full(error: BaseException) -> bool:

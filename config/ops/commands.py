@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connections
 from django.utils import timezone
 
-from config.core.databases import is_away
+from config.core.databases import is_away, log_away
 from config.core.json_text import render_json
 from config.ops import checks
 
@@ -124,7 +124,7 @@ class WorkerCommand(JsonCommand):
             except Error as error:
                 if not is_away(error):
                     raise
-                logger.warning("the database is unavailable: %s", type(error.__cause__ or error).__name__)
+                log_away(error)
                 connections.close_all()
                 pause = self._trouble_seconds
             stopped.wait(pause)

@@ -1,10 +1,10 @@
 """Counting requests in many worker processes, by prometheus-client's documented multi-process mode.
 
 Each server (a gunicorn master with its workers) has a folder of its own in `VAR_DIR/metrics`, named by its process id;
-`manage.py serve_metrics` shows the sums over the folders of all servers that live. The files are mapped into memory:
-put `VAR_DIR/metrics` on a file system that does not fill up.
+`manage.py serve_metrics` shows the sums over the folders of all servers that live.
 """
 
+import errno
 import os
 import shutil
 import sys
@@ -18,6 +18,7 @@ from django.conf import settings
 from config import env as environment
 
 BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_FREE_BYTES_MIN = 8 << 20  # each process has three files of at least 1 MiB
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -48,8 +49,35 @@ class RequestCounts:
 
 @cache
 def counts_of_process() -> RequestCounts | None:
-    """Return this process's counters, always the same; None, without loading the library, if counting is off."""
-    return RequestCounts() if os.environ.get(FOLDER_VARIABLE) else None
+    """Return this process's counters, always the same; None, without loading the library, if counting is off.
+
+    A write to a page of a mapped file for which the disk has no space ends the process. A process that starts on a full
+    disk therefore counts nothing, and the pages are allocated at the start.
+    """
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        return None
+    try:
+        _require_space(folder)
+        counts = RequestCounts()
+        _allocate(Path(folder))
+    except OSError as error:
+        sys.stderr.write(f"This process counts no requests: {error.strerror} at {error.filename}.\n")
+        return None
+    return counts
+
+
+def _require_space(folder: str) -> None:
+    if shutil.disk_usage(folder).free < _FREE_BYTES_MIN:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+
+def _allocate(folder: Path) -> None:
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        return
+    for file in folder.glob("*.db"):
+        with file.open("r+b") as opened:
+            os.posix_fallocate(opened.fileno(), 0, max(1, file.stat().st_size))
 
 
 def open_folder() -> None:

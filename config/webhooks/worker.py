@@ -22,7 +22,7 @@ from django.db import Error, connection
 from django.utils import timezone
 
 from config.clients.pinned import AttemptFailed, Channel
-from config.core.databases import is_away
+from config.core.databases import is_away, log_away
 from config.core.encryption import UnreadableSecret
 from config.core.leases import contain
 from config.core.outgoing import Resolve, resolve_by_system
@@ -108,7 +108,7 @@ class Worker:
         except Error as error:
             if not is_away(error):
                 raise
-            logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
+            log_away(error)
             connection.close()
             time.sleep(_DATABASE_PAUSE_SECONDS)
             return True

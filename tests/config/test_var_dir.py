@@ -1,6 +1,7 @@
 """What is kept in VAR_DIR is its owner's alone."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,6 +24,16 @@ def test_the_counts_of_requests_make_the_folder_for_their_owner_alone(tmp_path, 
     request_counts.open_folder()
     assert (tmp_path / "var").stat().st_mode & 0o777 == 0o700
     assert [folder.name for folder in (tmp_path / "var/metrics").iterdir()] == [str(os.getpid())]
+
+
+@pytest.mark.parametrize(("free", "counts"), [(1 << 20, False), (1 << 30, True)])
+def test_a_process_that_starts_on_a_full_disk_counts_no_requests(tmp_path, monkeypatch, capsys, free, counts):
+    monkeypatch.setenv(request_counts.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(request_counts.shutil, "disk_usage", lambda _folder: SimpleNamespace(free=free))
+    monkeypatch.setattr(request_counts, "RequestCounts", object)
+    (tmp_path / "counter_1.db").write_bytes(b"")
+    assert (request_counts.counts_of_process.__wrapped__() is not None) == counts
+    assert ("counts no requests: No space left on device" in capsys.readouterr().err) != counts
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])
