@@ -65,6 +65,8 @@ test-all: $(FUZZ_STAMP) ## Run those, then tests/system/: servers, browsers, sto
 nightly: export HYPOTHESIS_PROFILE := thorough
 nightly: export FUZZ_EXAMPLES := 50
 nightly: export RETRIES := 1000
+nightly: export NOTICES := 2000
+nightly: export APPROVALS := 1000
 nightly: export SCORE_PAIRS := 100000
 nightly: export STORM_KEYS := 1000
 nightly: export STORM_EVENTS := 10000
@@ -74,6 +76,7 @@ nightly: $(BENCH_STAMP) ## Repeat for hours: storms, attacks, fuzz, properties, 
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
 	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/test_retries.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
+	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
 	@set -e; for name in $(filter-out __init__ accounts,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
 		echo "Attack: $$name"; $(BIN)/python -m tests.system.attacks.$$name; done
 	@$(BIN)/python -m tests.bench --peers

@@ -65,17 +65,23 @@ def pytest_configure(config):
 
 def pytest_addoption(parser):
     """Let a second run, on another database, leave out what would only happen again."""
-    parser.addoption("--database-only", action="store_true", help="run only the tests that use the test database")
+    parser.addoption("--database-only", action="store_true", help="run only the tests whose SQL may differ")
+
+
+# Each case of these is another operation, so all of them run on every database.
+_OPERATIONS = ("tests/test_operations.py", "tests/test_examples.py", "tests/test_permissions.py")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what uses no database, if asked to."""
+    """Run on a second database every test that uses it, with the first and the last case of each, if asked to."""
     if config.getoption("--database-only"):
-        kept, left_out = [], []
-        for item in items:
-            (kept if _uses_database(item) else left_out).append(item)
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+        cases = {}
+        for item in filter(_uses_database, items):
+            is_operation = item.nodeid.startswith(_OPERATIONS)
+            cases.setdefault(item.nodeid if is_operation else item.nodeid.partition("[")[0], []).append(item)
+        kept = {end for same in cases.values() for end in (same[0], same[-1])}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 def pytest_collection_finish():
@@ -99,24 +105,25 @@ def pytest_runtest_makereport():
     return report
 
 
-_SAME_ON_EVERY_DATABASE = tuple(
-    f"tests/system/{part}"
-    for part in ("docs/", "credit/commerce/", "ledger/test_go", "ledger/test_samples", "ledger/test_explorer")
+# What foreign programs make of an answer: the answer is the same on every database.
+_FOREIGN = tuple(
+    f"tests/system/{part}" for part in ("clients/", "credit/", "docs/", "ledger/test_go", "ledger/test_samples")
 )
+_SHARED = {"transactional_db", "live_server", "needs_postgresql"}
 
 
 def _uses_database(item):
-    """Say whether a test opens the test database, or starts servers on one of its kind.
+    """Return whether a test runs SQL on the test database that no other test runs there.
 
-    What a browser shows, and what documentation, samples and foreign programs make of an answer, is the same on every
-    database.
+    In `tests/system/` only tests that share the database with other processes do.
     """
-    if "chromium" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(_SAME_ON_EVERY_DATABASE):
+    fixtures = set(getattr(item, "fixturenames", ()))
+    marker = item.get_closest_marker("django_db")
+    if "chromium" in fixtures or item.nodeid.startswith(_FOREIGN):
         return False
-    opens = {"db", "transactional_db", "live_server", "needs_postgresql", "django_db_setup"} & set(
-        getattr(item, "fixturenames", ())
-    )
-    return bool(opens) or item.get_closest_marker("django_db") is not None
+    if item.nodeid.startswith("tests/system/"):
+        return bool(_SHARED & fixtures) or (marker is not None and bool(marker.kwargs.get("transaction")))
+    return marker is not None or bool({"db", "django_db_setup", *_SHARED} & fixtures)
 
 
 @pytest.fixture(autouse=True)
