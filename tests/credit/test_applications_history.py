@@ -47,11 +47,6 @@ def test_three_moves_are_three_entries_in_order(api, moved):
     assert moments == sorted(moments)
 
 
-def test_a_new_application_has_none(api, user):
-    application = ApplicationFactory(consumer=user, status="approved")
-    assert api.read(f"/applications/{application.id}/history").json()["history"] == []
-
-
 class TestAppendOnly:
     @pytest.mark.parametrize("model", [ApplicationHistory, ApplicationRevision])
     def test_the_orm_cannot_change_or_delete_a_row(self, moved, model):

@@ -26,11 +26,6 @@ def test_it_shows_ones_own_newest_first(api, user, stranger):
     assert ids(api.read(PATH)) == own
 
 
-def test_an_empty_list_is_a_list(api):
-    response = api.read(PATH)
-    assert (response.status_code, response.content) == (200, b"[]")
-
-
 def test_twenty_is_the_page_unless_asked_otherwise(api, user):
     own = make(23, consumer=user)
     assert ids(api.read(PATH)) == own[:20]

@@ -44,10 +44,3 @@ def test_listed_transitions_match_the_outcome_of_a_request(api, user, settings, 
             assert answer.status_code == 200
         else:
             assert_error(answer, answer.status_code, entry["code"])
-
-
-def test_the_policy_is_named(api, user, settings):
-    settings.REVIEW_POLICY = "four_eyes"
-    application = ApplicationFactory(consumer=user)
-    shown = api.read(f"/applications/{application.id}/transitions").json()
-    assert (shown["review_policy"], shown["status"]) == ("four_eyes", "draft")

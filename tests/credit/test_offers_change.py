@@ -41,10 +41,6 @@ class TestReplacing:
         assert made["created_at"] < made["updated_at"]
         assert api.read(f"{PATH}/{offer.pk}").json() == made
 
-    def test_each_time_is_a_version(self, api, offer, body):
-        versions = [api.replace(f"{PATH}/{offer.pk}", body).json()["version"] for _ in range(3)]
-        assert versions == [2, 3, 4]
-
     def test_an_inactive_offer_stays_inactive(self, api, offer, body):
         api.remove(f"{PATH}/{offer.pk}")
         assert api.replace(f"{PATH}/{offer.pk}", body).json()["is_active"] is False
@@ -86,10 +82,6 @@ class TestListing:
         OfferFactory()
         shown = stranger_api.read(f"{PATH}?provider_id={provider.pk}").json()
         assert [offer["id"] for offer in shown] == [str(offer.pk) for offer in reversed(offers)]
-
-    def test_an_unknown_provider_has_no_offers(self, api):
-        response = api.read(f"{PATH}?provider_id=unknown")
-        assert (response.status_code, response.json()) == (200, [])
 
     def test_inactive_offers_are_shown_to_their_owner_when_asked_for(self, api, stranger_api, provider):
         OfferFactory(provider=provider, is_active=False)

@@ -61,12 +61,6 @@ class TestInviting:
             statements.append([query["sql"].split()[0] for query in captured])
         assert statements[0] == statements[1]
 
-    def test_again_is_no_error(self, api, provider, stranger, key):
-        for _ in range(2):
-            assert invite(api, stranger.username, key=key).json() == {"username": stranger.username, "invited": True}
-        assert invite(api, stranger.username).status_code == 202
-        assert len(api.read(PATH).json()["invitations"]) == 1
-
     def test_the_owner_is_told_by_an_event_without_a_name(self, api, provider, user, stranger):
         invite(api, stranger.username)
         [told] = api.read("/webhooks/events").json()["events"]

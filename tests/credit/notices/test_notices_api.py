@@ -19,7 +19,6 @@ from tests.api import assert_error, client_of
 from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import ADDRESS, World
 from tests.credit.support import key_of
-from tests.factories import ProviderFactory
 
 pytestmark = pytest.mark.django_db
 PRINTER = """
@@ -99,10 +98,6 @@ class TestRead:
         assert (row["kind"], row["status"], row["waits_for"]) == ("adverse_action", "ready", None)
         assert not {"content", "html"} & set(row)
 
-    def test_it_is_filtered_and_paged(self, world, consumer):
-        assert consumer.read(f"{path(world)}?status=due").json()["notices"] == []
-        assert consumer.read(f"{path(world)}?limit=1&offset=1").json()["total"] == 1
-
     def test_the_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
         shown = consumer.read(one(world)).json()
         page = consumer.read(one(world), accept="text/html")
@@ -136,13 +131,6 @@ class TestRead:
         assert lender.read(one(world), accept="text/html").status_code == 200
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
-
-    def test_other_lenders_find_nothing(self, world):
-        other = client_of(ProviderFactory().owner)
-        assert_error(other.read(path(world)), 404, "E4002")
-        assert_error(other.read(one(world)), 404, "E4002")
-        assert_error(other.send(one(world, "deliveries"), handed_over(world)), 404, "E4002")
-        assert_error(other.read(f"/providers/{world.offer.provider_id}/notices"), 404, "E4012")
 
     def test_an_app_needs_the_scope_and_its_reading_is_no_delivery(self, world):
         assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
@@ -204,13 +192,6 @@ class TestRead:
         with django_assert_max_num_queries(len(first)):
             assert consumer.read(path(world)).json()["total"] == 2
 
-    def test_one_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
-        world.consent(6)
-        consumer.read(one(world))
-        # The application, the notice with its proof, its deliveries; and the credential's.
-        with django_assert_max_num_queries(5):
-            consumer.read(one(world))
-
 
 class TestOfProvider:
     def test_its_members_list_what_is_owed_by_its_status_and_the_day_on_which_it_is_due(self, world, lender):
@@ -232,12 +213,6 @@ class TestDelivered:
         notice = world.notice
         assert (notice.status, notice.delivered_at) == ("delivered", world.at(8))
         assert not world.application.clocks.filter(stopped_at=None).exists()
-
-    def test_a_retry_records_one(self, world, lender):
-        key = "0f8fad5b-d9cb-469f-a165-70867728950e"
-        for _ in range(2):
-            assert lender.send(one(world, "deliveries"), handed_over(world), key=key).status_code == 201
-        assert Delivery.objects.count() == 1
 
     @pytest.mark.parametrize(
         "wrong",

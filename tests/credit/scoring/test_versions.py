@@ -43,17 +43,6 @@ def test_a_version_keeps_its_definition_and_the_hash_of_it(user):
     assert (version.status, version.role, version.made_by) == ("draft", "", user)
 
 
-def test_a_published_champion_scores(user):
-    model = make_model(user)
-    version = make_version(model)
-    assert list(live_versions(model.pk, model.provider_id)) == []
-    publish(version, "champion", user)
-    assert [one.id for one in live_versions(model.pk, model.provider_id)] == [version.pk]
-    version.refresh_from_db()
-    assert (version.status, version.role, version.published_by) == ("published", "champion", user)
-    assert version.published_at == version.history.get().changed_at
-
-
 def test_a_second_champion_takes_over_and_the_first_stays_as_a_challenger(user):
     model = make_model(user)
     first, second = make_version(model, role="champion"), make_version(model, base_points=510)
@@ -77,17 +66,6 @@ def test_the_same_role_again_changes_nothing(user):
     publish(version, "champion", user)
     assert version.history.count() == 1
     assert (Event.objects.count(), DecisionAnchor.objects.count()) == before
-
-
-def test_a_retired_version_is_retired_for_good(user):
-    model = make_model(user)
-    version = make_version(model, role="champion")
-    for _ in range(2):
-        versions.retire(version, actor=actor(user), now=timezone.now())
-    assert roles(model) == [("retired", "")]
-    assert version.history.count() == 2
-    with pytest.raises(InvalidVersionTransition):
-        publish(version, "champion", user)
 
 
 def test_a_refused_champion_takes_nothing_from_the_one_before(user):
