@@ -46,7 +46,7 @@ def move(client, application, to, **members):
     return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "me", **members})
 
 
-def test_it_shows_the_terms_and_until_when(api, approved, offer):
+def test_acceptance_shows_terms_and_expiry(api, approved, offer):
     shown = api.read(path(approved)).json()
     assert shown["acceptable"] is True
     assert shown["accepted_at"] is None

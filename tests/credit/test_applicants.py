@@ -61,7 +61,7 @@ def test_applicants_are_returned_as_sent(api, body):
     assert api.read(PATH, limit=50).json()[0] == made
 
 
-def test_it_is_encrypted_wherever_it_is_kept_and_in_no_event_or_log(api, body, key, caplog):
+def test_applicants_are_encrypted_in_every_table_and_in_no_log(api, body, key, caplog):
     caplog.set_level(logging.DEBUG)
     first = api.send(PATH, body, key=key)
     replace(api, first.json(), [changed("email", "rosa@example.test.invalid"), PERSON])
@@ -141,7 +141,7 @@ def test_a_postal_code_is_required_where_no_mail_arrives_without(api, body, coun
 
 
 @pytest.mark.parametrize("persons", [[], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]])
-def test_it_is_a_list_of_one_or_two_persons(api, body, persons):
+def test_applicants_are_a_list_of_one_or_two_persons(api, body, persons):
     answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
     assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
 
@@ -195,7 +195,7 @@ def test_data_and_applicants_change_without_each_other(api, made):
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_it_freezes_with_the_data(api, made, status):
+def test_applicants_of_a_decided_application_are_frozen(api, made, status):
     Application.objects.update(status=status)
     assert_error(replace(api, made, [LEAST]), 400, "E3004")
     assert Application.objects.get().applicants.persons == [PERSON]

@@ -30,7 +30,7 @@ def body(user):
     return {"consumer_id": str(user.pk), "offer_id": 7_000, "provider_id": 8_000}
 
 
-def test_it_makes_a_draft(api, user, body):
+def test_creating_an_application_returns_a_draft(api, user, body):
     response = api.send(PATH, {**body, "application_data": {"income_cents": 1}})
     assert response.status_code == 201
     made = response.json()
@@ -46,7 +46,7 @@ def test_it_makes_a_draft(api, user, body):
     assert Application.objects.get().consumer_id == user.pk
 
 
-def test_it_writes_no_history_and_one_event(api, user, body):
+def test_creating_an_application_emits_one_event_and_no_history(api, user, body):
     made = api.send(PATH, body).json()
     assert ApplicationHistory.objects.count() == 0
     event = Event.objects.get()

@@ -20,7 +20,7 @@ def make(count, **members):
     return [str(ApplicationFactory(**members).id) for _ in range(count)][::-1]
 
 
-def test_it_shows_ones_own_newest_first(api, user, stranger):
+def test_list_shows_own_applications_newest_first(api, user, stranger):
     own = make(3, consumer=user)
     make(2, consumer=stranger)
     assert ids(api.read(PATH)) == own

@@ -28,7 +28,7 @@ def path(application):
     return f"/applications/{application.id}"
 
 
-def test_it_replaces_what_is_present_and_leaves_the_rest(api, path):
+def test_update_replaces_only_the_fields_sent(api, path):
     made = api.replace(path, {"updated_by": "me", "application_data": {"new": 2}}).json()
     assert (made["application_data"], made["notes"]) == ({"new": 2}, "old")
     made = api.replace(path, {"updated_by": "me", "notes": "new"}).json()
@@ -38,7 +38,7 @@ def test_it_replaces_what_is_present_and_leaves_the_rest(api, path):
     assert api.read(path).json() == made
 
 
-def test_it_moves_updated_at_and_nothing_else(api, path, application):
+def test_empty_update_changes_only_updated_at(api, path, application):
     before = api.read(path).json()
     after = api.replace(path, {"updated_by": "me"}).json()
     assert after["updated_at"] > before["updated_at"]
@@ -65,7 +65,7 @@ def test_the_revision_names_the_api_key(user, path):
     assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"
 
 
-def test_it_is_an_event_without_the_data(api, path):
+def test_update_emits_an_event_without_the_data(api, path):
     api.replace(path, {"updated_by": "me", "application_data": {"secret": "income"}})
     event = Event.objects.get()
     assert event.type == "application.updated"

@@ -57,14 +57,14 @@ def test_an_app_applies_and_follows_what_becomes_of_it(user, limited):
     assert_error(app.read(f"{one}/proof"), 404, "E4001")
 
 
-def test_it_makes_every_move_of_the_consumer(user, any_policy):
+def test_limited_key_makes_every_transition_of_the_applicant(user, any_policy):
     key = key_of(user, WRITING)
     for start, to in OWN_MOVES:
         application = ApplicationFactory(consumer=user, status=start)
         assert move(key, application, to).status_code == 200, (start, to)
 
 
-def test_it_makes_no_move_of_a_reviewer(user, any_policy):
+def test_limited_key_makes_no_transition_of_a_reviewer(user, any_policy):
     user.groups.add(Group.objects.get(name="Reviewer"))
     key = key_of(user, WRITING)
     for start, to in REVIEWERS_MOVES:
@@ -84,7 +84,7 @@ def test_an_app_decides_nothing_under_any_policy(user, any_policy):
     assert allowed == {"withdrawn"}
 
 
-def test_it_begins_nothing_as_decided(user, limited, settings):
+def test_limited_credential_creates_no_decided_application(user, limited, settings):
     assert settings.REVIEW_POLICY == "open"
     client = limited(user, WRITING)
     for status in STATUSES:

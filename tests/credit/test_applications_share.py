@@ -47,7 +47,7 @@ class TestSaying:
         assert (made.status_code, made.json()["share"]) == (201, [])
 
     @pytest.mark.parametrize("share", [*SHARES, ["identity", "bank"], ["bank", "bank"]])
-    def test_it_is_shown_wherever_the_application_is(self, api, user, share):
+    def test_share_is_shown_in_every_response_of_the_application(self, api, user, share):
         made = api.send(PATH, body_for(user, share=share)).json()
         expected = sorted(set(share))
         assert made["share"] == expected
@@ -55,14 +55,14 @@ class TestSaying:
         assert [one["share"] for one in api.read(PATH).json()] == [expected]
 
     @pytest.mark.parametrize("share", [["Bank"], ["account"], ["bank", 1], ["bank"] * 3])
-    def test_what_it_cannot_be(self, api, user, share):
+    def test_invalid_share_is_rejected(self, api, user, share):
         assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
         application = ApplicationFactory(consumer=user)
         changed = api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": share})
         assert_error(changed, 400, "E1001")
         assert Application.objects.get().share == []
 
-    def test_it_changes_while_the_application_is_a_draft(self, api, user):
+    def test_share_changes_only_in_a_draft(self, api, user):
         one = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
         assert api.replace(one, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
         assert api.replace(one, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
@@ -71,7 +71,7 @@ class TestSaying:
         assert_error(api.replace(one, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
         assert api.replace(one, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
 
-    def test_what_is_taken_back_while_it_is_submitted_stops_the_submission(self, api, user):
+    def test_share_revoked_during_submission_stops_it(self, api, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         assert api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": []}).status_code == 200
         actor = Actor(user=user, credential="test")

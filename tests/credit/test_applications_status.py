@@ -198,7 +198,7 @@ class TestWhatAMoveWrites:
         assert (row.metadata, row.reason, row.position) == ({"k": [1]}, "r", 1)
         assert (row.previous_status, row.status) == ("draft", "submitted")
 
-    def test_it_is_an_event_of_the_consumer(self, user, reviewer):
+    def test_transition_emits_an_event_to_the_applicant(self, user, reviewer):
         application = ApplicationFactory(consumer=user, status="submitted")
         move(client_of(reviewer), application, "under_review", reason="private words")
         event = Event.objects.get()

@@ -15,7 +15,7 @@ def shown(api, query=""):
     return [item["offer_id"] for item in response.json()["items"]]
 
 
-def test_it_shows_active_offers_newest_first(api):
+def test_catalog_shows_active_offers_newest_first(api):
     offers = [OfferFactory(description="d") for _ in range(3)]
     OfferFactory(is_active=False)
     body = api.read(PATH).json()
@@ -27,7 +27,7 @@ def test_it_shows_active_offers_newest_first(api):
     assert item["provider_id"] == offers[-1].provider_id
 
 
-def test_it_is_paged(api):
+def test_catalog_is_paged(api):
     pks = [OfferFactory().pk for _ in range(5)][::-1]
     assert shown(api, "limit=2") == pks[:2]
     assert shown(api, "limit=2&offset=3") == pks[3:]
@@ -38,7 +38,7 @@ def test_it_is_paged(api):
 
 
 class TestFilters:
-    def test_what_is_left_out_is_explained_when_asked(self, api):
+    def test_explain_lists_the_rule_of_each_hidden_offer(self, api):
         OfferFactory()
         state = OfferFactory(included_states=["CA"]).pk
         amount = OfferFactory(loan_amount_min_cents=10**6).pk

@@ -6,7 +6,7 @@ pytestmark = pytest.mark.django_db
 PATH = "/.well-known/ucp"
 
 
-def test_it_describes_the_provider(anonymous, settings):
+def test_discovery_document_describes_the_provider(anonymous, settings):
     response = anonymous.read(PATH)
     assert response.status_code == 200
     body = response.json()
@@ -25,7 +25,7 @@ def test_every_link_of_this_service_leads_somewhere(anonymous, api, settings):
             assert api.read(link.removeprefix(settings.HOST_ROOT)).status_code == 200, name
 
 
-def test_it_may_be_cached_and_asked_about_again(anonymous):
+def test_discovery_document_is_cacheable_by_etag(anonymous):
     first = anonymous.read(PATH)
     assert first.headers["Cache-Control"] == "public, max-age=300"
     etag = first.headers["ETag"]

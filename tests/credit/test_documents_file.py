@@ -49,7 +49,7 @@ def test_the_content_comes_back_as_it_was(api, application, content, content_typ
     ("SCAN.PNG", 'attachment; filename="SCAN.PNG"'), ("März.png", "attachment; filename*=utf-8''M%C3%A4rz.png"),
     ("a;b=c.png", 'attachment; filename="a;b=c.png"'), ("%22.png", 'attachment; filename="%22.png"'),
 ])  # fmt: skip
-def test_it_is_saved_under_the_extension_of_what_it_is(api, application, filename, saved_as):
+def test_download_has_the_extension_of_its_content(api, application, filename, saved_as):
     answer = api.read(handed_in(api, application, PNG, filename))
     assert answer.headers["Content-Disposition"] == saved_as
 

@@ -187,7 +187,7 @@ class TestGoingBackToReview:
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).json()["status"] == "under_review"
 
-    def test_what_a_reviewer_has_received_otherwise_counts(self, api, user):
+    def test_document_received_by_a_reviewer_counts(self, api, user):
         application = asked(user)
         application.requested_documents.update(status="received", received_at=timezone.now())
         assert self.move(api, application).status_code == 200

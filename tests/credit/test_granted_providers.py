@@ -54,12 +54,12 @@ class TestMaking:
         assert api.send("/provider-offers", {"provider_id": body["id"], **TERMS}).status_code == 201
         assert api.send("/applications", application(lender, int(body["id"]))).status_code == 201
 
-    def test_it_takes_the_permission(self, api):
+    def test_creating_a_lender_requires_the_permission(self, api):
         refused = assert_error(api.send(PATH, {"name": "Harbour Bank"}), 403, "E2005")
         assert refused["details"] == {"required": "credit.add_provider"}
         assert not Provider.objects.exists()
 
-    def test_it_takes_the_second_factor_where_the_account_has_one(self, api, lender):
+    def test_creating_a_lender_requires_the_accounts_second_factor(self, api, lender):
         authenticator_of(lender)
         assert_error(api.send(PATH, {"name": "x"}), 403, "E2012")
 

@@ -60,7 +60,7 @@ def hand_in(application, content=PDF, browser=None):
 
 
 class TestList:
-    def test_it_shows_ones_own_with_lender_and_next_step(self, offer):
+    def test_list_shows_own_applications_with_lender_and_next_step(self, offer):
         mine, others = applied(offer), applied(offer)
         page = browser_of(mine.consumer).get("/my").content.decode()
         assert str(mine.pk) in page
@@ -81,7 +81,7 @@ class TestList:
         ProviderFactory(id="991", name="Pretender", created_at=timezone.now())
         assert "Pretender" not in browser_of(application.consumer).get("/my").content.decode()
 
-    def test_it_has_pages_and_the_same_number_of_statements(self, offer, django_assert_num_queries):
+    def test_list_is_paged_with_a_fixed_number_of_statements(self, offer, django_assert_num_queries):
         user = UserFactory()
         for _ in range(25):
             applied(offer, consumer=user)
@@ -185,12 +185,12 @@ class TestDocuments:
         press(application, "send")
         assert application.status == "under_review"
 
-    def test_what_is_no_document_is_refused_with_a_sentence(self):
+    def test_upload_of_another_file_type_is_rejected(self):
         application = asked(UserFactory())
         assert "must be a PDF, JPEG or PNG" in hand_in(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
-    def test_what_is_too_large_is_refused_and_read_away(self, settings):
+    def test_upload_of_a_large_file_is_read_and_rejected(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = asked(UserFactory())
         assert "The file is too large." in hand_in(application, PDF + b"x" * 2_000)
@@ -289,7 +289,7 @@ class TestMail:
         confirm(made, "ada@example.org")
         return made
 
-    def test_what_needs_the_person_is_written_as_a_link_alone(self, offer, person, settings):
+    def test_mail_contains_only_a_link(self, offer, person, settings):
         application = applied(offer, consumer=person)
         assert counter(lender_of(offer), application).status_code == 201
         (mail,) = OutgoingMail.objects.all()

@@ -34,7 +34,7 @@ class TestReading:
 
 
 class TestReplacing:
-    def test_it_replaces_the_whole_shape(self, api, offer, body):
+    def test_update_replaces_the_whole_offer(self, api, offer, body):
         made = api.replace(f"{PATH}/{offer.pk}", body).json()
         assert (made["name"], made["description"], made["apr_min_percent"]) == ("New", "", None)
         assert made["version"] == 2
@@ -50,19 +50,19 @@ class TestReplacing:
         ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.OWNER)
         assert_error(client_of(member).replace(f"{PATH}/{offer.pk}", body), 404, "E4004")
 
-    def test_it_cannot_move_to_a_provider_that_is_taken(self, api, offer, body):
+    def test_offer_cannot_move_to_another_accounts_lender(self, api, offer, body):
         taken = ProviderFactory()
         assert_error(api.replace(f"{PATH}/{offer.pk}", {**body, "provider_id": taken.pk}), 403, "E2011")
         offer.refresh_from_db()
         assert (offer.name, offer.version) == ("Everyday loan", 1)
 
-    def test_it_is_an_event(self, api, offer, body):
+    def test_updating_an_offer_emits_an_event(self, api, offer, body):
         api.replace(f"{PATH}/{offer.pk}", body)
         assert (Event.objects.get().type, Event.objects.get().object["version"]) == ("offer.updated", 2)
 
 
 class TestDeactivating:
-    def test_it_is_an_empty_success_and_again_but_one_event_and_no_version(self, api, offer):
+    def test_deactivating_an_offer_is_idempotent(self, api, offer):
         for _ in range(2):
             response = api.remove(f"{PATH}/{offer.pk}")
             assert (response.status_code, response.content) == (200, b"")
@@ -76,7 +76,7 @@ class TestListing:
     def provider(self, user):
         return ProviderFactory(owner=user)
 
-    def test_it_shows_a_providers_active_offers_newest_first(self, stranger_api, provider):
+    def test_list_shows_a_lenders_active_offers_newest_first(self, stranger_api, provider):
         offers = [OfferFactory(provider=provider) for _ in range(3)]
         OfferFactory(provider=provider, is_active=False)
         OfferFactory()

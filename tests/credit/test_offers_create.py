@@ -114,7 +114,7 @@ class TestProviders:
         assert not Provider.objects.exists()
 
 
-def test_it_is_an_event(api, user, body):
+def test_creating_an_offer_emits_an_event(api, user, body):
     made = api.send(PATH, body).json()
     event = Event.objects.get()
     assert (event.type, event.account) == ("offer.created", user)

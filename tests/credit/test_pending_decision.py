@@ -93,7 +93,7 @@ class TestTwoReviewers:
         assert row.metadata["score"] == 7
         assert row.metadata["reasons"] == ["no_credit_file"]
 
-    def test_what_the_second_leaves_out_the_first_has_said(self, application, first, second):
+    def test_confirmation_keeps_the_metadata_of_the_proposal(self, application, first, second):
         """Without the report the notice would lack what 15 USC 1681m(a) asks for."""
         report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
         decide(first, application, "rejected", metadata={**BECAUSE, "consumer_report": report})
@@ -185,7 +185,7 @@ class TestReading:
 
 class TestEnding:
     @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
-    def test_it_is_taken_back_or_declined(self, application, first, second, who, outcome):
+    def test_proposal_is_withdrawn_or_declined(self, application, first, second, who, outcome):
         decide(first, application)
         answer = end({"first": first, "second": second}[who], application)
         assert (answer.status_code, answer.content) == (200, b"")
@@ -199,7 +199,7 @@ class TestEnding:
         assert end(first, application).status_code == 200
         assert_error(end(first, application), 404, "E4001")
 
-    def test_it_is_a_reviewers(self, api, user, application, first, stranger):
+    def test_only_reviewers_end_a_proposal(self, api, user, application, first, stranger):
         decide(first, application)
         assert_error(end(user, application), 403, "E2010")
         assert_error(end(stranger, application), 404, "E4002")

@@ -52,7 +52,7 @@ class TestInbox:
         assert (page["total"], page["has_more"]) == (2, False)
         assert page["applications"][0]["accepted_at"] is None
 
-    def test_it_is_paged(self, api, provider):
+    def test_inbox_is_paged(self, api, provider):
         rows = [submitted(minutes) for minutes in (9, 8, 7)]
         page = inbox(api, "?limit=1&offset=1").json()
         assert (page["applications"][0]["id"], page["total"], page["has_more"]) == (str(rows[1].pk), 3, True)
@@ -71,7 +71,7 @@ class TestInbox:
         "submitted_from=2026-02-31T00:00:00Z", "submitted_to=2026-01-01", "submitted_to=2026-01-01T00:00:00",
         "submitted_to=0001-01-01T00:00:00%2B23:59", "submitted_to=2026-01-01T00:00:00+01:00",
     ])  # fmt: skip
-    def test_what_is_no_moment_is_refused(self, api, provider, query):
+    def test_invalid_date_time_is_rejected(self, api, provider, query):
         assert_error(inbox(api, f"?{query}"), 400, "E1001")
 
     @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
@@ -80,7 +80,7 @@ class TestInbox:
         submitted(provider_id=700)
         assert inbox(api, provider=name).json()["total"] == 0
 
-    def test_what_was_sent_before_anybody_used_the_id_stays_out_of_reach(self, api, user):
+    def test_application_older_than_the_lender_is_404(self, api, user):
         before = submitted(created_at=NOW - timedelta(days=400))
         ProviderFactory(id="700", owner=user)
         assert ids(inbox(api)) == []
@@ -136,7 +136,7 @@ class TestEvents:
         assert first.object == second.object
 
     @pytest.mark.parametrize("listed", [True, False])
-    def test_what_begins_as_submitted_is_told_as_submitted(self, provider, listed):
+    def test_application_created_as_submitted_emits_submitted_to_the_lender(self, provider, listed):
         consumer = UserFactory()
         offer_id = OfferFactory(provider=provider).pk if listed else 700_000
         body = {
@@ -160,7 +160,7 @@ class TestBeforeTheIdWasUsed:
         settings.REVIEW_POLICY = "reviewed"
         return submitted(provider_id=700, created_at=provider.created_at - timedelta(seconds=1))
 
-    def test_it_is_not_read(self, api, provider, earlier):
+    def test_application_older_than_the_lender_is_not_readable(self, api, provider, earlier):
         later = submitted(provider_id=700, created_at=provider.created_at)
         assert api.read(f"/applications/{later.pk}").status_code == 200
         assert_error(api.read(f"/applications/{earlier.pk}"), 404, "E4002")

@@ -43,7 +43,7 @@ def refuse(api, offer, field, **query):
     return entry["message"]
 
 
-def test_it_quotes_the_offers_lowest_rate(api, offer):
+def test_quote_uses_the_offers_lowest_rate(api, offer):
     body = quote(api, offer)
     assert set(body) == MEMBERS
     assert len(body["schedule"]) == 36
@@ -59,7 +59,7 @@ def test_it_quotes_the_offers_lowest_rate(api, offer):
     assert (last["number"], last["balance_cents"], last["payment_cents"]) == (36, 0, 32_286)
 
 
-def test_it_begins_today_and_falls_due_each_month(api, offer):
+def test_quote_begins_today_and_falls_due_each_month(api, offer):
     today = timezone.now().date()
     days = [row["due_on"] for row in quote(api, offer)["schedule"]]
     assert days == [in_month(month_of(today) + number, today.day).isoformat() for number in range(1, 37)]

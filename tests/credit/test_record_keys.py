@@ -95,7 +95,7 @@ class TestPublished:
         assert published() == published()
         assert RecordKey.objects.count() == DecisionAnchor.objects.count() == 1
 
-    def test_it_may_be_cached_for_less_time_than_a_key_is_announced(self, db, anonymous):
+    def test_cache_time_is_shorter_than_the_announcement_of_a_key(self, db, anonymous):
         assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=30"
         assert record_keys.PUBLISHED_AHEAD.total_seconds() > record_keys.PUBLISHED_MAX_AGE_SECONDS
 

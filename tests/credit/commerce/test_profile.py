@@ -23,7 +23,7 @@ def document(anonymous):
     return anonymous.read(PATH).json()
 
 
-def test_it_is_what_the_protocol_calls_a_business_profile(document):
+def test_document_is_a_valid_business_profile(document):
     assert judge.complaints(judge.PROFILE, document) == []
 
 
@@ -33,7 +33,7 @@ def test_the_schemas_of_the_protocol_judged_it():
     assert judge.by_schema(judge.PROFILE[0], {}) != []
 
 
-def test_it_names_the_endpoint_and_what_is_served_there(document, settings):
+def test_profile_lists_endpoint_and_capabilities(document, settings):
     profile = document["ucp"]
     assert profile["version"] == VERSION
     (service,) = profile["services"]["dev.ucp.shopping"]
@@ -78,12 +78,12 @@ class TestMutants:
 
 
 class TestKeys:
-    def test_they_are_the_ones_that_verify_tokens_with_their_public_members_alone(self, document, anonymous):
+    def test_keys_are_the_public_keys_of_tokens(self, document, anonymous):
         assert document["keys"] == anonymous.read("/.well-known/jwks.json").json()["keys"]
         (key,) = document["keys"]
         assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
 
-    def test_what_else_stands_in_the_record_of_a_key_is_never_shown(self, anonymous):
+    def test_private_members_of_a_key_are_not_published(self, anonymous):
         signing_keys.key_ring.signing()
         key = SigningKey.objects.get()
         SigningKey.objects.update(public_jwk={**key.public_jwk, "k": "c2VjcmV0", "key_ops": ["sign"]})

@@ -190,7 +190,7 @@ class TestFilters:
             shown = api.read("/ucp/catalog/items?limit=100").json()["items"]
             assert search(api, pagination={"limit": 50}) == [item["offer_id"] for item in shown]
 
-    def test_what_the_protocol_leaves_to_be_ignored_is_ignored(self, api):
+    def test_ignorable_fields_are_ignored(self, api):
         offer = OfferFactory()
         assert search(
             api, signals={"dev.ucp.buyer_ip": "203.0.113.7"}, attribution={"utm_source": "x"}, unheard_of=[1],
@@ -242,7 +242,7 @@ class TestPages:
 
 
 @pytest.mark.parametrize("number", [1, 25])
-def test_it_costs_two_statements_however_many_are_found(api, number, no_rate_limits, django_assert_num_queries):
+def test_search_costs_two_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
     search(api)  # from now on the credential is known
@@ -278,7 +278,7 @@ class TestRefusals:
         (message,) = assert_refused(response, 400, "E1001")
         assert message.get("path") == path
 
-    def test_what_the_protocol_does_not_allow_is_refused_whatever_else_is_asked(self, api):
+    def test_invalid_field_is_rejected_next_to_valid_ones(self, api):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         for body in (

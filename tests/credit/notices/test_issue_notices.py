@@ -20,7 +20,7 @@ from tests.races import at_once
 pytestmark = pytest.mark.django_db
 
 
-def test_it_is_safe_to_run_twice(world):
+def test_issue_notices_is_idempotent(world):
     world.reject(5)
     assert services.issue_due(now=world.at(6))["ready"] == 1
     first = world.notice

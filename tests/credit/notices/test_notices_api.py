@@ -246,7 +246,7 @@ class TestDelivered:
 
 
 class TestConsent:
-    def test_it_is_kept_with_the_hash_of_its_text(self, world, consumer):
+    def test_consent_is_stored_with_the_hash_of_its_text(self, world, consumer):
         before = consumer.read("/notice-consent?language=es").json()
         assert (before["is_given"], before["at"]) == (False, None)
         body = {"text_sha256": before["text_sha256"], "language": "es"}

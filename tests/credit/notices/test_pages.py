@@ -187,7 +187,7 @@ PAGES = sorted(
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_what_people_wrote_has_a_direction_of_its_own(file):
+def test_text_of_people_is_isolated_by_direction(file):
     # Titles and attributes are texts without elements.
     body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
     bare = re.findall(r"\{\{ ([^}]+) \}\}", ISOLATED.sub("", body))

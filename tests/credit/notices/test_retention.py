@@ -56,7 +56,7 @@ def test_a_notice_is_kept_for_25_months():
     assert [emptied(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_what_was_accepted_is_kept_for_two_years_from_the_acceptance(world):
+def test_accepted_application_is_kept_for_two_years(world):
     """12 CFR 1026.25(a): an acceptance long after the notice."""
     world.approve(5)
     world.issue(6)
@@ -64,7 +64,7 @@ def test_what_was_accepted_is_kept_for_two_years_from_the_acceptance(world):
     assert [emptied(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_what_was_scored_is_kept_for_three_years(world):
+def test_scored_application_is_kept_for_three_years(world):
     score(world, 5)
     world.reject(5)
     world.issue(6)

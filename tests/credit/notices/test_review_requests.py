@@ -74,7 +74,7 @@ def decide(world, to, by, reason="Looked again."):
 
 
 class TestAsked:
-    def test_it_is_open_for_thirty_days(self, world):
+    def test_review_request_is_open_for_thirty_days(self, world):
         made = ask(world).json()
         assert (made["status"], made["outcome"], made["statement"]) == ("open", "", SAID["statement"])
         row = ReviewRequest.objects.get()
@@ -233,7 +233,7 @@ class TestAnswered:
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"
 
-    def test_it_ends_with_the_application(self, world):
+    def test_review_request_ends_with_the_application(self, world):
         ask(world)
         decide(world, "under_review", world.lender)
         decide(world, "withdrawn", world.consumer)

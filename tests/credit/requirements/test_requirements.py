@@ -62,7 +62,7 @@ def pointers(answer):
 class TestDeclaring:
     """POST and PUT of an offer."""
 
-    def test_it_is_kept_shown_and_replaced(self, api):
+    def test_application_schema_is_stored_shown_and_replaced(self, api):
         made = api.send("/provider-offers", {**OFFER, **ASKS}).json()
         assert {name: made[name] for name in ASKS} == ASKS
         again = api.replace(f"/provider-offers/{made['id']}", OFFER).json()
@@ -197,7 +197,7 @@ class TestDue:
             "currently_due": [], "application_schema": TERMS, "documents": [], "applicants": None,
         }  # fmt: skip
 
-    def test_what_was_pinned_before_offers_could_ask_asks_for_nothing(self, api, user):
+    def test_terms_pinned_without_a_schema_require_nothing(self, api, user):
         old = Application.objects.create(
             consumer=user, offer_id=1, provider_id=2, status="submitted", initial_status="draft",
             offer_snapshot={"name": "x"}, created_at=timezone.now(), updated_at=timezone.now(),

@@ -23,7 +23,7 @@ def declined(api, user):
     return application
 
 
-def test_it_tells_the_score_its_reasons_and_what_would_have_helped(api, declined):
+def test_score_shows_reasons_and_changes(api, declined):
     shown = api.read(f"/applications/{declined.pk}/score")
     assert shown.status_code == 200
     body, score = shown.json(), Score.objects.get()

@@ -48,7 +48,7 @@ def decide(api, application, to, **members):
     (SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved"),
 ])  # fmt: skip
 class TestAgainstTheProposal:
-    def test_it_needs_a_reason(self, api, user, offer, said, proposed, other):
+    def test_decision_against_the_proposal_requires_a_reason(self, api, user, offer, said, proposed, other):
         application = in_review(api, user, offer, said)
         for reason in (None, "", " \n"):
             body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
@@ -146,7 +146,7 @@ class TestRecord:
         assert decide(api, application, to, **members).status_code == 200
         return json.loads(DecisionAnchor.objects.get(application=application).record)
 
-    def test_it_tells_of_the_score(self, api, user, offer):
+    def test_decision_record_contains_the_score(self, api, user, offer):
         record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)
         score = Score.objects.get()
         told = {

@@ -113,7 +113,7 @@ class TestDecided:
         assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
         assert record["reasons"] == record["score_reasons"] != []
 
-    def test_what_is_under_review_is_decided_too(self, offer):
+    def test_application_under_review_is_decided(self, offer):
         application = scored(offer, SAYS_GOOD)
         assert put(client_of(reviewer()), application, "under_review").status_code == 200
         assert decide()["approved"] == 1
@@ -133,14 +133,14 @@ class TestLeftToPeople:
         assert status_of(application) == status
         assert not Proposal.objects.filter(proposed_by=None).exists()
 
-    def test_what_is_referred(self, offer):
+    def test_referred_application_is_left_to_people(self, offer):
         application = scored(offer, SAYS_SO_SO)
         assert Score.objects.get().outcome == "refer"
         self.left(application)
 
     @pytest.mark.parametrize("said", [SAYS_GOOD, SAYS_POOR])
     @pytest.mark.parametrize("is_declined", [False, True])
-    def test_what_somebody_has_offered_other_terms_for(self, offer, said, is_declined):
+    def test_application_with_a_counteroffer_is_left_to_people(self, offer, said, is_declined):
         application, lender = scored(offer, said), client_of(reviewer())
         put(lender, application, "under_review")
         other = f"/applications/{application.pk}/counteroffers"
@@ -166,7 +166,7 @@ class TestLeftToPeople:
         assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
         self.left(application)
 
-    def test_what_is_somebodys_work(self, offer):
+    def test_assigned_application_is_left_to_people(self, offer):
         application, person = scored(offer, SAYS_GOOD), reviewer()
         Assignment.objects.create(
             kind="credit.application", record_id=str(application.pk), assignee=person, assigned_by=person,
@@ -176,13 +176,13 @@ class TestLeftToPeople:
         type(person).objects.filter(pk=person.pk).update(is_active=False)
         assert decide()["approved"] == 1
 
-    def test_what_people_decided_and_reopened(self, offer):
+    def test_reopened_application_is_left_to_people(self, offer):
         application, client = scored(offer, SAYS_GOOD), client_of(reviewer())
         decide()
         assert put(client, application, "under_review").status_code == 200
         self.left(application, "under_review")
 
-    def test_what_waits_for_documents(self, offer):
+    def test_application_pending_documents_is_left_to_people(self, offer):
         application = scored(offer, SAYS_GOOD)
         assert put(client_of(reviewer()), application, "pending_documents").status_code == 200
         self.left(application, "pending_documents")
@@ -202,14 +202,14 @@ class TestLeftToPeople:
         submit(client, application)
         assert decide()["approved"] == 1
 
-    def test_what_a_version_scored_that_was_retired(self, offer):
+    def test_application_scored_by_a_retired_version_is_left_to_people(self, offer):
         application = scored(offer, SAYS_GOOD)
         version = Score.objects.get().version
         version.status, version.role = "retired", ""
         version.save(update_fields=["status", "role"])
         self.left(application)
 
-    def test_what_was_never_scored(self, user):
+    def test_unscored_application_is_left_to_people(self, user):
         self.left(ApplicationFactory(consumer=user, status="submitted"))
 
     @pytest.mark.parametrize("decisioning", ["off", "assist"])
@@ -245,14 +245,14 @@ class TestTwoReviewers:
         record = json.loads(DecisionAnchor.objects.get().record)
         assert (record["automated"], record["reasons"]) == (False, record["score_reasons"])
 
-    def test_it_is_proposed_once_whatever_becomes_of_it(self, proposed):
+    def test_rejection_is_proposed_once(self, proposed):
         assert decide() == NOTHING
         answer = client_of(reviewer()).remove(f"/applications/{proposed.pk}/pending-decision")
         assert answer.status_code == 200
         assert Proposal.objects.get().outcome == "declined"
         assert decide() == NOTHING
 
-    def test_it_is_confirmed_at_the_back_office(self, proposed):
+    def test_proposal_of_a_score_is_confirmed_in_the_back_office(self, proposed):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(backoffice.get(page_of(proposed)))
         assert f"model:{Score.objects.get().version.model_id}@1 proposed" in page
@@ -260,7 +260,7 @@ class TestTwoReviewers:
         assert "model:" in listed
         assert "is now rejected" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
 
-    def test_what_a_reviewer_has_proposed_is_left_alone(self, offer):
+    def test_application_with_a_reviewers_proposal_is_left_to_people(self, offer):
         application, first = scored(offer, SAYS_GOOD), client_of(reviewer())
         assert put(first, application, "under_review").status_code == 200
         put(first, application, "rejected", metadata={"reasons": ["no_credit_file"]})
@@ -339,7 +339,7 @@ class TestOneThatFails:
         monkeypatch.setattr(following, "decision_record", fails)
         return made
 
-    def test_it_does_not_stop_the_others(self, broken):
+    def test_failing_application_does_not_stop_the_others(self, broken):
         assert decide() == {**NOTHING, "approved": 2, "failed": 1}
         assert [status_of(one) for one in broken] == ["submitted", "approved", "approved"]
         assert not broken[0].history.filter(status="under_review").exists()

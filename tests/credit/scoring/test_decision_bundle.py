@@ -43,7 +43,7 @@ def decided(db, api, user, settings):
 
 
 class TestBundle:
-    def test_it_holds_the_texts_that_were_hashed(self, api, decided):
+    def test_bundle_contains_the_hashed_texts(self, api, decided):
         answer = read(api, decided)
         assert answer.status_code == 200
         assert answer.headers["Content-Disposition"] == f'attachment; filename="decision-{decided.pk}.json"'
@@ -57,7 +57,7 @@ class TestBundle:
         assert sha256(hashed).hexdigest() == told["facts_sha256"] == score.facts_sha256
         assert body["proof_file"] is None is body["opening"]
 
-    def test_it_is_signed_by_a_key_that_is_published(self, api, anonymous, decided):
+    def test_bundle_is_signed_by_a_published_key(self, api, anonymous, decided):
         body, published = read(api, decided).json(), anonymous.read("/.well-known/record-keys.json").json()["keys"]
         (key,) = [one for one in published if one["id"] == body["signature"]["key"]]
         public = Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"]))

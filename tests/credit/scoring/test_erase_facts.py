@@ -41,7 +41,7 @@ def test_a_persons_facts_are_erased_and_the_scores_stay(user, scores):
     assert Score.objects.count() == 3
 
 
-def test_it_is_safe_to_run_twice(user, scores):
+def test_erase_facts_is_idempotent(user, scores):
     erase(user.pk)
     assert erase(user.pk) == {"user_id": str(user.pk), "facts": 0, "applicants": 0}
 

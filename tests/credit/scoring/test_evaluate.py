@@ -62,12 +62,12 @@ class TestEvaluate:
         ).json()
         assert body["reasons"][0] == {"code": "other", "text": "Income below our minimum"}
 
-    def test_what_is_not_given_and_what_is_null_is_missing(self, api, path):
+    def test_absent_and_null_facts_are_missing(self, api, path):
         nothing = api.send(path, {"facts": {}}).json()
         assert nothing["missing"] == ["income", "debt_to_income", "housing", "identity_verified"]
         assert api.send(path, {"facts": dict.fromkeys(GOOD)}).json() == nothing
 
-    def test_what_the_card_does_not_ask_for_counts_for_nothing(self, api, path):
+    def test_unused_facts_do_not_count(self, api, path):
         more = {**GOOD, "bank.linked": True, "application_data.pets": "cat"}
         assert api.send(path, {"facts": more}).json() == api.send(path, {"facts": GOOD}).json()
 
@@ -114,7 +114,7 @@ class TestEvaluate:
 
 class TestSchema:
     @pytest.mark.django_db
-    def test_it_is_served_to_everybody(self, anonymous):
+    def test_definition_schema_is_public(self, anonymous):
         response = anonymous.read("/scoring/definition-schema")
         assert response.json() == SCHEMA
         assert response.headers["Cache-Control"] == "public, max-age=300"
@@ -130,7 +130,7 @@ class TestSchema:
 
 @pytest.mark.django_db
 class TestFacts:
-    def test_they_are_listed_by_name_and_type(self, api):
+    def test_facts_are_listed_by_name_and_type(self, api):
         known = {one["name"]: one["type"] for one in api.read("/scoring/facts").json()["facts"]}
         assert known["identity.verified"] == "boolean"
         assert known["account.age_days"] == "number"

@@ -18,7 +18,7 @@ def body():
 
 
 class TestCreate:
-    def test_it_makes_a_model_and_claims_the_provider_id(self, api, user, body):
+    def test_creating_a_model_claims_the_lender_id(self, api, user, body):
         response = api.send(PATH, body)
         assert response.status_code == 201, response.content
         made = ScoringModel.objects.get()

@@ -56,7 +56,7 @@ class TestIndex:
         assert psi([1, 2], [0, 0]) is None
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1, max_size=20))
-    def test_it_is_never_below_zero_and_the_same_both_ways(self, pairs):
+    def test_index_is_non_negative_and_symmetric(self, pairs):
         before, now = ([pair[side] for pair in pairs] for side in (0, 1))
         index = psi(before, now)
         if index is not None:
@@ -122,7 +122,7 @@ class TestMonitoring:
         assert {one["input"]: one["rate"] for one in found["missing"]}["housing"] == 0.25
         assert {one["rate_before"] for one in found["missing"]} == {None}
 
-    def test_what_was_computed_by_another_version_does_not_count(self, version):
+    def test_scores_of_another_version_do_not_count(self, version):
         scored(version, GOOD)
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
         assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}

@@ -50,7 +50,7 @@ class TestMonitoring:
         "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
         "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
     ])  # fmt: skip
-    def test_what_is_no_window_is_refused(self, api, version, query):
+    def test_invalid_window_is_rejected(self, api, version, query):
         assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
 
     def test_a_model_without_a_champion_has_none_to_look_at(self, api, user):
@@ -67,7 +67,7 @@ class TestCompare:
     def compare(self, api, version, **body):
         return api.send(f"{path_of(version)}/versions/{version.number}/compare", {"with": 2, **body})
 
-    def test_it_names_who_would_have_been_decided_otherwise(self, api, version, other):
+    def test_comparison_lists_applications_with_another_outcome(self, api, version, other):
         assert other.number == 2
         score = scored(version, POOR)
         body = self.compare(api, version).json()

@@ -142,7 +142,7 @@ def test_another_providers_model_and_one_unknown_here_do_not_score(api, version)
     assert not LastScore.objects.exists()
 
 
-def test_it_is_paged_and_scores_what_is_on_the_page(api, version, offer):
+def test_match_is_paged_and_scores_only_the_page(api, version, offer):
     newer = [OfferFactory().pk for _ in range(2)][::-1]
     body = api.send(f"{PATH}?limit=2", {"facts": SAID_GOOD}).json()
     assert ([int(one["id"]) for one in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)

@@ -73,7 +73,7 @@ class TestWhatHolds:
         assert (step.name, step.state) == ("signature", SKIPPED)
         assert "no key of the ledger was given" in step.detail
 
-    def test_what_is_not_anchored_yet_fails_for_whoever_gives_the_ledgers_key(self):
+    def test_unanchored_bundle_fails_with_a_ledger_key(self):
         waiting = bundle(proven=False)
         found = states(waiting, None)
         assert [name for name in NAMES if found[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]

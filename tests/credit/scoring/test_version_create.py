@@ -25,7 +25,7 @@ def path(model):
 
 
 class TestCreate:
-    def test_it_makes_a_draft(self, api, user, model, path):
+    def test_creating_a_version_returns_a_draft(self, api, user, model, path):
         response = api.send(path, {"definition": DEFINITION, "note": "First."})
         assert response.status_code == 201, response.content
         version, body = ModelVersion.objects.get(), response.json()
@@ -55,7 +55,7 @@ class TestCreate:
         assert_error(api.send(path, raw=written, content_type="application/xml"), 415, "E1013")
         assert ModelVersion.objects.count() == 1
 
-    def test_what_is_wrong_is_named_by_json_pointers(self, api, path):
+    def test_invalid_definition_is_rejected_with_json_pointers(self, api, path):
         body = assert_error(api.send(path, {"definition": definition(base_points=1.5, extra=1)}), 400, "E1001")
         assert {one["field"] for one in body["details"]} == {"/definition", "/definition/base_points"}
         assert not ModelVersion.objects.exists()
@@ -109,7 +109,7 @@ class TestList:
 
 
 class TestRetrieve:
-    def test_it_is_given_as_pmml(self, api, model, path):
+    def test_version_is_served_as_pmml(self, api, model, path):
         version = make_version(model)
         response = api.read(f"{path}/1", accept="application/xml")
         assert (response.status_code, response.headers["Content-Type"]) == (200, "application/xml")
@@ -119,7 +119,7 @@ class TestRetrieve:
         assert extension(response.content) == version.definition
 
     @pytest.mark.parametrize("accept", ["application/json", "*/*", "application/json, application/xml;q=0.5", None])
-    def test_it_is_json_unless_pmml_is_asked_for(self, api, model, path, accept):
+    def test_version_is_json_by_default(self, api, model, path, accept):
         make_version(model)
         assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
 

@@ -26,14 +26,14 @@ def version(user):
 
 @pytest.mark.django_db
 class TestPublish:
-    def test_it_becomes_the_champion(self, api, user, version):
+    def test_published_version_becomes_the_champion(self, api, user, version):
         body = api.send(at(version, "publish"), {"role": "champion"}).json()
         assert (body["status"], body["role"], body["published_by"]) == ("published", "champion", str(user.pk))
         assert body["published_at"]
         assert "definition" not in body
         assert state(version) == ("published", "champion")
 
-    def test_it_warns_of_inputs_that_an_offer_does_not_ask_for(self, api, version):
+    def test_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
         asks = {"type": "object", "properties": {"monthly_income_cents": {"type": "integer"}}}
         about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
         OfferFactory(**about)  # any data

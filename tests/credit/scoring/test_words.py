@@ -109,7 +109,7 @@ class TestDifferences:
         assert [line.text for line in one.after if line.differs] == ["below 150000: 25 points"]
         assert len(one.before) == len(one.after) == 7
 
-    def test_what_was_added_and_removed_stands_on_one_side(self):
+    def test_added_and_removed_characteristics_have_one_side(self):
         before = definition()
         removed = before["characteristics"].pop()
         (added,) = words.differences(before, definition())

@@ -35,7 +35,7 @@ def read(client, application, **headers):
     return client.read(f"/applications/{application.pk}/agreement", **headers)
 
 
-def test_it_says_everything_and_hashes_it(agreed, offer):
+def test_agreement_contains_every_part_and_its_hash(agreed, offer):
     consumer = client_of(agreed.consumer)
     answer = read(consumer, agreed)
     assert answer.status_code == 200, answer.content

@@ -42,7 +42,7 @@ GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fe
 
 
 class TestNamed:
-    def test_it_names_amount_rate_term_fee_and_what_the_quote_computes(self, offer):
+    def test_approval_records_the_terms_and_the_figures_of_the_quote(self, offer):
         application = applied(offer)
         assert approve(lender_of(offer), application, GIVEN).status_code == 200
         terms = LoanTerms.objects.get()
@@ -65,7 +65,7 @@ class TestNamed:
         ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
     ])  # fmt: skip
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_what_is_left_out_comes_from_the_application_and_the_offer(self, offer, settings, policy, given, expected):
+    def test_missing_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
         settings.REVIEW_POLICY = policy
         assert approve(lender_of(offer), applied(offer), given).status_code == 200
         told = LoanTerms.objects.get().told()
@@ -131,7 +131,7 @@ class TestRefused:
         ({"rate_percent": 17.5001}, "rate_percent", 17.5),
         ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
     ])  # fmt: skip
-    def test_what_the_offer_does_not_lend_is_refused_with_the_bound(self, offer, terms, member, bound):
+    def test_terms_outside_the_offer_are_rejected_with_the_bound(self, offer, terms, member, bound):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
         assert [(one["field"], one["bound"]) for one in error["details"]] == [(f"metadata.terms.{member}", bound)]
         assert not LoanTerms.objects.exists()
@@ -158,7 +158,7 @@ class TestRefused:
 
     @pytest.mark.usefixtures("reviewed")
     @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])
-    def test_what_can_be_neither_read_nor_derived_is_asked_for(self, offer, data):
+    def test_underivable_terms_are_required(self, offer, data):
         assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
 
     @pytest.mark.usefixtures("reviewed")
@@ -204,13 +204,13 @@ class TestLineOfCredit:
     @pytest.mark.parametrize(("terms", "code"), [
         ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"), ({"first_payment_on": "2027-01-01"}, "E1001"),
     ])  # fmt: skip
-    def test_it_has_no_term(self, terms, code):
+    def test_line_of_credit_rejects_terms_of_a_loan(self, terms, code):
         offer = listed(**LINE)
         assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
 
 
 class TestTakenUp:
-    def test_it_shows_the_loan_with_its_schedule(self, offer):
+    def test_acceptance_shows_the_loan_with_its_schedule(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, GIVEN)
         shown = acceptance_of(client_of(application.consumer), application)
@@ -300,7 +300,7 @@ class TestTwoPersons:
         assert_error(approve(client_of(reviewer()), applied(offer), too_dear), 400, "E1019")
         assert not Proposal.objects.exists()
 
-    def test_what_else_is_said_with_a_proposal_is_no_loan(self, offer):
+    def test_proposal_with_other_metadata_creates_no_loan(self, offer):
         first, second = client_of(reviewer()), client_of(reviewer())
         rejected = applied(offer)
         said = {"terms": 5, "reasons": ["no_credit_file"]}

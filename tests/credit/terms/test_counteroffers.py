@@ -68,7 +68,7 @@ class TestMade:
         assert_error(lender.send(path(application), left_out), 400, "E1001")
         assert not Counteroffer.objects.exists()
 
-    def test_it_names_the_loan_and_stays_under_review(self, application, lender, offer):
+    def test_counteroffer_records_the_loan_and_keeps_the_status(self, application, lender, offer):
         answer = counter(lender, application)
         assert answer.status_code == 201, answer.content
         shown = answer.json()
@@ -93,7 +93,7 @@ class TestMade:
         ({"expires_at": "soon"}, "E1001"), ({"expires_at": in_days(0)}, "E1001"),
         ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(92)}, "E1001"),
     ])  # fmt: skip
-    def test_what_is_wrong_with_one(self, application, lender, members, code):
+    def test_invalid_counteroffer_is_rejected(self, application, lender, members, code):
         assert_error(counter(lender, application, **members), 400, code)
         assert not Counteroffer.objects.exists()
         assert not LoanTerms.objects.exists()
@@ -121,7 +121,7 @@ class TestMade:
 
 
 class TestTakenUp:
-    def test_it_is_shown_and_taken_up_in_one(self, application, lender, consumer, settings):
+    def test_acceptance_of_a_counteroffer_approves_the_application(self, application, lender, consumer, settings):
         settings.ANCHOR_DECISIONS = True
         made = counter(lender, application).json()
         shown = acceptance_of(consumer, application)
@@ -203,7 +203,7 @@ class TestEnded:
         assert acceptance_of(consumer, application)["acceptable"] is False
         assert expire() == 0
 
-    def test_it_is_withdrawn_by_who_may_decide(self, application, lender, consumer):
+    def test_only_reviewers_withdraw_a_counteroffer(self, application, lender, consumer):
         made = counter(lender, application).json()
         assert_error(consumer.remove(path(application, made["id"])), 403, "E2010")
         assert lender.remove(path(application, made["id"])).status_code in {200, 204}
@@ -223,7 +223,7 @@ class TestEnded:
         assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
 
     @pytest.mark.parametrize("wrong", ["x", "00000000-0000-0000-0000-000000000000"])
-    def test_what_is_none_is_not_found(self, application, lender, consumer, wrong):
+    def test_unknown_counteroffer_is_404(self, application, lender, consumer, wrong):
         assert_error(lender.remove(path(application, wrong)), 404, "E4001")
         assert_error(consumer.send(path(application, wrong, "decline")), 404, "E4001")
 

@@ -50,7 +50,7 @@ class TestDeclared:
         ([{"from_total": 1, "rate_percent": 7, "amount_max_cents": 0}], "/0/amount_max_cents"),
         ([{"from_total": 1, "rate_percent": 7}, {"from_total": 1, "rate_percent": 8}], "/1/from_total"),
     ])  # fmt: skip
-    def test_what_may_not_be(self, prices, at):
+    def test_invalid_prices_are_rejected_with_their_pointer(self, prices, at):
         with pytest.raises(ValidationFailed) as refused:
             check(priced(prices))
         assert refused.value.details[0]["field"] == f"/definition/outcomes/0/prices{at}"
@@ -84,7 +84,7 @@ def scored(prices, data=SAYS_GOOD, **offered):
 
 @pytest.mark.usefixtures("automatic")
 class TestAutomatic:
-    def test_it_approves_at_the_price_and_the_verifier_holds_it_to_it(self):
+    def test_automatic_approval_uses_the_price_and_verifies(self):
         application = scored([{"from_total": 0, "rate_percent": "8.25"}])
         assert decide_scored(now=timezone.now())["approved"] == 1
         assert LoanTerms.objects.get().rate_percent == 8.25 == float(LoanTerms.objects.get().told()["rate_percent"])

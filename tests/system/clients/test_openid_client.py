@@ -28,7 +28,7 @@ def call(tmp_path, live_server, transactional_db, settings):
 
 
 @pytest.mark.parametrize("public", [False, True])
-def test_it_gets_reads_refreshes_and_ends(call, user, live_server, public):
+def test_openid_client_gets_uses_refreshes_and_revokes_tokens(call, user, live_server, public):
     client, secret = make_client(public=public)
     told = {"server": live_server.url, "client_id": client.client_id, "state": "st4te", "redirect_uri": REDIRECT}
     if not public:

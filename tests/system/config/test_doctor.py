@@ -12,7 +12,7 @@ import pytest
 from tests.processes import manage
 
 
-def test_it_makes_nothing(migrated, tmp_path):
+def test_doctor_creates_no_file(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     environment = {"VAR_DIR": str(tmp_path)}
     manage(environment, "check")  # in development any first command makes the secrets

@@ -42,7 +42,7 @@ def key(environment):
     return made["key"]
 
 
-def test_it_serves_over_https_and_lets_time_go_by(environment, key):
+def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, key):
     options = {name: value for name, value in environment.items() if name not in {"PATH", "VAR_DIR", "DATABASE_URL"}}
     with gunicorn(environment["DATABASE_URL"], environment["VAR_DIR"], **options) as port:
 

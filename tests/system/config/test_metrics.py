@@ -35,7 +35,7 @@ def ask(port, times, target="/v1/openapi.json"):
 
 
 class TestCounts:
-    def test_they_add_up_over_all_workers_and_outlive_each(self, server):
+    def test_counts_add_up_over_workers_and_outlive_them(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             asked = 0
@@ -96,7 +96,7 @@ class TestCounts:
         with gunicorn(*new_server) as port:
             assert ask(port, 1) == {200}
 
-    def test_what_a_dead_server_left_is_not_shown_and_cleared_away(self, tmp_path):
+    def test_counts_of_a_dead_server_are_removed(self, tmp_path):
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()
         left = tmp_path / "metrics" / str(ended.pid)
@@ -114,7 +114,7 @@ class TestCounts:
 
 
 class TestServer:
-    def test_it_serves_one_address_to_its_own_hosts_alone(self, server):
+    def test_metrics_server_answers_its_own_hosts_only(self, server):
         ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
         with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}

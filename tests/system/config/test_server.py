@@ -65,7 +65,7 @@ class TestFraming:
         assert status_of(received) in {400, 501, 505}, received
         assert answers_in(received) == 1
 
-    def test_what_follows_a_refused_request_is_not_answered(self, port):
+    def test_request_after_a_rejected_one_is_not_answered(self, port):
         smuggled = request("GET", "/.well-known/ucp")
         head = POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         assert answers_in(exchange(port, head.encode() + smuggled)) == 1

@@ -71,11 +71,11 @@ def cosigned(client, settings, tmp_path):
     }  # fmt: skip
 
 
-def test_it_reads_and_verifies_cosigned_checkpoints_and_proofs(judge, cosigned):
+def test_go_verifies_cosigned_checkpoints_and_proofs(judge, cosigned):
     assert judge(**cosigned) == ""
 
 
-def test_it_sees_what_is_bent(judge, cosigned):
+def test_go_rejects_tampered_files(judge, cosigned):
     other = cosigner(7).verifier.vkey.replace("w7", "w3")
     assert judge(**{**cosigned, "Path": cosigned["Path"][:-1]})
     assert judge(**{**cosigned, "Consistency": cosigned["Consistency"][::-1]})

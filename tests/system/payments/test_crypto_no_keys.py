@@ -6,7 +6,7 @@ import sys
 from tests.processes import ROOT
 
 
-def test_they_are_loaded_only_when_a_signed_transaction_is_read():
+def test_key_libraries_load_only_with_a_signed_transaction():
     code = (
         "import os, sys, django; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings'); django.setup();"
         "import config.urls; print([name for name in ('eth_account', 'eth_utils', 'rlp') if name in sys.modules])"

@@ -29,7 +29,7 @@ class TestByItself:
             cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
 
-    def test_what_holds(self, tmp_path):
+    def test_valid_bundle_is_verified(self, tmp_path):
         done = self.run(tmp_path, bundle(), *self.KEYS)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
         assert done.stdout.splitlines()[-1] == "The decision holds."
@@ -41,7 +41,7 @@ class TestByItself:
             said = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
             assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
 
-    def test_what_is_unsigned_is_an_outcome_of_its_own(self, tmp_path):
+    def test_unsigned_bundle_has_its_own_outcome(self, tmp_path):
         given = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
         done = self.run(tmp_path, given, *self.KEYS)
         said = "The record is unsigned: nothing shows that the platform wrote it."
@@ -52,7 +52,7 @@ class TestByItself:
         said = "The decision holds. Not checked: facts, total, outcome, reasons."
         assert (done.returncode, done.stdout.splitlines()[-1]) == (0, said)
 
-    def test_what_fails(self, tmp_path):
+    def test_tampered_bundle_fails(self, tmp_path):
         done = self.run(tmp_path, recorded(bundle(), total=551))
         assert (done.returncode, done.stderr) == (1, "")
         assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
@@ -75,7 +75,7 @@ class TestByItself:
         )
         assert (done.returncode, done.stderr) == (1, "")
 
-    def test_it_imports_the_standard_library_alone_and_is_python_3_9(self):
+    def test_verifier_imports_only_the_standard_library_of_python_3_9(self):
         tree = ast.parse(FILE.read_text(), feature_version=(3, 9))
         imported = {
             (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
