@@ -1,8 +1,8 @@
-"""A simulation of notices over many days.
+"""A simulation of notices and counteroffers over many days.
 
 People apply, lenders decide, offer other terms, ask for documents and reopen; people open what they are told, withdraw
-and take up; the worker and the mail are down for days. Every evening each clock is held against a second reckoning of
-the law that knows only what was done on which day.
+and take up; the worker and the mail are down for days. In the end each clock is held against a second reckoning of the
+law that knows only what was done on which day, and each history against the outcomes of its counteroffers.
 """
 
 import random
@@ -15,7 +15,7 @@ from django.db.models import Q
 from config.core.digest import digest_of
 from config.core.errors import ApiError
 from config.webhooks.models import Event
-from credit.models import Application, Clock, Notice
+from credit.models import Application, Clock, Counteroffer, Notice
 from credit.notices import services
 from credit.terms import counteroffers
 from tests.credit.notices.test_table import REPORT, SCORE
@@ -145,7 +145,23 @@ class Simulation:
         return {
             "notices": Notice.objects.count(), "told": told, "overdue": len(late), "named": named,
             "forgotten": forgotten, "hashes_wrong": wrong, "owed_twice": self.owed_twice(),
+            "counteroffers_wrong": sum(map(self.is_wrong, Counteroffer.objects.select_related("application"))),
         }  # fmt: skip
+
+    @staticmethod
+    def is_wrong(counteroffer: Counteroffer) -> bool:
+        """Return whether a counteroffer ended at another time, or more often, than its outcome tells."""
+        application = counteroffer.application
+        rows = application.history.filter(metadata__isnull=False)
+        decisions = [
+            row.status for row in rows if row.metadata.get("counteroffer", {}).get("id") == str(counteroffer.pk)
+        ]
+        expected = {Counteroffer.ACCEPTED: ["approved"], Counteroffer.EXPIRED: ["rejected"]}
+        if counteroffer.closed_at is None:
+            return application.status != "under_review" or decisions != []
+        is_late = counteroffer.closed_at >= counteroffer.expires_at
+        must_be_late = {Counteroffer.ACCEPTED: False, Counteroffer.EXPIRED: True}.get(counteroffer.outcome, is_late)
+        return decisions != expected.get(counteroffer.outcome, []) or is_late != must_be_late
 
     def ran_out(self, clock: Clock) -> bool:
         """Say whether a clock ran out, by its days alone: thirty, or ninety after a counteroffer's notice."""
