@@ -14,7 +14,7 @@ from credit.anchoring.verify_decision import OK, parse, verify
 from credit.core.card import Card
 from credit.scoring import evaluator
 from credit.scoring.definition import check
-from tests.credit.scoring import random_cards
+from tests.credit.scoring import pairs
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle
 from tests.credit.scoring.cards import definition
 from tests.properties import examples
@@ -28,22 +28,26 @@ def both(card, facts):
     return (found.total, found.outcome, list(found.reasons), rests_on_missing), tuple(again)
 
 
+def drawn(random):
+    """Return a random card and rows of facts that hit its thresholds, lack some, or have another type."""
+    card, samples = pairs.card(random)
+    return pairs.with_rules(random, card), [facts for facts, _ in pairs.rows_of(random, samples)]
+
+
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(1_000)
-def test_they_agree_on_total_outcome_and_ordered_reasons(random):
-    card = random_cards.card(random)
-    for _ in range(4):
-        facts = random_cards.facts(random)
+def test_verifier_and_evaluator_agree_on_total_outcome_and_ordered_reasons(random):
+    card, rows = drawn(random)
+    for facts in rows[:4]:
         ours, again = both(card, facts)
         assert ours == again, (card, facts)
 
 
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(100)
-def test_such_cards_may_be_kept_so_that_the_agreement_is_about_something(random):
-    card = random_cards.card(random)
+def test_random_cards_are_valid_definitions(random):
     try:
-        check(card)
+        check(drawn(random)[0])
     except ValidationFailed as refused:  # names every refusal
         pytest.fail(str(refused))
 
@@ -51,7 +55,7 @@ def test_such_cards_may_be_kept_so_that_the_agreement_is_about_something(random)
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(50)
 def test_a_bundle_of_any_card_holds(random):
-    card, facts = random_cards.card(random), random_cards.facts(random)
+    card, (facts, *_) = drawn(random)
     by_a_person = evaluator.evaluate(Card.of(card), facts).missing != ()
     given_bundle = bundle(card, facts, record_version=4, **({"automated": False} if by_a_person else {}))
     steps = verify(json.dumps(given_bundle).encode(), KEY, [RECORD_KEYS])
@@ -75,10 +79,11 @@ def test_sums_have_fifty_digits(small, is_below):
 def test_every_outcome_comes_up_and_most_reasons_do():
     random, outcomes, reasons, knocked = Random(7), set(), set(), 0
     for _ in range(500):
-        found = evaluator.evaluate(Card.of(random_cards.card(random)), random_cards.facts(random))
-        outcomes.add(found.outcome)
-        reasons.add(len(found.reasons))
-        knocked += found.is_knocked_out
+        card, (facts, *_) = drawn(random)
+        evaluation = evaluator.evaluate(Card.of(card), facts)
+        outcomes.add(evaluation.outcome)
+        reasons.add(len(evaluation.reasons))
+        knocked += evaluation.is_knocked_out
     assert outcomes == {"approve", "refer", "decline"}
     assert reasons == {0, 1, 2, 3, 4}
     assert knocked > 20
