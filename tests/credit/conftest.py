@@ -3,6 +3,7 @@
 import pytest
 
 from credit.models import ProviderMember
+from tests.api import client_of
 from tests.credit.document_support import asked
 from tests.credit.support import make_reviewer
 from tests.credit.terms.lending import listed
@@ -45,3 +46,9 @@ def member(db):
 def reviewer(db):
     """A reviewer of the platform."""
     return make_reviewer(username="rita")
+
+
+@pytest.fixture
+def reviewers_api(reviewer):
+    """A client that calls as that reviewer."""
+    return client_of(reviewer)

@@ -43,6 +43,12 @@ def make_reviewer(**options):
     return made
 
 
+def move(client, application, to, *, updated_by="me", key=None, **members):
+    """Request a change of an application's status; return the response."""
+    body = {"status": to, "updated_by": updated_by, **members}
+    return client.replace(f"/applications/{application.pk}/status", body, key=key)
+
+
 _numbers = count(1)  # names of clients are unique
 
 

@@ -12,6 +12,7 @@ from config.webhooks.models import Event
 from credit.applications.services import expire_idle
 from credit.models import Acceptance, Application, DecisionAnchor
 from tests.api import assert_error, client_of
+from tests.credit.support import move
 from tests.credit.test_application_races import clients
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 from tests.races import at_once
@@ -40,10 +41,6 @@ def terms_of(client, application):
 
 def take_up(client, application, terms=None, **options):
     return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
-
-
-def move(client, application, to, **members):
-    return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "me", **members})
 
 
 def test_acceptance_shows_terms_and_expiry(api, approved, offer):

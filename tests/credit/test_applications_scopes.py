@@ -7,7 +7,7 @@ from config.core.lifecycle import Role
 from credit.core.machine import INITIAL_STATUSES, MACHINE
 from credit.models import Application
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.support import STATUSES, TABLE, app_of, key_of, make_reviewer
+from tests.credit.support import STATUSES, TABLE, app_of, key_of, make_reviewer, move
 from tests.factories import ApplicationFactory
 from tests.identity.support import issue
 
@@ -26,10 +26,6 @@ def limited(request):
 @pytest.fixture(params=["open", "reviewed", "four_eyes"])
 def any_policy(request, settings):
     settings.REVIEW_POLICY = request.param
-
-
-def move(api, application, to):
-    return api.replace(f"{PATH}/{application.id}/status", {"status": to, "updated_by": "app"})
 
 
 def apply_body(user, **changes):

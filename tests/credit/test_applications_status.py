@@ -10,22 +10,11 @@ from credit.core.errors.applications import InvalidApplicationTransition
 from credit.core.machine import MACHINE
 from credit.models import Application, ApplicationHistory
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.support import BECAUSE, EVERY_MOVE, STATUSES, TABLE, make_reviewer, requestable
+from tests.credit.support import BECAUSE, EVERY_MOVE, STATUSES, TABLE, move, requestable
 from tests.factories import ApplicationFactory, OfferFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
-
-
-def move(api, application, to, *, by="me", key=None, **members):
-    """Ask for a move."""
-    return api.replace(f"/applications/{application.id}/status", {"status": to, "updated_by": by, **members}, key=key)
-
-
-@pytest.fixture
-def reviewer(db):
-    """Somebody with the permission to review."""
-    return make_reviewer()
 
 
 def test_the_table_in_the_code_is_the_table_of_the_decisions():
@@ -169,7 +158,7 @@ class TestWhatAMoveWrites:
     @pytest.mark.parametrize("decision", ["approved", "rejected"])
     def test_a_decision_says_who_and_when(self, api, user, decision):
         application = ApplicationFactory(consumer=user, status="under_review")
-        shown = move(api, application, decision, by="Dr. R", reason="because").json()
+        shown = move(api, application, decision, updated_by="Dr. R", reason="because").json()
         assert (shown["reviewed_by"], shown["status_reason"]) == ("Dr. R", "because")
         assert shown["reviewed_at"] == shown["updated_at"]
 
@@ -190,7 +179,7 @@ class TestWhatAMoveWrites:
         issued = issue(user)
         application = ApplicationFactory(consumer=user)
         api = ApiClient(api_key=issued.key)
-        response = move(api, application, "submitted", by=str(stranger.pk), metadata={"k": [1]}, reason="r")
+        response = move(api, application, "submitted", updated_by=str(stranger.pk), metadata={"k": [1]}, reason="r")
         assert response.status_code == 200
         row = ApplicationHistory.objects.get()
         assert (row.changed_by, row.principal) == (str(stranger.pk), user)

@@ -16,20 +16,14 @@ from credit.documents import services as documents
 from credit.documents.requests import mark_document
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import ApiClient, assert_error
 from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, asked, form, hand_in, part, path_of
-from tests.credit.support import app_of, make_reviewer
+from tests.credit.support import app_of
 from tests.identity.support import issue, signed_call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 MEMBERS = {"id", "name", "content_type", "size_bytes", "sha256", "received_at"}
 MIB = 1_048_576
-
-
-@pytest.fixture
-def reviewers_api(db):
-    made = make_reviewer()
-    return client_of(made)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,6 @@ MEMBERS = {"id", "name", "status", "reason", "requested_at", "received_at", "acc
 
 
 @pytest.fixture
-def reviewers_api(reviewer):
-    return client_of(reviewer)
-
-
-@pytest.fixture
 def application(user):
     return ApplicationFactory(consumer=user, status="under_review", initial_status="draft")
 

@@ -18,6 +18,7 @@ from tests.backoffice.test_applications import move_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer
+from tests.credit.support import move as decide
 from tests.factories import ApplicationFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
@@ -38,10 +39,6 @@ def in_review(api, user, offer, said):
     assert submit(api, application).status_code == 200
     assert decide(api, application, "under_review").status_code == 200
     return application
-
-
-def decide(api, application, to, **members):
-    return api.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
 
 
 @pytest.mark.parametrize(("said", "proposed", "other"), [

@@ -25,6 +25,7 @@ from tests.backoffice.test_teamwork import end_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer as reviewer
+from tests.credit.support import move as put
 from tests.factories import ApplicationFactory, UserFactory
 from tests.races import at_once
 
@@ -59,10 +60,6 @@ def decide():
 def status_of(application):
     application.refresh_from_db()
     return application.status
-
-
-def put(api, application, to, **members):
-    return api.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
 
 
 NOTHING = {"approved": 0, "rejected": 0, "proposed": 0, "failed": 0}
