@@ -9,7 +9,6 @@ pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark
 KINDS = {one.name: one for one in faults.FAULTS}
 SHORT_FORM = (
     "switch-over",
-    "PostgreSQL of the primary killed",
     "cable of the primary pulled for 4 s",
     "machine of the primary killed",
 )

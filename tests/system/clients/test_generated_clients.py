@@ -87,6 +87,7 @@ def test_the_python_client_is_written_whole_and_without_a_warning(documents, pyt
     assert written == operations
 
 
+@pytest.mark.nightly  # mypy reads every module of both for a minute; TestGoldenCalls is the short form
 @pytest.mark.usefixtures("python_clients")
 def test_the_python_clients_are_typed_strictly(documents):
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)

@@ -18,7 +18,7 @@ from tests.system.fuzz import campaign, services
 
 pytestmark = pytest.mark.timeout(1_800)
 SEED = int(os.environ.get("FUZZ_SEED", "20261121"))
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))
 
 
 @pytest.mark.usefixtures("needs_postgresql", "django_db_setup")
@@ -30,7 +30,7 @@ def test_every_answer_is_one_that_the_documents_describe(template, tmp_path):
         found = campaign.run(serving, seed=SEED, examples=EXAMPLES)
     print(found.figures())
     assert not found.faults, found.examples()
-    assert found.cases > 3_000
+    assert found.cases > 1_000
 
 
 class Wrong(BaseHTTPRequestHandler):
