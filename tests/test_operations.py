@@ -25,6 +25,7 @@ import config.urls
 from config.api.examples import add_examples, read_examples
 from config.api.models import IdempotencyRecord
 from config.core.errors import ApiError
+from config.core.lifecycle import SecondFactorRequired
 from config.ops import demo_ids
 from identity.access import authentication
 from identity.models import User
@@ -32,6 +33,7 @@ from tests.api import assert_error, client_of
 from tests.conftest import empty_database
 from tests.credit.document_support import FORM, form, part
 from tests.factories import UserFactory
+from tests.second_factors import authenticator_of
 from tests.test_examples import EXCEPTIONS, body_of, demo_settings, seeded
 from tests.test_openapi import COMMITTED
 
@@ -43,7 +45,7 @@ OPERATIONS = {
     for method, one in methods.items()
 }
 NOBODYS = "01a20000-0000-7000-8000-000000000000"
-# What another way to read an id would take or fall over; tests/config/test_ids.py asks ours.
+# What another way to read an id would take or fall over; tests/config/test_moments.py asks ours.
 MISSPELT = ("0", "%00", "{}%0a", "\u0661", "9" * 400, NOBODYS)
 # What is answered when a part of a path names nothing that the caller may see; E4001 where it is not listed.
 NOT_FOUND = {
@@ -317,6 +319,27 @@ def test_each_write_takes_a_key_or_has_a_reason_not_to():
     table = (Path(__file__).parents[1] / "docs/guides/errors-and-retries.md").read_text().split("ignore the header:")[1]
     listed = re.findall(r"`(POST|PUT|PATCH|DELETE) (/v1/\S+)`", table.split("\n\n")[1])
     assert {*listed} == {OPERATIONS[name][:2] for name in WITHOUT_KEY}
+
+
+@pytest.mark.parametrize("name", sorted({*WITHOUT_KEY} - {*EXCEPTIONS}))
+def test_an_operation_without_idempotency_ignores_any_key(demo, person, name):
+    assert 200 <= call(person, name, demo, key="no-uuid").status_code < 300
+
+
+# Other operations require it of a lender's members alone, or where a second reviewer decides.
+OF_CREDENTIALS = re.compile(r"/v1/(api-keys|oauth/clients|invitations)")
+SECOND_FACTOR = [
+    name
+    for name, (_, path, _) in OPERATIONS.items()
+    if OF_CREDENTIALS.match(path) and SecondFactorRequired in declared(name).errors
+]
+
+
+@pytest.mark.parametrize("name", SECOND_FACTOR)
+def test_a_log_in_without_the_second_factor_of_its_account_is_403(demo, person, name):
+    authenticator_of(User.objects.get(pk=demo_ids.DEMO_USER))
+    with nothing_written(name):
+        assert_error(call(person, name, demo), 403, "E2012")
 
 
 RETRIED = sorted({*WITH_KEY} - {*EXCEPTIONS})
