@@ -1,14 +1,15 @@
-"""Claim due rows of a queue, and contain the error of one item.
+"""Claim due rows of a queue, store what became of many at once, and contain the error of one item.
 
 `due_at` is the moment at which a row may be claimed next: the end of a lease, or of a wait.
 """
 
 import logging
 import traceback
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from django.db import ProgrammingError, transaction
+from django.db import ProgrammingError, connections, router, transaction
 from django.db.models import Model, QuerySet
 
 from config.core.databases import is_away
@@ -35,6 +36,41 @@ def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedel
             return queue.none()
         due_rows.filter(pk__in=chosen).update(claim=claim, due_at=now + lease)
     return queue.model._default_manager.filter(pk__in=chosen, claim=claim)
+
+
+def update_each(
+    model: type[Model], *, match: Sequence[str], change: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> int:
+    """Update many rows of `model`; return how many were found.
+
+    Each of `rows` holds the values of the fields in `match`, by which the row is found, then those of the fields in
+    `change`. The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server walks
+    once per row; a join with a list of values costs a seventh of it at 500 rows.
+    """
+    if not rows:
+        return 0
+    connection = connections[router.db_for_write(model)]
+    quote = connection.ops.quote_name
+    fields = [model._meta.get_field(name) for name in (*match, *change)]
+    # PostgreSQL takes a bare literal in a list of values for text; SQLite would turn a moment into a number.
+    typed = connection.vendor == "postgresql"
+    marks = ", ".join(f"CAST(%s AS {field.db_type(connection)})" if typed else "%s" for field in fields)
+    table = quote(model._meta.db_table)
+    columns = [quote(str(field.column)) for field in fields]  # type: ignore[union-attr]
+    found = " AND ".join(f"{table}.{column} = given.column{at}" for at, column in enumerate(columns[: len(match)], 1))
+    changes = ", ".join(
+        f"{column} = given.column{at}" for at, column in enumerate(columns[len(match) :], len(match) + 1)
+    )
+    values = ", ".join([f"({marks})"] * len(rows))
+    parameters = [
+        field.get_db_prep_save(value, connection)  # type: ignore[union-attr]
+        for row in rows
+        for field, value in zip(fields, row, strict=True)
+    ]
+    with connection.cursor() as cursor:
+        # Names of ours and marks; the values are parameters.
+        cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {found}", parameters)  # noqa: S608
+        return int(cursor.rowcount)
 
 
 def contain(error: Exception, kind: str, key: object) -> str:

@@ -21,9 +21,8 @@ from django.template import Context, Engine
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
-from config.core.batches import update_each
 from config.core.encryption import sealed_values
-from config.core.leases import claim_due, contain
+from config.core.leases import claim_due, contain, update_each
 from config.core.registration import declared
 from config.core.retries import next_delay
 from config.mail.models import FAILED, PENDING, SENT, OutgoingMail

@@ -20,9 +20,8 @@ from uuid import UUID
 
 from django.db import models, transaction
 
-from config.core.batches import update_each
 from config.core.ids import uuid7
-from config.core.leases import contain
+from config.core.leases import contain, update_each
 from config.ops.failed_items import ROWS_MAX, FailedItems
 from config.ops.models import FailedItem
 from config.webhooks.catalogue import TEST

@@ -13,9 +13,8 @@ from functools import partial
 from django.db import transaction
 from django.db.models import QuerySet
 
-from config.core.batches import update_each
 from config.core.json_text import rfc3339
-from config.core.leases import claim_due, contain
+from config.core.leases import claim_due, contain, update_each
 from config.core.retries import next_delay
 from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
