@@ -51,7 +51,7 @@ from credit.terms import acceptance, counteroffers
 from credit.terms.pricing import proposed_terms
 
 DAYS = 90
-_TOLD = json.loads(Path(__file__).with_name("book.json").read_text())
+DATA = json.loads(Path(__file__).with_name("book.json").read_text())
 _A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
@@ -68,24 +68,21 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     began = now - timedelta(days=DAYS + 8)
     scored = _scored_offer(consumer, began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
-    people = _accounts([(one[0].split()[0], one[0].split()[1]) for one in _TOLD["people"]], began)
+    people = _accounts([person[0].split() for person in DATA["people"]], began)
     reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
-    for one in reviewers[1:]:
-        one.groups.add(Group.objects.get(name=REVIEWER))
+    Group.objects.get(name=REVIEWER).user_set.add(*reviewers[1:])
     for number, opened in enumerate(openings(now), start=1):
         draw = Random(number)  # noqa: S311  a story, no secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
-        Story(number, people[person], _TOLD["people"][person], offer, reviewers, opened, now).tell()
-    ReplyTemplate.objects.bulk_create(
-        ReplyTemplate(use=use, name=name, text=text) for use, name, text in _TOLD["texts"]
-    )
+        Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).tell()
+    ReplyTemplate.objects.bulk_create(ReplyTemplate(use=use, name=name, text=text) for use, name, text in DATA["texts"])
     _leave_on_desks(*reviewers, now=now)
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
     """Make a draft, of `persons` where they are named."""
-    given = None if persons is None else Applicants.of(persons)
+    applicants = None if persons is None else Applicants.of(persons)
     application = Application.objects.create(
         id=identifier,
         consumer=consumer,
@@ -94,8 +91,8 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
         status=DRAFT,
         initial_status=DRAFT,
         application_data=data,
-        applicants=cast("Any", given),
-        applicants_sha256=None if given is None else given.sha256,
+        applicants=cast("Any", applicants),
+        applicants_sha256=None if applicants is None else applicants.sha256,
         amount_cents=Figures(data).amount_cents,
         data_changed_by=consumer,
         created_at=moment,
@@ -115,16 +112,17 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
     """Return accounts without a log-in, made where they are missing."""
     accounts, nobody = get_user_model().objects, make_password(None)
     wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
-    there = {one.get_username() for one in accounts.filter(username__in=wanted)}
     accounts.bulk_create(
-        get_user_model()(
-            username=name, first_name=first, last_name=last, password=nobody, date_joined=joined, is_staff=is_staff
-        )
-        for name, (first, last) in wanted.items()
-        if name not in there
+        (
+            get_user_model()(
+                username=name, first_name=first, last_name=last, password=nobody, date_joined=joined, is_staff=is_staff
+            )
+            for name, (first, last) in wanted.items()
+        ),
+        ignore_conflicts=True,
     )
-    found = accounts.in_bulk(list(wanted), field_name="username")
-    return [found[name] for name in wanted]
+    by_name = accounts.in_bulk(list(wanted), field_name="username")
+    return [by_name[name] for name in wanted]
 
 
 def _scored_offer(lender: Any, began: datetime) -> Offer:
@@ -132,9 +130,9 @@ def _scored_offer(lender: Any, began: datetime) -> Offer:
     actor = Actor(user=lender, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=actor, now=began)
     note = "Eight characteristics, a price for each band"
-    version = add_version(model, definition=_TOLD["card"], note=note, made_by=lender, now=began)
+    version = add_version(model, definition=DATA["card"], note=note, made_by=lender, now=began)
     publish(version, role=CHAMPION, actor=actor, now=began)
-    terms = {**dict.fromkeys(Offer.TERMS), **_TOLD["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
+    terms = {**dict.fromkeys(Offer.TERMS), **DATA["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
     return create_offer(actor=actor, terms=terms, now=began)
 
 
@@ -156,7 +154,7 @@ class Story:
         self,
         number: int,
         consumer: Any,
-        told: list[str],
+        facts: list[str],
         offer: Offer,
         reviewers: list[Any],
         at: datetime,
@@ -168,7 +166,7 @@ class Story:
         self.merit = self.draw.random()
         self.owner = Actor(user=consumer, credential="demo")
         self.first, self.second, self.third = map(_as_staff, self.draw.sample(reviewers, 3))
-        self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(told, number)], at)
+        self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(facts, number)], at)
 
     def _data(self) -> dict[str, Any]:
         draw, merit = self.draw, self.merit
@@ -255,27 +253,25 @@ class Story:
         to = APPROVED if is_good else REJECTED
         if proposed and self.draw.random() < 0.8:
             to = proposed
-        given = self.terms() if to == APPROVED else {"reasons": self.reasons()}
-        reason = in_words(given.get("reasons") or ())
+        metadata = self.terms() if to == APPROVED else {"reasons": self.reasons()}
+        reason = in_words(metadata.get("reasons") or ())
         if proposed not in {None, to}:
             reason = (
                 "The employer has confirmed a rise of income." if to == APPROVED else "The documents contradict it."
             )
         if (self.application.amount_cents or 0) > _TWO_DECIDE_CENTS:
             at = self.wait(days=days)
-            proposal = propose(self.application, to, actor=self.second, now=at, reason=reason, metadata=given)
+            proposal = propose(self.application, to, actor=self.second, now=at, reason=reason, metadata=metadata)
             self.wait(hours=3)
             proposal.close(Proposal.CONFIRMED, by=self.first.user, now=self.at)
-            given, days = proposal.confirmed_metadata(by=self.first.user), 0
-        self.move(to, self.first, reason=reason, metadata=given, days=days)
+            metadata, days = proposal.confirmed_metadata(by=self.first.user), 0
+        self.move(to, self.first, reason=reason, metadata=metadata, days=days)
 
     def ask_for_documents(self) -> None:
-        names = list(_PAYSLIPS)
-        why, asked = "Please send these two.", {"documents": names}
-        self.wait(hours=5)
-        requests.request_documents(self.application, names, by=self.first.user, now=self.at)
-        self.move(PENDING_DOCUMENTS, self.first, reason=why, metadata=asked, minutes=0)
-        files = sorted(_TOLD["files"].items(), reverse=True)
+        requests.request_documents(self.application, _PAYSLIPS, by=self.first.user, now=self.wait(hours=5))
+        metadata = {"documents": list(_PAYSLIPS)}
+        self.move(PENDING_DOCUMENTS, self.first, reason="Please send these two.", metadata=metadata, minutes=0)
+        files = sorted(DATA["files"].items(), reverse=True)
         for document, (name, text) in zip(self.application.requested_documents.order_by("name"), files, strict=True):
             received = kept(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
             pk = str(self.application.pk)
@@ -291,9 +287,9 @@ class Story:
         terms = self.terms()["terms"]
         terms["amount_cents"] = max(100_000, terms["amount_cents"] * 3 // 5)
         until = self.wait(days=1.5) + timedelta(days=18)
-        given = {"terms": terms, "reasons": self.reasons(), "expires_at": until.isoformat()}
+        metadata = {"terms": terms, "reasons": self.reasons(), "expires_at": until.isoformat()}
         by = {"actor": self.first, "changed_by": self.first.user.get_username()}
-        made = counteroffers.make(self.application, given, now=self.at, **by)
+        counteroffer = counteroffers.make(self.application, metadata, now=self.at, **by)
         self.inform()
         ending, pk = self.draw.choice(["accepted", "accepted", "declined", "expired"]), str(self.application.pk)
         if ending == "expired":
@@ -302,11 +298,12 @@ class Story:
             self.application = Application.objects.get(pk=pk)
             self.inform()
         elif ending == "declined":
-            counteroffers.decline(pk, str(made.pk), actor=self.owner, now=self.wait(days=2))
+            counteroffers.decline(pk, str(counteroffer.pk), actor=self.owner, now=self.wait(days=2))
             self.application = Application.objects.get(pk=pk)
-            self.move(REJECTED, self.first, reason=in_words(made.reasons), metadata={"reasons": made.reasons}, days=1)
+            reasons: Any = counteroffer.reasons
+            self.move(REJECTED, self.first, reason=in_words(reasons), metadata={"reasons": reasons}, days=1)
         else:
-            self.accept(made.loan_terms)
+            self.accept(counteroffer.loan_terms)
 
     def withdraw(self) -> None:
         self.move(WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
@@ -344,13 +341,13 @@ class Story:
     def reasons(self) -> list[Any]:
         score = self.application.decision_score
         data: Any = self.application.application_data
-        found = {
+        signs = {
             "obligations_excessive": data["monthly_debt_cents"] > 0.35 * data["monthly_income_cents"],
             "obligations_delinquent": data["missed_payments"] > 0,
             "employment_short": data["months_employed"] < 12,
             "inquiries_stated": data["inquiries"] > 3,
         }
-        named = score.reasons if score is not None else [code for code, is_so in found.items() if is_so]
+        named = score.reasons if score is not None else [code for code, is_so in signs.items() if is_so]
         return list(named[:3]) or ["income_insufficient"]
 
 
@@ -372,7 +369,9 @@ def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))
-    open_.sort(key=lambda one: (one.requested_documents.count(), one.names_scoring_model), reverse=True)
+    open_.sort(
+        key=lambda application: (application.requested_documents.count(), application.names_scoring_model), reverse=True
+    )
     approved, rejected = open_[-1], open_[-2]
     terms = {"rate_percent": approved.offer_snapshot["apr_max_percent"]}
     propose(approved, APPROVED, actor=_as_staff(rosa), now=at, reason="Income is confirmed.", metadata={"terms": terms})
@@ -383,12 +382,12 @@ def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
     words = ("Could you look at the payslips?", "The employer called back: all as stated.")
     for application, author, mentioned, text in zip(open_, (rosa, tom), (staff, None), words, strict=False):
         Note.objects.create(**named(application), author=author, mentioned=mentioned, text=text, at=at)
-    told = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)
-    ask_again(told.latest("updated_at"), at)
+    rejections = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)
+    ask_again(rejections.latest("updated_at"), at)
 
 
-def _person(told: list[str], number: int) -> dict[str, Any]:
-    name, street, city, region, postal_code, born, *language = told
+def _person(facts: list[str], number: int) -> dict[str, Any]:
+    name, street, city, region, postal_code, born, *language = facts
     address = {"line1": street, "line2": None, "city": city, "region": region, "postal_code": postal_code}
     return {
         "legal_name": name,

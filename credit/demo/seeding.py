@@ -32,92 +32,6 @@ from credit.terms.acceptance import accept
 
 _NOTHING = dict.fromkeys(Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
-_OFFERS: list[dict[str, Any]] = [
-    {
-        "provider_id": "1001",
-        "name": "Harbour personal loan",
-        "description": "A fixed-rate loan for any purpose, paid out within two days.",
-        "product_type": "personal_loan",
-        "apr_min_percent": 6.9,
-        "apr_max_percent": 17.5,
-        "loan_amount_min_cents": 100_000,
-        "loan_amount_max_cents": 4_000_000,
-        "term_options_months": [12, 24, 36, 60],
-        "nationwide": True,
-    },
-    {
-        "provider_id": "1001",
-        "name": "Harbour everyday card",
-        "description": "A credit card without an annual fee.",
-        "product_type": "credit_card",
-        "apr_min_percent": 15.9,
-        "apr_max_percent": 24.9,
-        "nationwide": True,
-        "customer_segment": "new_to_credit",
-    },
-    {
-        "provider_id": "1002",
-        "name": "Prairie home improvement loan",
-        "description": "For work on a home of one's own, in the states where Prairie lends.",
-        "product_type": "home_improvement",
-        "apr_min_percent": 5.4,
-        "apr_max_percent": 11.2,
-        "loan_amount_min_cents": 500_000,
-        "loan_amount_max_cents": 10_000_000,
-        "term_options_months": [60, 120, 180],
-        "nationwide": False,
-        "included_states": ["IA", "KS", "MN", "NE"],
-        "application_schema": {
-            "type": "object",
-            "title": "Work on your home",
-            "properties": {
-                "amount_cents": {"type": "integer", "title": "Amount", "minimum": 100_000, "maximum": 10_000_000},
-                "purpose": {"type": "string", "title": "Purpose", "enum": ["household", "kitchen", "roof", "windows"]},
-                "income_cents": {"type": "integer", "title": "Income of a year", "minimum": 0},
-                "begins_on": {"type": "string", "title": "When the work begins", "format": "date"},
-            },
-            "required": ["amount_cents", "purpose", "income_cents"],
-        },
-        "applicant_requires": ["email"],
-    },
-    {
-        "provider_id": "1002",
-        "name": "Prairie quick loan",
-        "description": "A small loan with a decision on the same day; half of all visitors see this variant.",
-        "product_type": "personal_loan",
-        "apr_min_percent": 9.9,
-        "apr_max_percent": 19.9,
-        "loan_amount_max_cents": 500_000,
-        "term_options_months": [6, 12],
-        "nationwide": True,
-        "ab_test_variant": "same-day",
-        "ab_test_allocation": 50,
-    },
-]
-_OWN_OFFERS: list[dict[str, Any]] = [
-    {
-        "provider_id": str(demo_ids.OWN_PROVIDER),
-        "name": "Cedar scored loan",
-        "description": "The demo account's own offer: a scorecard proposes the decision.",
-        "product_type": "auto_loan",
-        "apr_min_percent": 8.9,
-        "apr_max_percent": 14.9,
-        "loan_amount_min_cents": 500_000,
-        "loan_amount_max_cents": 2_000_000,
-        "term_options_months": [24, 48],
-        "nationwide": True,
-    },
-    {
-        "provider_id": str(demo_ids.OWN_PROVIDER),
-        "name": "Cedar bridge loan",
-        "description": "The demo account's own offer: change it, close it.",
-        "product_type": "bridge_loan",
-        "apr_min_percent": 11.9,
-        "apr_max_percent": 13.9,
-        "nationwide": False,
-        "included_states": ["OR"],
-    },
-]
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
 # How a demo application got where it is: (status, who moved it there, why).
@@ -140,14 +54,6 @@ _STORIES: list[tuple[UUID, int, list[Move]]] = [
 ]
 _SCORED_DAYS_AGO = 4
 _SCORED_MOVES: list[Move] = [_SENT, _TAKEN, (APPROVED, _REVIEWER, "The score proposes it, and nothing speaks against.")]
-_APPLICANT = {
-    "legal_name": "Dana Example", "email": "dana@example.com", "phone": "+15155550100", "date_of_birth": "1987-05-04",
-    "address": {
-        "line1": "12 Cedar Street", "line2": None, "city": "Ames", "region": "IA", "postal_code": "50010",
-        "country": "US",
-    },
-    "language": "en-US",
-}  # fmt: skip
 _SAID = {REJECTED: {"reasons": ["income_insufficient"]}, APPROVED: {"terms": {"term_months": 24}}}
 _OTHER_TERMS = {
     "terms": {"amount_cents": 500_000, "rate_percent": 7.9, "term_months": 60},
@@ -176,8 +82,10 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if settings.ANCHOR_DECISIONS:
         record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
     lender = Actor(user=staff, credential="demo", second_factor=True)
-    offers = [create_offer(actor=lender, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
-    scored = _lend(consumer, staff, begun)
+    *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
+    offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
+    scored = _lend(consumer, staff, scored_terms, begun)
+    create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
     for pk, name in _LENDERS.items():
         agency = "ncua" if name.endswith("Credit Union") else None
         Provider.objects.filter(pk=pk).update(
@@ -196,9 +104,9 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         _move(application, moves, actors, moment, now)
         if application.status == UNDER_REVIEW:
             until = (now + timedelta(days=30)).isoformat()
-            made = {"actor": actors[_REVIEWER][0], "changed_by": staff.username, "id": demo_ids.COUNTEROFFER}
+            reviewer = {"actor": actors[_REVIEWER][0], "changed_by": staff.username, "id": demo_ids.COUNTEROFFER}
             later = application.updated_at + timedelta(days=1)
-            counteroffers.make(application, {**_OTHER_TERMS, "expires_at": until}, now=later, **made)
+            counteroffers.make(application, {**_OTHER_TERMS, "expires_at": until}, now=later, **reviewer)
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
     waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
@@ -215,7 +123,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
     is_named = offer.applicant_requires or identifier in {demo_ids.REJECTED, demo_ids.SCORED}
-    return book.apply(identifier, consumer, offer, data, [_APPLICANT] if is_named else None, moment)
+    return book.apply(identifier, consumer, offer, data, [book.DATA["applicant"]] if is_named else None, moment)
 
 
 def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
@@ -227,14 +135,14 @@ def _move(application: Application, moves: list[Move], actors: dict[str, Any], m
 
 
 def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
-    asked = {"application": application, "requested_at": now, "changed_by": staff}
-    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **asked)
+    request = {"application": application, "requested_at": now, "changed_by": staff}
+    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **request)
     received = RequestedDocument.objects.create(
         id=demo_ids.DOCUMENT_RECEIVED,
         name="Payslip of the month before",
         status=RequestedDocument.RECEIVED,
         received_at=now,
-        **asked,
+        **request,
     )
     kept = book.kept("payslip.pdf", _PAYSLIP, now=now)
     type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
@@ -242,8 +150,8 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
     DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
 
 
-def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
-    """Make the demo account a lender with a colleague, a scoring model and two offers; return the scored offer."""
+def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> Offer:
+    """Make the demo account a lender with a colleague and a scoring model; return its offer that is scored."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))
@@ -254,7 +162,4 @@ def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
         )
         if role is not None:
             publish(version, role=role, actor=actor, now=now)
-    scored, free = ({**_NOTHING, **terms} for terms in _OWN_OFFERS)
-    offer = create_offer(actor=actor, terms={**scored, "blockscore_model_id": model.pk}, now=now)
-    create_offer(actor=actor, terms=free, now=now)
-    return offer
+    return create_offer(actor=actor, terms={**terms, "blockscore_model_id": model.pk}, now=now)
