@@ -1,5 +1,5 @@
 """Django looks for an app's admin here; the classes are in `credit.console`."""
 
-from credit.console import anchoring, applications, history, notices, offers, queues, scoring
+from credit.console import applications, notices, offers, records, scoring
 
-__all__ = ["anchoring", "applications", "history", "notices", "offers", "queues", "scoring"]
+__all__ = ["applications", "notices", "offers", "records", "scoring"]

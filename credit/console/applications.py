@@ -26,8 +26,8 @@ from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
 from credit.applications.services import IDLE_DAYS
-from credit.console import filters
-from credit.console.case import numbers_of, person_of, with_case
+from credit.console import queues
+from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.offers import in_brief
@@ -35,7 +35,6 @@ from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.score_panel import score_panel
 from credit.console.score_words import PROPOSALS
-from credit.console.sent import applicants_shown, data_shown
 from credit.console.terms import LoanDesk, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.core import machine as states
@@ -88,8 +87,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     change_form_template = "credit/backoffice_application.html"
     list_display = ("reference", "amount", "status_chip", "age", "offer", "person", "assignee", "submitted")
     list_filter = (
-        filters.QueueFilter, "status", filters.AgeFilter, filters.AssigneeFilter, filters.SubmittedFilter,
-        filters.ProviderFilter, filters.AmountFilter,
+        queues.QueueFilter, "status", queues.AgeFilter, queues.AssigneeFilter, queues.SubmittedFilter,
+        queues.ProviderFilter, queues.AmountFilter,
     )  # fmt: skip
     list_select_related = ("consumer",)
     list_defer = ("application_data", "applicants", "applicant_index", "offer_snapshot", "notes")

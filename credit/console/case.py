@@ -1,5 +1,6 @@
-"""The summary of an application's page: the figures, the offer's limits, and the applicant's identity."""
+"""The summary of an application's page: the figures, the offer's limits, the applicant's identity, and their data."""
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -9,17 +10,22 @@ from django.db.models.functions import Cast, Coalesce
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 
 from config.backoffice.desks import desk_of, narrowed
-from config.backoffice.html import chip, link, moment, record_link, words
+from config.backoffice.html import NOTHING, chip, document, link, moment, record_link, table, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
+from config.core.encryption import UnreadableSecret
+from credit.core import profile
+from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Application, Offer, Provider
+from credit.requirements.services import asked_of
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, sum_if_known
 from identity.kyc.models import KycVerification
 
@@ -205,3 +211,44 @@ def _identity_of(application: Any) -> Any:
         return "never checked"
     shown = record_link("identity_kycverification", application.identity_id, chip(application.identity_status))
     return format_html("{} {}", shown, moment(application.identity_at) if application.identity_at else "")
+
+
+def data_shown(application: Any) -> SafeString | str:
+    """Return the data as titles and values where the offer has a schema, and as JSON what no schema asks for."""
+    data = application.application_data
+    members = asked_of(application).members if isinstance(data, dict) else {}
+    if not members:
+        return document(data)
+    rows = [(profile.title_of(name, one), _formatted(name, one, data.get(name))) for name, one in members.items()]
+    rest = {name: value for name, value in data.items() if name not in members}
+    return format_html("{}{}", table(rows), document(rest) if rest else "")
+
+
+def _formatted(name: str, member: Mapping[str, Any], value: Any) -> str:
+    """Return a value as people read it; one of another type than the schema's as it is."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, str):
+        return value
+    if profile.fault({"type": member["type"]}, value) is not None:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return money(int(value)) if name.endswith("_cents") and value == int(value) else f"{value:,}"
+
+
+def applicants_shown(application: Any) -> SafeString | str:
+    """Return the applicants, a table each; a mask for viewers who may not see them."""
+    try:
+        persons = application.applicants
+    except UnreadableSecret:
+        return "They cannot be read: none of the keys in FIELD_ENCRYPTION_KEYS opens them."
+    if persons is None:
+        return "Erased; the hash stays." if application.applicants_sha256 else NOTHING
+    if getattr(application, "is_masked", False):
+        return MASK
+    tables = [
+        table((title_of_member(path), value) for path in PATHS if (value := value_at(person, path)) is not None)
+        for person in persons
+    ]
+    return format_html("{}" * len(tables), *tables)

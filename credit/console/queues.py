@@ -1,6 +1,22 @@
+"""Queues of applications that wait, and the filters of their lists."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from config.backoffice.desks import narrowed
+from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
-from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED
-from credit.models import Application, Counteroffer, DecisionAnchor, RequestedDocument
+from config.core.casework import Assignment
+from config.core.ids import parse_positive_int64
+from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
+from credit.models import Application, Counteroffer, DecisionAnchor, Provider, RequestedDocument
+from credit.models.applications import REVIEW_PERMISSION
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
@@ -66,3 +82,79 @@ ANCHORS = Queue(
     calm="Every decision is anchored.",
     rank=80,
 )
+
+
+ASSIGNED_MAX = 5_000  # records that have an assignee now
+PROVIDERS_SHOWN = 30
+
+
+class QueueFilter(ConditionFilter):
+    """Waiting records by responsible party; each queue starts with the longest waiting."""
+
+    title, parameter_name = "queue", "queue"
+    conditions = {
+        "review": ("To review", Q(status__in=IN_REVIEW)),
+        "documents": ("Waiting for documents", Q(status=PENDING_DOCUMENTS)),
+        "counteroffers": (
+            "Offered other terms",
+            Q(status=UNDER_REVIEW, counteroffers__closed_at=None, counteroffer_moves__gt=0),
+        ),
+        "decided": ("Decided", Q(status__in=DECIDED)),
+    }
+
+
+def _older_than(days: int) -> Callable[[HttpRequest], Q]:
+    return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
+
+
+class AgeFilter(ConditionFilter):
+    title, parameter_name = "age of what waits", "age"
+    conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
+
+
+def _assigned(request: HttpRequest, **whose: Any) -> Q:
+    work = Assignment.in_force(REVIEW_PERMISSION, kind=Application._meta.label_lower, **whose)
+    found = narrowed(work, request.user)
+    return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
+
+
+class AssigneeFilter(ConditionFilter):
+    title, parameter_name = "whose work", "work"
+    conditions = {
+        "mine": ("Mine", lambda request: _assigned(request, assignee=request.user)),
+        "nobody": ("Nobody's", lambda request: ~_assigned(request)),
+    }
+
+
+class AmountFilter(ConditionFilter):
+    title, parameter_name = "amount", "amount"
+    conditions = {
+        "small": ("Under $1,000", Q(amount_cents__lt=1_000_00)),
+        "middle": ("$1,000 to $10,000", Q(amount_cents__gte=1_000_00, amount_cents__lt=10_000_00)),
+        "large": ("$10,000 and more", Q(amount_cents__gte=10_000_00)),
+    }
+
+
+def _submitted_within(days: int) -> Callable[[HttpRequest], Q]:
+    return lambda _request: Q(submitted_at__gte=timezone.now() - timedelta(days=days))
+
+
+class SubmittedFilter(ConditionFilter):
+    title, parameter_name = "submitted", "submitted"
+    conditions = {str(days): (f"Within {days} days", _submitted_within(days)) for days in (1, 7, 30)}
+
+
+class ProviderFilter(admin.SimpleListFilter):
+    title, parameter_name = "provider", "provider"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        named = (
+            narrowed(Provider.objects.all(), request.user)
+            .order_by("created_at", "id")
+            .values_list("id", flat=True)[:PROVIDERS_SHOWN]
+        )
+        return [(one, one) for one in named if parse_positive_int64(one)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+        number = parse_positive_int64(self.value() or "")
+        return queryset if number is None else queryset.filter(provider_id=number)

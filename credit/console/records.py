@@ -1,0 +1,67 @@
+"""Lists of what belongs to an application: its transitions, its revisions, and its records in the ledger."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
+from config.backoffice.html import chip, column, document, record_link
+from config.backoffice.lists import among
+from credit.core.machine import MACHINE
+from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
+
+
+@admin.register(ApplicationHistory)
+class ApplicationHistoryAdmin(HistoryAdmin):
+    about = "application"
+    list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
+    list_filter = (("status", among(MACHINE.statuses)),)
+
+    @admin.display(description="application")
+    def application_link(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, f"…{str(record.application_id)[-12:]}")
+
+
+@admin.register(ApplicationRevision)
+class ApplicationRevisionAdmin(HistoryAdmin):
+    about = "application"
+    list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
+    list_defer = ("changes",)
+    # Not `changes`: personal data is shown on the application's own page, to those who may see it.
+    fields = (
+        "application",
+        "status",
+        "sha256",
+        "applicants_sha256",
+        "updated_by",
+        "changed_at",
+        "principal",
+        "credential",
+    )
+
+
+@admin.register(DecisionAnchor)
+class DecisionAnchorAdmin(ReadOnlyAdmin):
+    """Decisions, acceptances and published scoring models on their way into the ledger, newest first."""
+
+    is_about_people = True
+    personal_fields = ("record", "proof")
+    list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
+    list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
+    list_defer = ("proof", "proof_file")
+    ordering = ("-id",)
+    fields = (
+        "record_sha256", "report_type", "state", "application_id", "record", "signed_by", "signature", "due_at",
+        "attempts", "last_error", "anchored_at", "block_number", "proof_document", "proof_file",
+    )  # fmt: skip
+
+    def subject_of(self, record: DecisionAnchor) -> int | None:
+        """Return the consumer; None for a version or a key, which are not personal data."""
+        return None if record.application is None else record.application.consumer_id
+
+    proof_document = column(document, "proof", "proof")
+
+    @admin.display(description="state")
+    def state(self, record: Any) -> SafeString | str:
+        return chip("anchored" if record.anchored_at else "pending")
