@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.bases import RecordAction, SeenForm
 from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import MASK
@@ -22,7 +22,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
-from credit.core.figures import reference_of
+from credit.console.records import OfApplication
 from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
@@ -40,23 +40,6 @@ def days_left(due_at: datetime, *, now: datetime) -> SafeString:
     return format_html('<span class="clock clock-{}">{}</span>', tone, said)
 
 
-class _OfApplication(ReadOnlyAdmin):
-    """A list of what belongs to an application, whose person it is about."""
-
-    is_about_people = True
-    list_select_related = ("application",)
-    search_fields = ("=application__id",)
-    search_help_text = "An application's id"
-
-    def subject_of(self, record: Any) -> int:
-        consumer_id: int = record.application.consumer_id
-        return consumer_id
-
-    @admin.display(description="application")
-    def about(self, record: Any) -> SafeString | str:
-        return record_link("credit_application", record.application_id, reference_of(record.application_id))
-
-
 class RunningFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
@@ -67,7 +50,7 @@ class RunningFilter(ConditionFilter):
 
 
 @admin.register(Clock)
-class ClockAdmin(_OfApplication):
+class ClockAdmin(OfApplication):
     """Running clocks of notices, the first due at the top."""
 
     list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
@@ -127,7 +110,7 @@ def _not_delivered(notice: Notice) -> str:
 
 
 @admin.register(Notice)
-class NoticeAdmin(_OfApplication):
+class NoticeAdmin(OfApplication):
     """Notices; deliveries by post, or by the provider, are recorded here as over the API."""
 
     record_actions = (
@@ -198,7 +181,7 @@ class AnsweredFilter(ConditionFilter):
 
 
 @admin.register(ReviewRequest)
-class ReviewRequestAdmin(_OfApplication):
+class ReviewRequestAdmin(OfApplication):
     """Requests for reconsideration; deciding about the application again completes one."""
 
     personal_fields = ("statement",)

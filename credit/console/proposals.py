@@ -11,14 +11,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReadOnlyAdmin, ReviewAdmin, TransitionForm
+from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import chip, column, document, moment, record_link, words
+from config.backoffice.html import chip, column, document, moment, words
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import Button, within_list
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from credit.console.records import OfApplication
 from credit.core.errors.review import AlreadyProposed
 from credit.core.loan_words import in_words
 from credit.core.machine import COUNTEROFFER
@@ -175,15 +176,14 @@ class OpenFilter(ConditionFilter):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(ReadOnlyAdmin):
-    list_display = ("proposed", "record", "decision", "proposer", "state", "closed_by")
+class ProposalAdmin(OfApplication):
+    list_display = ("proposed", "about", "decision", "proposer", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("application", "proposed_by", "closed_by")
-    is_about_people = True
     personal_fields = ("reason", "metadata")
     ordering = ("proposed_at",)
     fields = (
-        "proposed", "record", "decision", "reason", "what", "seen", "proposer", "state", "closed_by", "closed_at",
+        "proposed", "about", "decision", "reason", "what", "seen", "proposer", "state", "closed_by", "closed_at",
     )  # fmt: skip
 
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
@@ -191,16 +191,9 @@ class ProposalAdmin(ReadOnlyAdmin):
     proposer = column(str, "proposer", "proposed by")
     what = column(document, "metadata", "metadata")
 
-    @admin.display(description="record")
-    def record(self, record: Any) -> SafeString | str:
-        return record_link("credit_application", record.application_id, f"application {record.application_id}")
-
     @admin.display(description="state")
     def state(self, record: Any) -> SafeString | str:
         return chip(record.outcome or "open")
-
-    def subject_of(self, record: Proposal) -> int:
-        return record.application.consumer_id
 
     def buttons_of(self, request: HttpRequest, row: Proposal) -> list[Button]:
         if row.closed_at is not None:

@@ -1,6 +1,6 @@
 """Lists of what belongs to an application: its transitions, its revisions, and its records in the ledger."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.utils.safestring import SafeString
@@ -8,8 +8,26 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
 from config.backoffice.html import chip, column, document, record_link
 from config.backoffice.lists import among
+from credit.core.figures import reference_of
 from credit.core.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
+
+
+class OfApplication(ReadOnlyAdmin):
+    """A list of what belongs to an application, whose person it is about."""
+
+    is_about_people = True
+    list_select_related: ClassVar[Any] = ("application",)
+    search_fields = ("=application__id",)
+    search_help_text = "An application's id"
+
+    def subject_of(self, record: Any) -> int:
+        consumer_id: int = record.application.consumer_id
+        return consumer_id
+
+    @admin.display(description="application")
+    def about(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, reference_of(record.application_id))
 
 
 @admin.register(ApplicationHistory)
