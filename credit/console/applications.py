@@ -331,7 +331,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         if record.initial_status != states.DRAFT:
             began = f"This application began as “{words(record.initial_status)}”."
             notices.append(f"{began} No decision was made here before that.")
-        touched = sum(one.status in UNDECIDED for one in record.newest_revisions)
+        touched = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
         hold = RetentionHold.newest_of(record)

@@ -43,7 +43,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
     accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.linked().filter(**theirs)
-    told = accounts.told_by_provider()
+    linked = accounts.told_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
     others = narrowed(others, viewer)
     return applications.select_related("consumer", "data_changed_by").annotate(
@@ -53,12 +53,12 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
         identity_id=Subquery(check.values("pk")[:1]),
         identity_at=Subquery(check.values("completed_at")[:1]),
         identity_name_match=Subquery(check.values("name_match")[:1]),
-        owned=_one_number(told.owned(), Count("*")),
-        owned_cents=_one_number(told.owned(), sum_if_known("current_cents")),
-        owned_currency=_one_number(told.owned(), Min("currency")),
-        owed=_one_number(told.owed(), Count("*")),
-        owed_cents=_one_number(told.owed(), sum_if_known("current_cents")),
-        owed_currency=_one_number(told.owed(), Min("currency")),
+        owned=_one_number(linked.owned(), Count("*")),
+        owned_cents=_one_number(linked.owned(), sum_if_known("current_cents")),
+        owned_currency=_one_number(linked.owned(), Min("currency")),
+        owed=_one_number(linked.owed(), Count("*")),
+        owed_cents=_one_number(linked.owed(), sum_if_known("current_cents")),
+        owed_currency=_one_number(linked.owed(), Min("currency")),
         claimed_accounts=_one_number(accounts.claimed(), Count("*")),
         claimed_bookings=_one_number(BankTransaction.objects.claimed().filter(**theirs), Count("*")),
         # The days that every linked bank has told of are those from the latest beginning on.
@@ -90,7 +90,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
         return []
     figures = Figures(application.application_data)
     terms = application.offer_snapshot or {}
-    broken = {name: told for name, _, told in outside(terms, figures.amount_cents, figures.term_months)}
+    broken = {name: text for name, _, text in outside(terms, figures.amount_cents, figures.term_months)}
     term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, terms)
     burden = figures.percent_of_income(instalment)
@@ -141,9 +141,9 @@ def _other_applications(application: Any) -> Any:
     if not any(number for _, number in counted):
         return "none"
     query = urlencode({"q": f"user:{application.consumer_id}"})
-    told = ", ".join(f"{number} {words(status)}" for status, number in counted if number)
+    text = ", ".join(f"{number} {words(status)}" for status, number in counted if number)
     address = f"{reverse('admin:credit_application_changelist')}?{query}"
-    return link(address, f"{sum(number for _, number in counted)}: {told}")
+    return link(address, f"{sum(number for _, number in counted)}: {text}")
 
 
 def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
@@ -160,8 +160,8 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
         yield "Bank", "no account linked and approved"
     claimed = (("account", application.claimed_accounts), ("transaction", application.claimed_bookings))
     if any(number for _, number in claimed):
-        told = " and ".join(f"{number} {name}{'' if number == 1 else 's'}" for name, number in claimed if number)
-        yield "Claimed by the person", f"{told}: not told by a bank, and not counted here"
+        text = " and ".join(f"{number} {name}{'' if number == 1 else 's'}" for name, number in claimed if number)
+        yield "Claimed by the person", f"{text}: not told by a bank, and not counted here"
 
 
 def _in_and_out(application: Any) -> str:
@@ -180,17 +180,17 @@ def _in_and_out(application: Any) -> str:
     bookings = BankTransaction.objects.told_by_provider().filter(
         **person, date__gte=since, date__lt=until, account_id__in=owned.values("account_id")
     )
-    found = bookings.aggregate(
+    sums = bookings.aggregate(
         known=sum_if_known("amount_cents"),
         paid_in=Sum("amount_cents", filter=Q(amount_cents__lt=0), default=0),
         paid_out=Sum("amount_cents", filter=Q(amount_cents__gt=0), default=0),
         currency=Min("currency"),
     )
-    if found["known"] is None and (found["paid_in"] or found["paid_out"]):
+    if sums["known"] is None and (sums["paid_in"] or sums["paid_out"]):
         return f"{_UNKNOWN}: in several currencies"
     paid_in, paid_out = (
-        _amount(application, int(cents) * MONTH_DAYS // days, found["currency"])
-        for cents in (-found["paid_in"], found["paid_out"])
+        _amount(application, int(cents) * MONTH_DAYS // days, sums["currency"])
+        for cents in (-sums["paid_in"], sums["paid_out"])
     )
     return f"{paid_in} in, {paid_out} out ({days} days to {until - timedelta(days=1)})"
 
@@ -219,7 +219,7 @@ def data_shown(application: Any) -> SafeString | str:
     members = asked_of(application).members if isinstance(data, dict) else {}
     if not members:
         return document(data)
-    rows = [(profile.title_of(name, one), _formatted(name, one, data.get(name))) for name, one in members.items()]
+    rows = [(profile.title_of(name, part), _formatted(name, part, data.get(name))) for name, part in members.items()]
     rest = {name: value for name, value in data.items() if name not in members}
     return format_html("{}{}", table(rows), document(rest) if rest else "")
 

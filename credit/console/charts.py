@@ -126,9 +126,9 @@ def _count(desk: Desk | None) -> _Decided:
 
 
 def decisions_per_day(desk: Desk | None) -> Numbers:
-    days, found = _decided_by_day(desk)
-    approved, rejected = ([found.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
-    mean = _mean(found.values())
+    days, decided = _decided_by_day(desk)
+    approved, rejected = ([decided.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
+    mean = _mean(decided.values())
     return Numbers(
         days,
         (Series("approved", "good", approved), Series("rejected", "bad", rejected)),
@@ -137,8 +137,8 @@ def decisions_per_day(desk: Desk | None) -> Numbers:
 
 
 def days_to_decision(desk: Desk | None) -> Numbers:
-    days, found = _decided_by_day(desk)
-    means = [_mean(entry for (decided, _), entry in found.items() if decided == day) for day in days]
+    days, decisions = _decided_by_day(desk)
+    means = [_mean(entry for (decided, _), entry in decisions.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]
     return Numbers(days, (Series("days, on average", "wait", values),))
 

@@ -29,10 +29,10 @@ def sent(to_application: str = "") -> Rule:
     """Return the rule of applications that were sent to a provider since there is one, or of what belongs to them."""
 
     def rule(desk: Desk) -> Q:
-        found = Q()
+        condition = Q()
         for seat in desk.seats:
-            found |= sent_to(seat.provider_id, seat.since, to_application=to_application)
-        return found or Q(pk__in=())
+            condition |= sent_to(seat.provider_id, seat.since, to_application=to_application)
+        return condition or Q(pk__in=())
 
     return rule
 

@@ -61,11 +61,11 @@ def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
     """Set the errors of a loan on its fields; return the same as rows if the form was not submitted yet."""
     fields = {name: field for field, name in _DOLLARS.items()}
     details: Any = refusal.details or ()
-    members = [(one["field"].rpartition(".")[2], one["message"]) for one in details]
-    told = [(fields.get(member, member), message) for member, message in members]
+    members = [(detail["field"].rpartition(".")[2], detail["message"]) for detail in details]
+    errors = [(fields.get(member, member), message) for member, message in members]
     if not form.is_bound:
-        return [(str(form.fields[field].label), message) for field, message in told]
-    for field, message in told:
+        return [(str(form.fields[field].label), message) for field, message in errors]
+    for field, message in errors:
         form.add_error(field, message)
     return []
 
@@ -106,7 +106,8 @@ class ApplicationTransitionForm(TransitionForm):
         super().__init__(*args, to=to, **options)
         self.reason_is_required = self.fields["reason"].required
         self.templates = {
-            str(one.pk): one for one in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
+            str(template.pk): template
+            for template in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
         }
         self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
         if to == PENDING_DOCUMENTS:
@@ -140,7 +141,7 @@ class ApplicationTransitionForm(TransitionForm):
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
 
     def offer_templates(self, use: str, field: str, label: str) -> None:
-        choices = [(pk, one.name) for pk, one in self.templates.items() if one.use == use]
+        choices = [(pk, template.name) for pk, template in self.templates.items() if template.use == use]
         if choices:
             self.fields[field] = forms.ChoiceField(choices=[("", "—"), *choices], required=False, label=label)
             self.fields[use].required = False
@@ -171,7 +172,7 @@ class ApplicationTransitionForm(TransitionForm):
             raise forms.ValidationError("Give a reason, or choose one.")
         if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
             raise forms.ValidationError("Say the other reason in your words, and choose it among the principal ones.")
-        if len(told := [text_of(reason) for reason in self.reasons()]) != len(set(told)):
+        if len(texts := [text_of(reason) for reason in self.reasons()]) != len(set(texts)):
             raise forms.ValidationError("Give each principal reason once.")
         if faults := faults_of(self.reasons(), has_report=False):
             raise forms.ValidationError(faults)

@@ -86,7 +86,7 @@ class ClockAdmin(OfApplication):
 
 class DeliveryForm(SeenForm):
     channel = forms.ChoiceField(
-        choices=lambda: [(one, words(one)) for one in RECORDED if one in settings.NOTICE_CHANNELS],
+        choices=lambda: [(channel, words(channel)) for channel in RECORDED if channel in settings.NOTICE_CHANNELS],
         help_text="By post, or by the provider's own means.",
     )
     at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, and after the notice was made.")

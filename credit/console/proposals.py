@@ -65,8 +65,8 @@ class TwoReviewers(ReviewAdmin):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
             raise AlreadyProposed
-        given = {"reason": form.reason_given(), "metadata": form.metadata()}
-        self.make_transition(record, form.to, actor=self.actor_of(request), **given)
+        decision = {"reason": form.reason_given(), "metadata": form.metadata()}
+        self.make_transition(record, form.to, actor=self.actor_of(request), **decision)
         self.log_change(request, record, f"Proposed: {form.to}.")
         return f"Proposed: {words(form.to)}. Another reviewer must confirm it."
 
@@ -150,8 +150,8 @@ class TwoReviewers(ReviewAdmin):
             if is_void:
                 proposal.close(Proposal.VOID, by=request.user, now=timezone.now())
             else:
-                given = {"reason": proposal.reason, "metadata": proposal.metadata}
-                self.make_transition(record, proposal.to, actor=self.actor_of(request), **given)
+                decision = {"reason": proposal.reason, "metadata": proposal.metadata}
+                self.make_transition(record, proposal.to, actor=self.actor_of(request), **decision)
                 self.end_work(record)
                 self.log_change(request, record, f"Confirmed: {proposal.to}.")
         if is_void:

@@ -114,8 +114,8 @@ class AgeFilter(ConditionFilter):
 
 def _assigned(request: HttpRequest, **whose: Any) -> Q:
     work = Assignment.in_force(REVIEW_PERMISSION, kind=Application._meta.label_lower, **whose)
-    found = narrowed(work, request.user)
-    return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
+    assignments = narrowed(work, request.user)
+    return Q(pk__in=list(assignments.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
 
 
 class AssigneeFilter(ConditionFilter):
@@ -153,7 +153,7 @@ class ProviderFilter(admin.SimpleListFilter):
             .order_by("created_at", "id")
             .values_list("id", flat=True)[:PROVIDERS_SHOWN]
         )
-        return [(one, one) for one in named if parse_positive_int64(one)]
+        return [(number, number) for number in named if parse_positive_int64(number)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         number = parse_positive_int64(self.value() or "")

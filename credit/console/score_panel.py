@@ -63,12 +63,12 @@ def point_rows(
     definition: Mapping[str, Any], points: Iterable[Sequence[Any]], values: Mapping[str, str] | None = None
 ) -> list[PointRow]:
     """Return the rows of a score's points (`[characteristic, bin, points, baseline]` each), all on one scale."""
-    found = list(points)
-    named = {one["name"]: words.bins_in_words(one["bins"]) for one in definition["characteristics"]}
-    scale = Scale.of(number for _, _, *numbers in found for number in numbers)
+    rows = list(points)
+    named = {item["name"]: words.bins_in_words(item["bins"]) for item in definition["characteristics"]}
+    scale = Scale.of(number for _, _, *numbers in rows for number in numbers)
     return [
-        PointRow(name, named[name][position], given, baseline, scale.bar(given, baseline), (values or {}).get(name, ""))
-        for name, position, given, baseline in found
+        PointRow(name, named[name][at], number, baseline, scale.bar(number, baseline), (values or {}).get(name, ""))
+        for name, at, number, baseline in rows
     ]
 
 
@@ -93,7 +93,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
         "at": score.created_at,
         "is_masked": getattr(application, "is_masked", False),
         "is_erased": not score.has_facts,
-        "is_outdated": any(one.changed_at > score.created_at for one in revisions),
+        "is_outdated": any(revision.changed_at > score.created_at for revision in revisions),
     }
     if panel["is_masked"]:
         return panel
@@ -105,15 +105,15 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     }
 
 
-def result_of(card: Card, found: Score | Evaluation) -> dict[str, Any]:
+def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
     """Return what a card has found, and which totals have its outcome, or that it has another ground than the total."""
-    by_total = card.outcome_of(found.total)
+    by_total = card.outcome_of(result.total)
     band = f"{by_total} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
-    if found.outcome != by_total:
+    if result.outcome != by_total:
         band += ", but a knockout or something missing sets the outcome"
     return {
-        "found": found,
+        "found": result,
         "band": band,
         "limits": card.limits,
-        "reasons": [text_of(reason) for reason in found.reasons],
+        "reasons": [text_of(reason) for reason in result.reasons],
     }

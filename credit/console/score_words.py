@@ -116,14 +116,14 @@ class Difference(NamedTuple):
 
 def differences(before: Definition, after: Definition) -> list[Difference]:
     """Return what was added, removed and changed from one definition to another; nothing for equal ones."""
-    found = [
+    changed = [
         _difference(member, old.get(member, []), new.get(member, []))
         for old, new in zip(_parts(before), _parts(after), strict=True)
         for member in {**old, **new}
         if old.get(member, []) != new.get(member, [])
     ]
     order = _order(before, after)
-    return found if order is None else [*found, order]
+    return changed if order is None else [*changed, order]
 
 
 def _parts(definition: Definition) -> list[dict[str, list[str]]]:

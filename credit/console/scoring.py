@@ -191,12 +191,12 @@ class ModelVersionAdmin(NamedRecords):
         applications: Any = self.admin_site.get_model_admin(Application)
         if not applications.has_view_permission(request):
             raise PermissionDenied
-        found: list[Application] = []
+        candidates: list[Application] = []
         if identifier := parse_uuid(term.lower()):
-            found = list(applications.get_queryset(request).filter(pk=identifier))
+            candidates = list(applications.get_queryset(request).filter(pk=identifier))
         elif end := end_of_id(term):
-            found = list(applications.newest(request).filter(pk__endswith=end)[:2])
-        return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
+            candidates = list(applications.newest(request).filter(pk__endswith=end)[:2])
+        return candidates[0] if len(candidates) == 1 and candidates[0].is_reviewed_by(request.user) else None
 
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
         return [*super().actions_of(request, record), *publishing_actions(request, record)]
@@ -211,28 +211,28 @@ def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
 
 
 def card_page(version: ModelVersion) -> dict[str, Any]:
-    given, card = version.definition, version.card
-    inputs = {one["name"]: words.input_in_words(one) for one in given["inputs"]}
+    definition, card = version.definition, version.card
+    inputs = {item["name"]: words.input_in_words(item) for item in definition["inputs"]}
     scale = Scale.of(
-        points for one in card.characteristics for points in (one.baseline, *(each.points for each in one.bins))
+        points for item in card.characteristics for points in (item.baseline, *(each.points for each in item.bins))
     )
     return {
         "card": card,
         "outcomes": words.bands_in_words(card.outcomes),
         "segments": words.bands_in_words(card.segments),
-        "knockouts": [words.knockout_in_words(one) for one in given.get("knockouts", ())],
+        "knockouts": [words.knockout_in_words(rule) for rule in definition.get("knockouts", ())],
         "inputs": inputs.items(),
         "characteristics": [
             {
-                **one,
-                "source": inputs[one["input"]],
-                "reason": text_of(one["reason"]),
+                **item,
+                "source": inputs[item["input"]],
+                "reason": text_of(item["reason"]),
                 "bins": [
-                    PointRow(name, "", each["points"], one["baseline"], scale.bar(each["points"], one["baseline"]))
-                    for name, each in zip(words.bins_in_words(one["bins"]), one["bins"], strict=True)
+                    PointRow(name, "", each["points"], item["baseline"], scale.bar(each["points"], item["baseline"]))
+                    for name, each in zip(words.bins_in_words(item["bins"]), item["bins"], strict=True)
                 ],
             }
-            for one in given["characteristics"]
+            for item in definition["characteristics"]
         ],
     }
 
@@ -243,17 +243,17 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
     person, said = application.consumer_id, application.application_data
     may_read = shared(application.share)
     facts = gather(card.facts, user_id=person, application_data=said, may_read=may_read, now=timezone.now())
-    found = evaluate(card, facts)
-    values = {one.name: one.read(facts) for one in card.inputs}
+    evaluation = evaluate(card, facts)
+    values = {item.name: item.read(facts) for item in card.inputs}
     shown = {
-        one.name: NOTHING if values[one.input] is None else words.value_in_words(values[one.input])
-        for one in card.characteristics
+        item.name: NOTHING if values[item.input] is None else words.value_in_words(values[item.input])
+        for item in card.characteristics
     }
     return {
         "application": record_link("credit_application", application.pk, reference_of(application.pk)),
-        **result_of(card, found),
-        "rows": point_rows(version.definition, found.points, shown),
-        "changes": words.changes_in_words(version.definition, changes(card, found)),
+        **result_of(card, evaluation),
+        "rows": point_rows(version.definition, evaluation.points, shown),
+        "changes": words.changes_in_words(version.definition, changes(card, evaluation)),
     }
 
 
@@ -265,8 +265,8 @@ def publishing_actions(request: HttpRequest, record: ModelVersion) -> list[Recor
     actions = []
     for role in (CHAMPION, CHALLENGER):
         run, refusal = partial(_publish, role=role, actor=actor), partial(_not_published, role=role, actor=actor)
-        told = partial(_publishing, role=role)
-        actions.append(RecordAction(f"publish-{role}", f"Publish as {role}", PUBLISH, run, told, refusal, _seen))
+        effect = partial(_publishing, role=role)
+        actions.append(RecordAction(f"publish-{role}", f"Publish as {role}", PUBLISH, run, effect, refusal, _seen))
 
     def not_retired(version: ModelVersion) -> str:
         return str(version.check_transition(RETIRED, actor) or "")

@@ -45,10 +45,10 @@ class LoanDesk(ReviewAdmin):
             return super().beside_form(record, form)
         figures: list[tuple[str, str]] = []
         if not form.is_bound or form.is_valid():
-            given = terms_of(form.cleaned_data if form.is_bound else form.initial)
+            terms_given = terms_of(form.cleaned_data if form.is_bound else form.initial)
             kind = LoanTerms.COUNTEROFFER if form.to == COUNTEROFFER else LoanTerms.APPROVAL
             try:
-                loan = loan_of(record, given or None)
+                loan = loan_of(record, terms_given or None)
                 terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
                 figures = [] if terms is None else _figures(terms)
             except ApiError as refusal:
@@ -128,16 +128,21 @@ def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
     """Yield what was offered, and what became of it. The text is masked where the record is."""
     if not record.counteroffer_moves:
         return
-    for one in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:
+    for counteroffer in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:
         yield TimelineEntry(
-            at=one.offered_at,
+            at=counteroffer.offered_at,
             title="Counteroffer",
-            text=in_words(one.loan_terms.told()),
-            claimed=one.offered_by,
-            actor=one.principal.get_username(),
-            credential=one.credential,
-            facts=(("until", f"{one.expires_at:%Y-%m-%d %H:%M}"),),
-            id=str(one.pk),
+            text=in_words(counteroffer.loan_terms.told()),
+            claimed=counteroffer.offered_by,
+            actor=counteroffer.principal.get_username(),
+            credential=counteroffer.credential,
+            facts=(("until", f"{counteroffer.expires_at:%Y-%m-%d %H:%M}"),),
+            id=str(counteroffer.pk),
         )
-        if one.closed_at is not None:
-            yield TimelineEntry(at=one.closed_at, title="Counteroffer ended", status=one.outcome, id=f"{one.pk}-end")
+        if counteroffer.closed_at is not None:
+            yield TimelineEntry(
+                at=counteroffer.closed_at,
+                title="Counteroffer ended",
+                status=counteroffer.outcome,
+                id=f"{counteroffer.pk}-end",
+            )

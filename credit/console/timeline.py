@@ -23,7 +23,7 @@ from identity.kyc.models import KycVerification
 
 def identity_checks(application: Application) -> list[TimelineEntry]:
     """Return the person's identity verifications, finished ones when they were finished."""
-    found = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
+    checks = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
     return [
         TimelineEntry(
             at=verification.completed_at or verification.created_at,
@@ -33,21 +33,21 @@ def identity_checks(application: Application) -> list[TimelineEntry]:
             facts=(("at", verification.provider),),
             address=reverse("admin:identity_kycverification_change", args=[verification.pk]),
         )
-        for verification in found[:ENTRIES_MAX]
+        for verification in checks[:ENTRIES_MAX]
     ]
 
 
 def bank_links(application: Application) -> list[TimelineEntry]:
-    found = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
+    items = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
     return [
         TimelineEntry(at=item.linked_at, title="Bank linked", id=str(item.pk), facts=(("at", item.provider),))
-        for item in found[:ENTRIES_MAX]
+        for item in items[:ENTRIES_MAX]
     ]
 
 
 def deliveries(application: Application) -> list[TimelineEntry]:
     theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
-    found = theirs.filter(event_type__startswith="application.").select_related("event")
+    theirs_to_apps = theirs.filter(event_type__startswith="application.").select_related("event")
     return [
         TimelineEntry(
             at=delivery.created_at,
@@ -56,7 +56,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
             id=str(delivery.pk),
             facts=(("attempts", str(len(delivery.attempts))),),
         )
-        for delivery in found.order_by("-id")[:ENTRIES_MAX]
+        for delivery in theirs_to_apps.order_by("-id")[:ENTRIES_MAX]
         if (delivery.event.object or {}).get("application_id") == str(application.pk)
     ]
 

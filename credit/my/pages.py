@@ -105,7 +105,7 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
-        return context | {"rows": [(one, _heading(one)) for one in context["object_list"]]}
+        return context | {"rows": [(application, _heading(application)) for application in context["object_list"]]}
 
 
 def _heading(application: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     _status, sends = _SENDS.get(application.status, (None, ""))
     due = of_application(application, is_own=True, now=now).currently_due if application.status == states.DRAFT else []
     documents = list(documents_of(application)) if application.status not in states.FROZEN else []
-    missing = [one for one in documents if one.status == RequestedDocument.REQUESTED]
+    missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
     zone = deadlines.zone_of(application.applicants)
@@ -143,7 +143,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     return {
         "application": application,
         "heading": _heading(application),
-        "due": [lacks(one) for one in due if one.type != "document"],
+        "due": [lacks(requirement) for requirement in due if requirement.type != "document"],
         "documents": documents,
         "sends": "" if due or missing else sends,
         "withdraws": states.WITHDRAWN in application.requestable(),
@@ -166,8 +166,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
 
 
 def _notices_of(application: Any) -> Any:
-    made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
-    return made.values("pk", "kind", "made_at")
+    notices_made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
+    return notices_made.values("pk", "kind", "made_at")
 
 
 def answered(request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any]) -> HttpResponse:
@@ -269,9 +269,9 @@ class NoticePage(MyPage):
         return HttpResponse(notice.html)
 
 
-def _chosen(given: Any) -> str:
+def _chosen(parameters: Any) -> str:
     """Return the language of the consent text: the page's, unless another is requested."""
-    wanted = given.get("language", (get_language() or "")[:2])
+    wanted = parameters.get("language", (get_language() or "")[:2])
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 

@@ -146,11 +146,11 @@ class ApplicantRequestSerializer(Whole):
         return value
 
 
-def _told(asked: type[serializers.RequestSerializer]) -> dict[str, Any]:
+def _response_fields(request: type[serializers.RequestSerializer]) -> dict[str, Any]:
     """Return the fields of an answer with what such a body has asked for."""
     return {
         name: serializers.TextField(allow_null=field.allow_null, help_text=field.help_text)
-        for name, field in asked().fields.items()
+        for name, field in request().fields.items()
     }
 
 
@@ -158,15 +158,15 @@ class ApplicantAddressSerializer(serializers.JsonPartSerializer):
     """Where a person lives."""
 
     def get_fields(self) -> dict[str, Any]:
-        return _told(ApplicantAddressRequestSerializer)
+        return _response_fields(ApplicantAddressRequestSerializer)
 
 
 class ApplicantSerializer(serializers.JsonPartSerializer):
     """A person who applies."""
 
     def get_fields(self) -> dict[str, Any]:
-        told = _told(ApplicantRequestSerializer)
-        return {**told, "address": ApplicantAddressSerializer(help_text=told["address"].help_text)}
+        fields = _response_fields(ApplicantRequestSerializer)
+        return {**fields, "address": ApplicantAddressSerializer(help_text=fields["address"].help_text)}
 
 
 @extend_schema_field(ApplicantRequestSerializer(many=True))
@@ -178,9 +178,9 @@ class ApplicantsRequestField(serializers.FreeField):
         if not isinstance(data, list) or not 1 <= len(data) <= APPLICANTS_MAX:
             raise refusal_of([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
         persons, refusals = [], []
-        for number, given in enumerate(data):
+        for number, applicant in enumerate(data):
             try:
-                person = ApplicantRequestSerializer.shared().run_validation(given)
+                person = ApplicantRequestSerializer.shared().run_validation(applicant)
                 persons.append({**person, "address": dict(person["address"])})
             except serializers.ValidationError as error:
                 refusals += _pointers(error.detail, f"/applicants/{number}")
@@ -192,8 +192,8 @@ class ApplicantsRequestField(serializers.FreeField):
 def _pointers(detail: Any, prefix: str) -> list[tuple[str, str]]:
     if not isinstance(detail, dict):
         return [(prefix, str(message)) for message in detail]
-    found = []
+    pointers = []
     for name, inner in detail.items():
         is_whole = name == "non_field_errors"
-        found += _pointers(inner, prefix if is_whole else f"{prefix}/{escaped(name)}")
-    return found
+        pointers += _pointers(inner, prefix if is_whole else f"{prefix}/{escaped(name)}")
+    return pointers

@@ -21,10 +21,10 @@ class ShareField(serializers.ListField):
         super().__init__(child=serializers.OneOfField(SHAREABLE), max_length=len(SHAREABLE), **options)
 
     def to_internal_value(self, data: Any) -> list[str]:
-        given = super().to_internal_value(data)
-        if len(given) > len(SHAREABLE):
+        areas = super().to_internal_value(data)
+        if len(areas) > len(SHAREABLE):
             self.fail("max_length", max_length=len(SHAREABLE))
-        return sorted(set(given))
+        return sorted(set(areas))
 
 
 APPLICATION_DATA_MAX_BYTES = 262_144

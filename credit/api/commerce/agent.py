@@ -40,15 +40,15 @@ def check_agent(header: str | None, versions: list[str]) -> None:
 
 def _read_members(header: str) -> list[tuple[str, str]]:
     """Return the members of a dictionary and their parameters, as (name, value); nothing for a text of another form."""
-    found, at, text = [], 0, header.strip(" ")
+    members, at, text = [], 0, header.strip(" ")
     while item := _MEMBER.match(text, at):
-        found.append((item[1], _plain(item[2] or "")))
+        members.append((item[1], _plain(item[2] or "")))
         at = item.end()
         while item := _PARAMETER.match(text, at):
-            found.append((item[1], _plain(item[2] or "")))
+            members.append((item[1], _plain(item[2] or "")))
             at = item.end()
         if at == len(text):
-            return found
+            return members
         if not (comma := _COMMA.match(text, at)):
             break
         at = comma.end()

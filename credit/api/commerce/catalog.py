@@ -39,12 +39,12 @@ class Position(NamedTuple):
     def read(cls, cursor: str) -> Self:
         """Return the place after which a page begins; raises ValidationFailed for a cursor that is not ours."""
         try:
-            found = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
+            match = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
         except ValueError:
-            found = None
-        if found is None:
+            match = None
+        if match is None:
             raise ValidationFailed.of_member("pagination.cursor", "Must be a cursor of an earlier answer.")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def cursor(self) -> str:
         return urlsafe_b64encode(f"{self.rank}.{self.offer_id}".encode()).decode()
@@ -113,18 +113,18 @@ def _rank_of(word: str) -> Case:
     return Case(whole, *within, default=Value(0))
 
 
-def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
+def search(filters: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
     """Find offers: those that have most of the words first, then the newest; two statements for any result.
 
     Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
     ValidationFailed for a bad cursor.
     """
-    found = asked.found()
-    following = found.order_by("-rank", "-id") if asked.words else found
+    offers = filters.found()
+    following = offers.order_by("-rank", "-id") if filters.words else offers
     if cursor is not None:
         after = Position.read(cursor)
         following = following.filter(Q(rank__lt=after.rank) | Q(rank=after.rank, id__lt=after.offer_id))
-    total, best = found.count(), list(following[: limit + 1])
+    total, best = offers.count(), list(following[: limit + 1])
     page = best[:limit]
     products = [describe(offer, terms_of(offer)) for offer in page]
     return products, total, (Position(page[-1].rank, page[-1].pk).cursor() if len(best) > limit else None)
@@ -136,10 +136,10 @@ def _spelled(text: str) -> tuple[int, str | None]:
     return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
 
 
-def _found(asked: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
+def _found(filters: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
     """Return what ids spell, of offers that the caller may see and has not filtered out; one statement."""
     spelled = {text: _spelled(text) for text in ids}
-    rows = asked.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
+    rows = filters.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
     shown = {offer.pk: offer for offer in rows}
     return {
         text: (shown[pk], term)
@@ -148,7 +148,7 @@ def _found(asked: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | Non
     }
 
 
-def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def lookup(filters: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Find products and variants by id, each product once, its first term standing for the product itself.
 
     Return the products, and the ids that led nowhere with their places in the request. Raises RequestTooLarge for more
@@ -156,28 +156,28 @@ def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str
     """
     if len(ids) > IDS_MAX:
         raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
-    found = _found(asked, ids)
+    offers = _found(filters, ids)
     inputs: dict[Offer, dict[str, list[dict[str, str]]]] = {}
-    for text, (offer, term) in found.items():
+    for text, (offer, term) in offers.items():
         match = "featured" if term is None else "exact"
         inputs.setdefault(offer, {}).setdefault(term or terms_of(offer)[0], []).append({"id": text, "match": match})
-    missing = {text: ids.index(text) for text in ids if text not in found}
+    missing = {text: ids.index(text) for text in ids if text not in offers}
     return [describe(offer, by_term, by_term) for offer, by_term in inputs.items()], missing
 
 
-def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
+def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return one product with the terms that were selected; None when there is none with this id.
 
     A variant's id decides for itself. A selection that no term fits is dropped, which leaves every term.
     """
-    found = _found(asked, [text])
-    if not found:
+    offers = _found(filters, [text])
+    if not offers:
         return None
-    offer, term = found[text]
+    offer, term = offers[text]
     terms = terms_of(offer)
     chosen = terms[:1] if term is None else [term]
     if term is None and selected:
-        chosen = [one for one in terms if _fits(one, selected)]
+        chosen = [name for name in terms if _fits(name, selected)]
     product = describe(offer, chosen or terms)
     for option in product.get("options", ()):
         option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]

@@ -44,8 +44,8 @@ class RequestTooLarge(ValidationFailed):
 
 
 def message(kind: str, code: str, content: str, *, path: str, **more: str) -> dict[str, str]:
-    told = {"type": kind, "code": code, "content": content, **more}
-    return {**told, "path": path} if path else told
+    entry = {"type": kind, "code": code, "content": content, **more}
+    return {**entry, "path": path} if path else entry
 
 
 def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG001
@@ -67,13 +67,13 @@ def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
         return
     body = orjson.loads(response.content)
     content = str(body.get("message") or body["detail"])
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "ucp": _UCP,
         "messages": body.get("messages") or [_message_of(body["error"], content, response.status_code)],
     }
     if body["code"] == VersionUnsupported.error:
-        told |= {"code": body["code"], "content": body["content"]}
-    response.content = orjson.dumps(told)
+        answer |= {"code": body["code"], "content": body["content"]}
+    response.content = orjson.dumps(answer)
     response.headers["Content-Type"] = "application/json"
     response.headers["Content-Length"] = str(len(response.content))
 
@@ -86,9 +86,12 @@ def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict
 
 def _messages(refusal: ApiError) -> list[dict[str, str]]:
     code = getattr(refusal, "word", refusal.error)
-    told = refusal.details if isinstance(refusal.details, list) else []
-    return [_message_of(code, str(one["message"]), refusal.status, path=_path(str(one["field"]))) for one in told] or [
-        _message_of(code, str(refusal), refusal.status)
+    details = refusal.details if isinstance(refusal.details, list) else []
+    if not details:
+        return [_message_of(code, str(refusal), refusal.status)]
+    return [
+        _message_of(code, str(detail["message"]), refusal.status, path=_path(str(detail["field"])))
+        for detail in details
     ]
 
 

@@ -65,15 +65,15 @@ class CommerceViewSet(ApiViewSet):
         A product is an offer, a variant one of its terms, and its price the amount financed: what is borrowed, not
         what it costs. Offers that have most of the words of `query` come first, then the newest.
         """
-        asked = catalog.Asked.of(body, credential=request.auth)
+        filters = catalog.Asked.of(body, credential=request.auth)
         page = body.get("pagination", {})
         limit = min(page.get("limit", 10), catalog.PAGE_MAX)
-        products, total, cursor = catalog.search(asked, limit=limit, cursor=page.get("cursor"))
+        products, total, cursor = catalog.search(filters, limit=limit, cursor=page.get("cursor"))
         pagination: dict[str, Any] = {"has_next_page": cursor is not None, "total_count": total}
         if cursor is not None:
             pagination["cursor"] = cursor
         answer = {"ucp": envelope(SEARCH), "products": products, "pagination": pagination}
-        return _with_messages(answer, _notes(asked))
+        return _with_messages(answer, _notes(filters))
 
     @_operation(body=serializers.CatalogLookupRequestSerializer, answer=serializers.CatalogLookupSerializer)
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
@@ -81,13 +81,13 @@ class CommerceViewSet(ApiViewSet):
 
         An id that is unknown, not on offer to the caller or filtered out has a message.
         """
-        asked = catalog.Asked.of(body, credential=request.auth)
-        products, missing = catalog.lookup(asked, body["ids"])
+        filters = catalog.Asked.of(body, credential=request.auth)
+        products, missing = catalog.lookup(filters, body["ids"])
         unknown = [
             refusals.message("info", "not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
             for text, place in missing.items()
         ]
-        return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
+        return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(filters), *unknown])
 
     @_operation(body=serializers.CatalogProductRequestSerializer, answer=serializers.CatalogProductSerializer)
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
@@ -95,18 +95,18 @@ class CommerceViewSet(ApiViewSet):
 
         An unknown id is not an HTTP error: the answer has `ucp.status` `error` and a message.
         """
-        asked = catalog.Asked.of(body, credential=request.auth)
-        found = catalog.get_product(asked, body["id"], body.get("selected", []))
-        if found is None:
+        filters = catalog.Asked.of(body, credential=request.auth)
+        product = catalog.get_product(filters, body["id"], body.get("selected", []))
+        if product is None:
             text = f'No product has the id "{body["id"]}".'
             missing = refusals.message("error", "not_found", text, path="$.id", severity="unrecoverable")
-            return _with_messages({"ucp": envelope(LOOKUP, status="error")}, [*_notes(asked), missing])
-        return _with_messages({"ucp": envelope(LOOKUP), "product": found}, _notes(asked))
+            return _with_messages({"ucp": envelope(LOOKUP, status="error")}, [*_notes(filters), missing])
+        return _with_messages({"ucp": envelope(LOOKUP), "product": product}, _notes(filters))
 
 
-def _notes(asked: catalog.Asked) -> list[dict[str, str]]:
+def _notes(filters: catalog.Asked) -> list[dict[str, str]]:
     """Return what the caller should know about how the request was read."""
-    if not asked.ignored_currency:
+    if not filters.ignored_currency:
         return []
     text = f"The price filter was left aside: amounts are in {CURRENCY}, and none are converted."
     return [refusals.message("info", "price_filter_ignored", text, path="$.filters.price")]

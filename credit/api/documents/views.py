@@ -120,7 +120,7 @@ class DocumentViewSet(ApiViewSet):
 
         return run_once(key, work)
 
-    @renderer_classes([renderer_for(one) for one in (*CONTENT_TYPES, _BYTES)])
+    @renderer_classes([renderer_for(media_type) for media_type in (*CONTENT_TYPES, _BYTES)])
     @endpoint(access="applications:read", errors=(*READ_ERRORS, NotFound))
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Return a file's content, to be saved; as bytes of no type for who accepts nothing else.

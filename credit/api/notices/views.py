@@ -90,10 +90,10 @@ class ProviderNoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List the notices, due or delivered, of applications to a provider that the caller acts for, by `due_at`."""
         rows = services.notices_of_provider(provider_id, actor_of(request))
-        found = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
-        asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
-        providers.note_inbox(request.user, asked, rows=len(found))
-        return self.get_paginated_response(found)
+        notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
+        request_facts = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
+        providers.note_inbox(request.user, request_facts, rows=len(notices))
+        return self.get_paginated_response(notices)
 
 
 class ReviewRequestViewSet(ApiViewSet):

@@ -37,10 +37,10 @@ class OfferViewSet(ApiViewSet):
     @_reads_offers(query=serializers.OfferQuery, answer=serializers.OfferSerializer(many=True))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
         """List a provider's active offers, newest first."""
-        found = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
+        rows = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
         if not query["include_inactive"]:
-            return found.filter(is_active=True)
-        return found.filter(Q(is_active=True) | Q(owner=request.user))
+            return rows.filter(is_active=True)
+        return rows.filter(Q(is_active=True) | Q(owner=request.user))
 
     @_writes_offers(
         body=serializers.OfferRequestSerializer,
@@ -200,10 +200,10 @@ class ProviderViewSet(ApiViewSet):
     )
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
         """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
-        found = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
-        rows = self.paginate_queryset(found) or []
-        asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
-        providers.note_inbox(request.user, asked, rows=len(rows))
+        applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
+        rows = self.paginate_queryset(applications) or []
+        request_facts = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
+        providers.note_inbox(request.user, request_facts, rows=len(rows))
         return self.get_paginated_response(rows)
 
 
@@ -253,5 +253,5 @@ class CatalogueViewSet(ApiViewSet):
         that may see them (`score:read`).
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
-        asked = catalogue.CatalogueFilter.of(request.auth, **query)
-        return catalogue.catalogue_page(asked, limit=limit, offset=offset, explain=explain)
+        filters = catalogue.CatalogueFilter.of(request.auth, **query)
+        return catalogue.catalogue_page(filters, limit=limit, offset=offset, explain=explain)

@@ -27,4 +27,4 @@ def _placed(schema: Any) -> Any:
             for name, value in schema.items()
             if (name, value) != ("$ref", f"#/$defs/{_FORBIDDING}")
         }
-    return [_placed(one) for one in schema] if isinstance(schema, list) else schema
+    return [_placed(part) for part in schema] if isinstance(schema, list) else schema

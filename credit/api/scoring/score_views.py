@@ -39,9 +39,9 @@ class ScoreViewSet(ApiViewSet):
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
         """
         application = load_for(application_id, actor_of(request))
-        found = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
+        row = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
         with heavy.slot(request):
-            return describe(found)
+            return describe(row)
 
     @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, ReviewerRequired, NotFound))
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:

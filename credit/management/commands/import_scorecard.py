@@ -101,8 +101,8 @@ class Command(JsonCommand):
             version = add_version(model, definition=definition, note=options["note"], made_by=maker, now=timezone.now())
         except ApiError as refusal:
             details = refusal.details if isinstance(refusal.details, list) else []
-            said = [f"{one['field']}: {one['message']}" for one in details] or [f"{options['file']}: {refusal}"]
-            raise CommandError("\n".join(said)) from refusal
+            lines = [f"{detail['field']}: {detail['message']}" for detail in details]
+            raise CommandError("\n".join(lines or [f"{options['file']}: {refusal}"])) from refusal
         return {
             "model": model.pk,
             "version": version.number,
@@ -125,11 +125,11 @@ def _read(file: Path) -> bytes:
 
 def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
     if document.lstrip()[:1] == b"{":
-        told = [options[name] for name in ("outcome", "facts", "reason", "round")]
-        if any(told) or options["base_points"] is not None:
+        options_given = [options[name] for name in ("outcome", "facts", "reason", "round")]
+        if any(options_given) or options["base_points"] is not None:
             raise CommandError("A definition is complete: --note is the only option for it.")
         return parse_json(document, members_max=DEFINITION_MEMBERS_MAX), "0"
-    outcomes = sorted(options["outcome"], key=lambda one: -one[1])
+    outcomes = sorted(options["outcome"], key=lambda band: -band[1])
     terms = optbinning.Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))
     rounding = optbinning.ROUNDINGS[options["round"] or _HALF_EVEN]
     definition = optbinning.read(document, terms, rounding=rounding, base_points=options["base_points"] or 0)
