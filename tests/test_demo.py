@@ -1,11 +1,8 @@
 """`manage.py seed_demo`: every app's demo data, once. Its ninety days of business have tests of their own."""
 
-import json
-from io import StringIO
-
 import pytest
 from django.apps import apps
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 
 from claims.models import Claim
@@ -21,13 +18,8 @@ from payments.crypto.models import CryptoPayment
 from payments.wallets.models import Wallet
 from staging.models import StagedItem
 from tests.api import ApiClient
+from tests.commands import run_json
 from tests.factories import UserFactory
-
-
-def seed():
-    out = StringIO()
-    call_command("seed_demo", as_json=True, stdout=out)
-    return json.loads(out.getvalue().splitlines()[-1])
 
 
 def count_all():
@@ -39,8 +31,8 @@ def here(db, settings, tmp_path, bookless):
     settings.VAR_DIR = tmp_path
 
 
-def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
-    first = seed()
+def test_a_demo_has_every_kind_of_record_and_a_second_run_adds_none(here):
+    first = run_json("seed_demo")
     made = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
     (offered,) = Counteroffer.objects.all()
@@ -50,7 +42,7 @@ def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
     for label in ("claims.Claim", "staging.StagedItem", "identity.KycVerification", "identity.BankItem",
                   "payments.Payment", "payments.Wallet", "payments.CryptoPayment", "webhooks.Endpoint"):  # fmt: skip
         assert made[label], label
-    assert seed() == first
+    assert run_json("seed_demo") == first
     assert count_all() == made
 
 
@@ -59,11 +51,11 @@ def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here,
     for reached in (0, len(seeds) - 1, len(seeds)):
         monkeypatch.setattr(seed_demo, "declared", lambda _what, reached=reached: [*seeds[:reached], fail])
         with pytest.raises(OSError, match="The power is gone"):
-            seed()
+            run_json("seed_demo")
         assert count_all() == empty, reached
         assert not {path.name for path in tmp_path.iterdir()} - {"decision-signing-key"}
     monkeypatch.setattr(seed_demo, "declared", lambda _what: seeds)
-    seed()
+    run_json("seed_demo")
     assert count_all()["webhooks.Endpoint"] == 2
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
 
@@ -74,18 +66,18 @@ def fail(**_given):
 
 
 def test_records_that_went_to_another_account_are_not_made_again(here):
-    owner, keeper = seed()["user_id"], UserFactory().pk
+    owner, keeper = run_json("seed_demo")["user_id"], UserFactory().pk
     handed = {Application: "consumer_id", Claim: "user_id", CryptoPayment: "user_id", Endpoint: "account_id",
               KycVerification: "user_id", StagedItem: "user_id", Wallet: "user_id"}  # fmt: skip
     for model, column in handed.items():
         assert model._default_manager.filter(**{column: owner}).update(**{column: keeper}), model
     made = count_all()
-    seed()
+    run_json("seed_demo")
     assert count_all() == made
 
 
-def test_its_key_and_passwords_work(here, client):
-    demo = seed()
+def test_the_demos_key_and_passwords_work(here, client):
+    demo = run_json("seed_demo")
     assert ApiClient(api_key=demo["api_key"]).read("/applications").status_code == 200
     for name, password in (("username", "password"), ("staff_username", "staff_password")):
         body = {"username": demo[name], "password": demo[password]}
@@ -95,4 +87,4 @@ def test_its_key_and_passwords_work(here, client):
 def test_production_gets_none(here, settings):
     settings.PRODUCTION = True
     with pytest.raises(CommandError):
-        seed()
+        run_json("seed_demo")
