@@ -20,7 +20,7 @@ from tests.identity.test_managed_accounts import made_partner
 from tests.races import at_once
 
 
-def test_one_account_is_made_for_one_external_id(committed):
+def test_concurrent_requests_for_an_external_id_make_one_account(committed):
     actor = Actor(made_partner(), "jwt:x")
 
     def make():

@@ -9,8 +9,8 @@ from identity.accounts.addresses import is_named, owns
 from identity.accounts.invitations import accept
 from identity.accounts.links import LinkEnded, make_link, use_link
 from identity.models import Invitation, ManagedAccount, User
+from tests.commands import run_json
 from tests.factories import PASSWORD, UserFactory
-from tests.identity.test_commands import run
 from tests.identity.test_invitations import invited, operator, person_with  # noqa: F401  operator is a fixture
 from tests.identity.test_managed_accounts import made, partner, shop  # noqa: F401  fixtures
 
@@ -62,5 +62,5 @@ def test_the_limit_of_a_recipient_counts_every_form_of_the_address(settings):
 
 def test_an_operators_account_is_stored_with_the_compared_form():
     for number, email in enumerate((UNICODE, ASCII)):
-        assert run("create_user", "jane", "--password", PASSWORD, "--email", email)["created"] is (number == 0)
+        assert run_json("create_user", "jane", "--password", PASSWORD, "--email", email)["created"] is (number == 0)
     assert User.objects.get().email == ASCII

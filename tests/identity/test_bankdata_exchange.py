@@ -28,7 +28,7 @@ def exchange(api, user, public_token=PUBLIC_TOKEN, **options):
     return api.send(PATH, {"user_id": str(user.pk), "public_token": public_token}, **options)
 
 
-def test_it_links_an_item_and_stages_its_accounts(api, user):
+def test_an_exchange_links_an_item_and_stages_its_accounts(api, user):
     response = exchange(api, user)
     assert response.status_code == 200
     shown = response.json()
@@ -208,7 +208,7 @@ def test_a_provider_that_fails_is_502_and_links_nothing(plaid, api, user):
 
 
 @pytest.mark.parametrize("provider", ["sandbox", "plaid"])
-def test_one_public_token_at_once_links_once(committed, needs_postgresql, user, plaid, settings, provider):
+def test_a_public_token_used_at_once_links_one_item(committed, needs_postgresql, user, plaid, settings, provider):
     settings.OPEN_BANKING = provider
     plaid.offer(PUBLIC_TOKEN, DoubleItem("item-1", [account(1)]))
     client = client_of(user)

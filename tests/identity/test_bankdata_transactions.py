@@ -17,7 +17,7 @@ def read(api, user, query=""):
     return api.read(f"/bankdata/transactions/{getattr(user, 'pk', user)}{query}")
 
 
-def test_it_lists_bookings_newest_first(api, user):
+def test_bookings_are_listed_newest_first(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
     assert set(shown) == {"transactions", "items", "total", "has_more"}

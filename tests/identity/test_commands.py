@@ -16,17 +16,11 @@ from config.webhooks.models import Event
 from identity.access.signing_keys import key_ring
 from identity.models import ApiKey, SigningKey, User
 from tests.api import ApiClient, assert_error
+from tests.commands import run_json
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import issue, signed_call
 
 pytestmark = pytest.mark.django_db
-
-
-def run(name, *arguments):
-    """Run a command with --json; the object on its last line."""
-    out = io.StringIO()
-    call_command(name, *arguments, "--json", stdout=out)
-    return json.loads(out.getvalue().splitlines()[-1])
 
 
 def run_for_people(name, *arguments):
@@ -37,8 +31,8 @@ def run_for_people(name, *arguments):
 
 
 class TestCreateUser:
-    def test_it_makes_an_account_that_can_log_in(self, anonymous):
-        made = run("create_user", "ada", "--password", PASSWORD)
+    def test_create_user_makes_an_account_that_can_log_in(self, anonymous):
+        made = run_json("create_user", "ada", "--password", PASSWORD)
         assert made["username"] == "ada"
         assert "username: bob" in run_for_people("create_user", "bob", "--password", PASSWORD)
         response = anonymous.send("/auth/token", {"username": "ada", "password": PASSWORD})
@@ -46,8 +40,8 @@ class TestCreateUser:
         assert User.objects.get(pk=made["id"]).is_staff is False
 
     def test_again_it_changes_nothing(self):
-        first = run("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
-        assert run("create_user", "ada", "--password", PASSWORD) == first | {"created": False}
+        first = run_json("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
+        assert run_json("create_user", "ada", "--password", PASSWORD) == first | {"created": False}
 
     @pytest.mark.parametrize(
         ("arguments", "named"),
@@ -60,16 +54,16 @@ class TestCreateUser:
         ],
     )
     def test_another_account_of_that_name_is_an_error(self, arguments, named):
-        run("create_user", "ada", "--password", PASSWORD)
+        run_json("create_user", "ada", "--password", PASSWORD)
         with pytest.raises(CommandError, match=f"already, with other values of: {named}. Nothing was changed"):
-            run("create_user", "ada", *arguments)
+            run_json("create_user", "ada", *arguments)
         ada = User.objects.get()
         assert ada.check_password(PASSWORD)
         assert (ada.is_staff, ada.is_superuser, ada.email, ada.groups.count()) == (False, False, "", 0)
 
-    def test_it_makes_staff_and_superusers(self):
-        run("create_user", "staff", "--password", PASSWORD, "--staff", "--group", "Reviewer", "--group", "Support")
-        run("create_user", "root", "--password", PASSWORD, "--superuser")
+    def test_create_user_makes_staff_and_superusers(self):
+        run_json("create_user", "staff", "--password", PASSWORD, "--staff", "--group", "Reviewer", "--group", "Support")
+        run_json("create_user", "root", "--password", PASSWORD, "--superuser")
         staff, root = User.objects.get(username="staff"), User.objects.get(username="root")
         assert (staff.is_staff, staff.is_superuser) == (True, False)
         assert sorted(group.name for group in staff.groups.all()) == ["Reviewer", "Support"]
@@ -85,7 +79,7 @@ class TestCreateUser:
     )
     def test_a_bad_argument_makes_nothing(self, arguments):
         with pytest.raises(CommandError):
-            run("create_user", *arguments)
+            run_json("create_user", *arguments)
         assert User.objects.count() == 0
 
 
@@ -103,48 +97,48 @@ class TestGivingAPassword:
         before = list(User.objects.values())
         for password in ("x", "", "password1234", "4711471147114711", "ada-lovelace"):
             with pytest.raises(CommandError, match="password"):
-                run(*command, "--password", password)
+                run_json(*command, "--password", password)
         assert list(User.objects.values()) == before
 
-    def test_it_is_read_from_standard_input(self, command, monkeypatch):
+    def test_a_password_is_read_from_standard_input(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\nnot this line\n"))
-        run(*command, "--password-stdin")
+        run_json(*command, "--password-stdin")
         assert User.objects.get().check_password(PASSWORD)
 
-    def test_one_way_at_a_time(self, command):
+    def test_a_password_given_twice_is_an_error(self, command):
         with pytest.raises(CommandError, match="not allowed with"):
-            run(*command, "--password", PASSWORD, "--password-stdin")
+            run_json(*command, "--password", PASSWORD, "--password-stdin")
 
     @pytest.mark.parametrize(("again", "is_set"), [(PASSWORD, True), ("quite another one", False)])
-    def test_it_is_typed_twice_at_a_terminal(self, command, again, is_set, monkeypatch):
+    def test_a_password_is_typed_twice_at_a_terminal(self, command, again, is_set, monkeypatch):
         typed = iter([PASSWORD, again])
         monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
         monkeypatch.setattr("identity.access.accounts.getpass", lambda _prompt: next(typed))
         if is_set:
-            run(*command)
+            run_json(*command)
         else:
             with pytest.raises(CommandError, match="two different"):
-                run(*command)
+                run_json(*command)
         assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
         assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
 
     def test_without_a_terminal_it_says_how(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO())
         with pytest.raises(CommandError, match="--password-stdin"):
-            run(*command)
+            run_json(*command)
 
     def test_production_takes_none_from_the_command_line(self, command, settings, monkeypatch):
         settings.PRODUCTION = True
         with pytest.raises(CommandError, match="--password-stdin"):
-            run(*command, "--password", PASSWORD)
+            run_json(*command, "--password", PASSWORD)
         monkeypatch.setattr("sys.stdin", io.StringIO(PASSWORD))
-        run(*command, "--password-stdin")
+        run_json(*command, "--password-stdin")
         assert User.objects.get().check_password(PASSWORD)
 
 
 class TestCreateApiKey:
-    def test_it_makes_a_key_that_works_and_signs(self, user):
-        made = run("create_api_key", user.username, "--name", "server")
+    def test_create_api_key_makes_a_key_that_works_and_signs(self, user):
+        made = run_json("create_api_key", user.username, "--name", "server")
         assert set(made) == {"id", "key", "secret", "scopes", "expires_at"}
         assert made["scopes"] is None
         assert made["key"].startswith(f"ck_test_{made['id']}_")
@@ -155,14 +149,14 @@ class TestCreateApiKey:
         assert signed_call(SimpleNamespace(**made), "GET", "/v1/auth/me").status_code == 200
         assert timedelta(days=89, hours=23) < record.expires_at - timezone.now() <= timedelta(days=90)
 
-    def test_it_takes_scopes(self, user):
-        made = run("create_api_key", user.username, "--name", "n", "--scope", "offers:read", "--scope", "webhooks")
+    def test_create_api_key_accepts_scopes(self, user):
+        made = run_json("create_api_key", user.username, "--name", "n", "--scope", "offers:read", "--scope", "webhooks")
         assert made["scopes"] == ["offers:read", "webhooks"]
 
-    def test_it_takes_an_end(self, user):
-        made = run("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
+    def test_create_api_key_accepts_an_expiry(self, user):
+        made = run_json("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
         assert made["expires_at"] == "2099-01-31T12:00:00.000000Z"
-        made = run("create_api_key", user.username, "--name", "n", "--expires-days", "1")
+        made = run_json("create_api_key", user.username, "--name", "n", "--expires-days", "1")
         assert ApiKey.objects.get(pk=made["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
 
     def test_a_bad_argument_makes_nothing(self, user):
@@ -173,14 +167,14 @@ class TestCreateApiKey:
             ("--expires-at", "2099-13-31T12:00:00Z"),
         ):  # fmt: skip
             with pytest.raises(CommandError):
-                run("create_api_key", user.username, "--name", "n", *arguments)
+                run_json("create_api_key", user.username, "--name", "n", *arguments)
         assert ApiKey.objects.count() == 0
 
 
 class TestRotateApiKey:
-    def test_it_makes_a_successor_and_shortens_the_old_key(self, user):
+    def test_rotate_api_key_makes_a_successor_and_shortens_the_old_key(self, user):
         old = issue(user, scopes=["offers:read"])
-        made = run("rotate_api_key", old.record.pk)
+        made = run_json("rotate_api_key", old.record.pk)
         assert (made["replaces"], made["scopes"]) == (old.record.pk, ["offers:read"])
         assert {"id", "key", "secret", "expires_at", "replaces", "old_expires_at"} <= set(made)
         event = Event.objects.get(type="api_key.rotated").object
@@ -192,12 +186,12 @@ class TestRotateApiKey:
 
     def test_grace_never_lengthens_a_key(self, user):
         old = issue(user, expires_at=timezone.now() + timedelta(days=2))
-        run("rotate_api_key", old.record.pk, "--grace-days", "30")
+        run_json("rotate_api_key", old.record.pk, "--grace-days", "30")
         assert ApiKey.objects.get(pk=old.record.pk).expires_at == old.record.expires_at
 
     def test_twice_it_makes_two_successors_and_breaks_nothing(self, user):
         old = issue(user)
-        keys = [run("rotate_api_key", old.record.pk)["key"] for _ in range(2)]
+        keys = [run_json("rotate_api_key", old.record.pk)["key"] for _ in range(2)]
         for key in (*keys, old.key):
             assert ApiClient(api_key=key).read("/auth/me").status_code == 200
 
@@ -205,33 +199,33 @@ class TestRotateApiKey:
         old = issue(user)
         for days in ("-1", "9999999999"):
             with pytest.raises(CommandError):
-                run("rotate_api_key", old.record.pk, "--grace-days", days)
-        run("revoke_api_key", old.record.pk)
+                run_json("rotate_api_key", old.record.pk, "--grace-days", days)
+        run_json("revoke_api_key", old.record.pk)
         with pytest.raises(CommandError, match="revoked"):
-            run("rotate_api_key", old.record.pk)
+            run_json("rotate_api_key", old.record.pk)
 
 
 class TestRevokeApiKey:
-    def test_it_ends_the_key_and_says_when(self, user):
+    def test_revoke_api_key_ends_the_key_and_prints_when(self, user):
         issued = issue(user)
-        made = run("revoke_api_key", issued.record.pk)
+        made = run_json("revoke_api_key", issued.record.pk)
         assert made["id"] == issued.record.pk
         assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
 
     def test_again_it_says_the_same(self, user):
         issued = issue(user)
-        assert run("revoke_api_key", issued.record.pk) == run("revoke_api_key", issued.record.pk)
+        assert run_json("revoke_api_key", issued.record.pk) == run_json("revoke_api_key", issued.record.pk)
         assert Event.objects.filter(type="api_key.revoked").count() == 1
 
     def test_an_unknown_key_is_named(self):
         with pytest.raises(CommandError, match="none-such"):
-            run("revoke_api_key", "none-such")
+            run_json("revoke_api_key", "none-such")
 
 
 class TestListApiKeys:
-    def test_it_shows_keys_and_never_a_secret(self, user):
+    def test_list_api_keys_prints_keys_and_no_secret(self, user):
         issued = issue(user, scopes=["offers:read"])
-        shown = run("list_api_keys")
+        shown = run_json("list_api_keys")
         (entry,) = shown["keys"]
         assert (entry["id"], entry["username"], entry["state"]) == (issued.record.pk, user.username, "active")
         assert entry["scopes"] == ["offers:read"]
@@ -239,36 +233,36 @@ class TestListApiKeys:
         for secret in (issued.key, issued.secret, issued.record.digest):
             assert secret not in text
 
-    def test_it_tells_states_apart(self, user):
+    def test_list_api_keys_prints_states(self, user):
         now = timezone.now()
         revoked, expired, active = issue(user), issue(user), issue(user)
-        run("revoke_api_key", revoked.record.pk)
+        run_json("revoke_api_key", revoked.record.pk)
         earlier = now - timedelta(days=2)
         ApiKey.objects.filter(pk=expired.record.pk).update(created_at=earlier, expires_at=earlier + timedelta(days=1))
-        states = {entry["id"]: entry["state"] for entry in run("list_api_keys")["keys"]}
+        states = {entry["id"]: entry["state"] for entry in run_json("list_api_keys")["keys"]}
         assert states == {
             revoked.record.pk: "revoked", expired.record.pk: "expired", active.record.pk: "active",
         }  # fmt: skip
 
-    def test_it_finds_the_old_ones(self, user):
+    def test_list_api_keys_finds_old_keys(self, user):
         old, _new = issue(user), issue(user)
         ApiKey.objects.filter(pk=old.record.pk).update(created_at=timezone.now() - timedelta(days=91))
-        assert [entry["id"] for entry in run("list_api_keys", "--older-than", "90")["keys"]] == [old.record.pk]
+        assert [entry["id"] for entry in run_json("list_api_keys", "--older-than", "90")["keys"]] == [old.record.pk]
 
 
 class TestPasswordsAndDisabling:
     def test_set_password_ends_tokens_and_changes_the_password(self, user, api, anonymous):
         assert api.read("/auth/me").status_code == 200
-        assert run("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
+        assert run_json("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
         assert_error(api.read("/auth/me"), 401, "E2002")
         body = {"username": user.username, "password": "quite another one"}
         assert anonymous.send("/auth/token", body).status_code == 200
-        assert run("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
+        assert run_json("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
 
     def test_disable_user_ends_everything(self, user, api, anonymous):
         key = issue(user).key
-        assert run("disable_user", user.username) == {"id": user.pk}
-        assert run("disable_user", user.username) == {"id": user.pk}
+        assert run_json("disable_user", user.username) == {"id": user.pk}
+        assert run_json("disable_user", user.username) == {"id": user.pk}
         assert_error(api.read("/auth/me"), 401, "E2002")
         assert_error(ApiClient(api_key=key).read("/auth/me"), 401, "E2009")
         body = {"username": user.username, "password": PASSWORD}
@@ -280,13 +274,13 @@ class TestPasswordsAndDisabling:
     def test_an_unknown_account_is_named(self, arguments):
         name, *rest = arguments
         with pytest.raises(CommandError, match="nobody"):
-            run(name, "nobody", *rest)
+            run_json(name, "nobody", *rest)
 
 
 class TestRotateSigningKey:
-    def test_it_publishes_a_new_key_and_still_accepts_the_old(self, user, api):
+    def test_rotate_signing_key_publishes_a_new_key_and_accepts_the_old(self, user, api):
         before = SigningKey.objects.get()
-        made = run("rotate_signing_key")
+        made = run_json("rotate_signing_key")
         assert made["retired"] == [before.kid]
         assert made["kid"] != before.kid
         assert api.read("/auth/me").status_code == 200
@@ -294,11 +288,11 @@ class TestRotateSigningKey:
         assert timedelta(days=6, hours=23) < before.retires_at - timezone.now() <= timedelta(days=7)
 
     def test_again_it_retires_the_one_that_signs(self):
-        first = run("rotate_signing_key", "--overlap-days", "1")
+        first = run_json("rotate_signing_key", "--overlap-days", "1")
         for days in ("-1", "9999999999"):
             with pytest.raises(CommandError):
-                run("rotate_signing_key", "--overlap-days", days)
-        assert run("rotate_signing_key", "--overlap-days", "1")["retired"] == [first["kid"]]
+                run_json("rotate_signing_key", "--overlap-days", days)
+        assert run_json("rotate_signing_key", "--overlap-days", "1")["retired"] == [first["kid"]]
 
 
 class TestRotateEncryptionKey:
@@ -314,7 +308,7 @@ class TestRotateEncryptionKey:
         old = list(settings.FIELD_ENCRYPTION_KEYS)
         fresh = Fernet.generate_key().decode()
         settings.FIELD_ENCRYPTION_KEYS = [fresh, *old]
-        rows = run("rotate_encryption_key")["rows"]
+        rows = run_json("rotate_encryption_key")["rows"]
         assert rows == len(self.stored()) == 2
         assert {text[:3] for text in self.stored()} == {"b1."}
         settings.FIELD_ENCRYPTION_KEYS = [fresh]
@@ -324,5 +318,5 @@ class TestRotateEncryptionKey:
 
     def test_again_it_does_no_harm(self, user):
         issued = issue(user)
-        assert run("rotate_encryption_key")["rows"] == run("rotate_encryption_key")["rows"]
+        assert run_json("rotate_encryption_key")["rows"] == run_json("rotate_encryption_key")["rows"]
         assert ApiKey.objects.get(pk=issued.record.pk).secret == issued.secret

@@ -92,7 +92,7 @@ class TestKeys:
         made_key(browser, reach="all", scopes=[])
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
-    def test_what_the_interface_refuses_is_refused(self, browser):
+    def test_a_form_that_the_api_rejects_is_rejected(self, browser):
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
             assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()
@@ -108,7 +108,7 @@ class TestKeys:
         assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [401, 200]
         assert {one.credential for one in AccountHistory.objects.all()} == {"session:developers"}
 
-    def test_nobody_reaches_anothers(self, browser, strange_browser):
+    def test_another_accounts_record_is_404(self, browser, strange_browser):
         made_key(browser)
         key = ApiKey.objects.get()
         assert key.pk not in look(strange_browser, "/keys")
@@ -148,7 +148,7 @@ class TestClients:
         assert "ftp://x</textarea>" in page
         assert 'value="offers:read" checked' in page
 
-    def test_nobody_reaches_anothers(self, browser, strange_browser):
+    def test_another_accounts_record_is_404(self, browser, strange_browser):
         press(browser, "/clients", "make", **self.FIELDS)
         path = f"/clients/{OAuthClient.objects.get().client_id}"
         look(strange_browser, path, 404)
@@ -190,7 +190,7 @@ class TestWebhooks:
         press(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
 
-    def test_it_is_changed_disabled_enabled_and_deleted(self, browser, path):
+    def test_a_webhook_is_changed_disabled_enabled_and_deleted(self, browser, path):
         press(browser, path, "change", **{**self.FIELDS, "event_types": "webhook.test\nclaim.created"})
         assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
         assert "E1001" in press(browser, path, "change", 400, **{**self.FIELDS, "event_types": "no.such"})
@@ -200,7 +200,7 @@ class TestWebhooks:
         press(browser, path, "remove")
         look(browser, path, 404)
 
-    def test_nobody_reaches_anothers(self, browser, strange_browser, path):
+    def test_another_accounts_record_is_404(self, browser, strange_browser, path):
         press(browser, path, "test")
         look(strange_browser, path, 404)
         delivery = str(Delivery.objects.get().pk)
@@ -208,13 +208,13 @@ class TestWebhooks:
             press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
         assert (Endpoint.objects.get().status, Delivery.objects.count()) == (ENABLED, 1)
 
-    def test_what_is_no_id_is_not_found(self, browser):
+    def test_an_invalid_webhook_id_is_404(self, browser):
         for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
             press(browser, "/webhooks/abc", do, 404, **self.FIELDS, delivery_id="x", grace_hours="1")
 
 
 class TestEvents:
-    def test_they_are_shown_newest_first_by_object_and_by_request(self, browser, user):
+    def test_events_are_listed_newest_first_by_object_and_by_request(self, browser, user):
         first, second = issue(user).record, issue(user).record
         page = look(browser, "/events")
         assert page.index(second.pk) < page.index(first.pk)
@@ -227,12 +227,12 @@ class TestEvents:
         assert answer.json()["id"] in of_request
         assert first.pk not in of_request
 
-    def test_what_is_no_object_finds_none(self, browser, user):
+    def test_an_invalid_filter_of_events_finds_none(self, browser, user):
         issue(user)
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
             look(browser, f"/events?{query}")
 
-    def test_nobody_sees_anothers(self, strange_browser, user):
+    def test_another_accounts_lines_are_hidden(self, strange_browser, user):
         key = issue(user).record
         assert "There is none like this" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
 
@@ -249,17 +249,17 @@ class TestRequests:
         for path in ("", "/requests"):
             assert "GET /v1/applications/{application_id}" in look(browser, path)
 
-    def test_nobody_sees_anothers(self, strange_browser, user):
+    def test_another_accounts_lines_are_hidden(self, strange_browser, user):
         client_of(user).read("/applications")
         LOG.flush()
         assert RequestLine.objects.exists()
         assert "GET /v1/applications" not in look(strange_browser, "/requests") + look(strange_browser, "")
 
-    def test_what_the_interface_refuses_is_refused(self, browser):
+    def test_a_form_that_the_api_rejects_is_rejected(self, browser):
         for query in ("status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161):
             assert "E10" in look(browser, f"/requests?{query}", 400)
 
-    def test_it_costs_a_bounded_number_of_statements(self, browser, user, django_assert_max_num_queries):
+    def test_the_requests_page_takes_at_most_nine_statements(self, browser, user, django_assert_max_num_queries):
         for number in range(120):
             RequestLine.objects.create(
                 account_id=user.pk, credential="jwt:x", method="GET", route=f"/v1/{number}", status=200, duration_ms=1,
@@ -272,7 +272,7 @@ class TestRequests:
 
 
 class TestSecondFactor:
-    def test_whoever_has_one_gives_it_where_the_interface_asks(self, browser, user):
+    def test_pages_require_the_second_factor_where_the_api_does(self, browser, user):
         made_key(browser)
         key = ApiKey.objects.get()
         given = authenticator_of(user)

@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from config.core.groups import OPERATIONS
@@ -17,12 +18,12 @@ from credit.models import ProviderMember
 from identity.accounts import invitations
 from identity.accounts.addresses import confirm
 from identity.accounts.invitations import accept, find
-from identity.accounts.links import LinkEnded
-from identity.models import AccountHistory, Invitation, User
+from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
+from identity.models import AccountHistory, Invitation, OneTimeLink, User
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ProviderFactory, UserFactory
 from tests.identity.support import issue
-from tests.second_factors import authenticator_of
+from tests.races import at_once
 
 PATH = "/invitations"
 EMAIL = "jane@example.org"
@@ -183,13 +184,6 @@ def test_accounts_without_permission_cannot_invite_or_list(user, api):
     assert not OutgoingMail.objects.exists()
 
 
-def test_an_account_with_a_second_factor_must_use_it(operator):
-    shown, _token = invited(operator)
-    authenticator_of(User.objects.get(username="olga"))
-    assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2012")
-    assert_error(operator.remove(f"{PATH}/{shown['id']}"), 403, "E2012")
-
-
 def test_a_known_address_gets_the_same_answer(operator, jane):
     known, _token = invited(operator)
     unknown, _token = invited(operator, email="nobody@example.org")
@@ -198,7 +192,7 @@ def test_a_known_address_gets_the_same_answer(operator, jane):
     }  # fmt: skip
 
 
-def test_so_many_may_wait(operator, monkeypatch):
+def test_a_number_of_waiting_invitations_is_the_limit(operator, monkeypatch):
     monkeypatch.setattr(invitations, "WAITING_MAX", 2)
     for number in range(2):
         invited(operator, email=f"a{number}@example.org")
@@ -214,7 +208,7 @@ def test_an_operator_invites_from_the_shell(db, jane):
             call_command("invite", EMAIL, *wrong, stdout=StringIO())
 
 
-def test_it_is_forgotten_a_month_after_its_end(operator):
+def test_prune_deletes_invitations_a_month_after_their_end(operator):
     invited(operator)
     end = Invitation.objects.get().expires_at
     prune(now=end + timedelta(days=29))
@@ -223,8 +217,64 @@ def test_it_is_forgotten_a_month_after_its_end(operator):
     assert not Invitation.objects.exists()
 
 
-def test_concurrent_acceptances_of_a_link_admit_one(operator, jane):
-    _shown, token = invited(operator)
-    invitations.use_link(token, invitations.PURPOSE, now=timezone.now())
+def made_link(**options):
+    return make_link("invitation", email=EMAIL, subject="7", lasts=timedelta(days=7), now=timezone.now(), **options)
+
+
+def test_looking_at_it_changes_nothing_and_it_works_once(db):
+    token = made_link()
+    for _ in range(2):
+        assert find_link(token, "invitation", now=timezone.now()).subject == "7"
+    assert use_link(token, "invitation", email="JANE@example.org", now=timezone.now()).email == EMAIL
+    for open_it in (find_link, use_link):
+        with pytest.raises(LinkEnded):
+            open_it(token, "invitation", now=timezone.now())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"purpose": "claim"}, {"email": "other@example.org"}, {"now": timezone.now() + timedelta(days=8)},
+        {"token": "x"}, {"token": ""}, {"token": "\x00"},
+    ],
+)  # fmt: skip
+def test_a_link_works_for_its_purpose_address_and_time_alone(db, wrong):
+    token = made_link()
+    asked = {"token": token, "purpose": "invitation", "email": EMAIL, "now": timezone.now()} | wrong
     with pytest.raises(LinkEnded):
-        accept(token, jane, timezone.now())
+        use_link(**asked)
+    assert use_link(token, "invitation", email=EMAIL, now=timezone.now())
+
+
+def test_an_ended_link_is_not_found(db):
+    token = made_link()
+    assert end_links("invitation", subject="7", now=timezone.now()) == 1
+    with pytest.raises(LinkEnded):
+        find_link(token, "invitation", now=timezone.now())
+
+
+def test_the_table_holds_neither_the_token_nor_the_address(db):
+    token = made_link()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM identity_onetimelink")
+        kept = str(cursor.fetchall())
+    assert token not in kept
+    assert EMAIL not in kept
+
+
+def test_concurrent_uses_of_a_link_succeed_once(committed):
+    token = made_link()
+
+    def use():
+        try:
+            return use_link(token, "invitation", now=timezone.now()) is not None
+        except LinkEnded:
+            return False
+
+    assert at_once(*[use] * 6).count(True) == 1
+
+
+def test_prune_deletes_expired_links(db):
+    made_link()
+    assert prune(now=timezone.now() + timedelta(days=8))["one_time_links"] == 1
+    assert not OneTimeLink.objects.exists()

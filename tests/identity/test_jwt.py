@@ -10,12 +10,11 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from django.db import connection
 from django.utils import timezone
 
 from identity.access import signing_keys, tokens
 from identity.access.authentication import forget_credentials
-from identity.models import RefreshToken, SigningKey, TokenFamily
+from identity.models import SigningKey, TokenFamily
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import move_clock
 
@@ -208,11 +207,3 @@ def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claim
     SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
     forget_credentials()
     assert_error(ask(token), 401, "E2002")
-
-
-def test_the_database_holds_no_refresh_token_and_no_private_key_in_the_clear(user):
-    pair = tokens.start_family(user=user, now=timezone.now())
-    assert not RefreshToken.objects.filter(digest=pair.refresh_token).exists()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT private_key FROM identity_signingkey")
-        assert all("PRIVATE KEY" not in row[0] for row in cursor.fetchall())

@@ -1,17 +1,18 @@
-"""POST /v1/kyc/create: starting an identity verification."""
+"""POST /v1/kyc/create, and what `prune` and `stage_bank_accounts` do with what it began."""
 
-import uuid
 from datetime import datetime, timedelta
 
 import pytest
 
-from config.api.models import IdempotencyRecord
 from config.core.ids import parse_uuid
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.kyc.services import apply_state
+from identity.models import BankItem
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
+from staging.models import StagedItem
 from tests.api import assert_error, client_of
+from tests.commands import run_json
 from tests.identity.banking import CREATE, age, events_of, play, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
 from tests.races import at_once
@@ -19,7 +20,7 @@ from tests.races import at_once
 pytestmark = pytest.mark.django_db
 
 
-def test_it_starts_a_verification(api, user):
+def test_create_starts_a_verification(api, user):
     shown = start(api)
     assert set(shown) == {
         "verification_id", "user_id", "status", "provider", "provider_status", "steps", "hosted_url", "expires_at",
@@ -62,13 +63,6 @@ def test_an_open_verification_is_returned_again(api, user, body):
         assert start(api, body) == first
     assert KycVerification.objects.count() == SandboxVerification.objects.count() == 1
     assert statuses_of(user) == ["requires_input"]
-
-
-def test_a_retry_with_a_key_returns_the_open_verification_and_stores_the_response(api, key):
-    first = start(api)
-    assert start(api, key=key) == first
-    again = api.send(CREATE, {}, key=key)
-    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first, "true")
 
 
 def test_a_verification_that_ended_at_the_vendor_is_not_returned_again(plaid, api, settings):
@@ -146,19 +140,6 @@ def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
     assert start(stranger_api)["attempt"] == 1
 
 
-def test_a_key_belongs_to_one_request(api, stranger_api, key):
-    start(api, key=key)
-    assert_error(api.send(CREATE, {"template_id": "other"}, key=key), 422, "E1010")
-    assert start(stranger_api, key=key)["attempt"] == 1
-    assert SandboxVerification.objects.count() == 2
-
-
-def test_a_request_rejected_before_the_claim_runs_later(api, user, stranger, key):
-    assert_error(api.send(CREATE, {"template_id": 5}, key=key), 400, "E1001")
-    assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}, key=key), 401, "E2004")
-    start(api, key=key)
-
-
 def test_requests_to_plaid_have_its_form(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
@@ -191,14 +172,6 @@ def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api,
     assert len(plaid.verifications) == 1
 
 
-def test_a_forgotten_key_starts_a_new_verification(api, key):
-    first = start(api, key=key)
-    play(first, "pass")
-    record = IdempotencyRecord.objects.get(key=uuid.UUID(key))
-    IdempotencyRecord.objects.update(created_at=record.created_at - timedelta(hours=72, seconds=1))
-    assert start(api, key=key)["verification_id"] != first["verification_id"]
-
-
 def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, waiting_transactions):
     start(client_of(user), key=key)
     assert waiting_transactions == [False]
@@ -227,3 +200,27 @@ def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, u
     answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
     assert [answer.status_code for answer in answers] == [400] * 8
     assert KycVerification.objects.count() == 3
+
+
+def test_an_unstarted_verification_expires(api, stranger_api, user):
+    overdue, played = start(api), start(stranger_api)
+    play(played, "pass")
+    for shown in (overdue, played):
+        age(shown["verification_id"], expires_at=timedelta(hours=25))
+    assert run_json("prune")["verifications_expired"] == 1
+    assert run_json("prune")["verifications_expired"] == 0
+    assert (row_of(overdue).status, row_of(played).status) == ("expired", "verified")
+    assert statuses_of(user) == ["requires_input", "expired"]
+    assert row_of(overdue).history.get().credential == "command:prune"
+
+
+def test_accounts_that_could_not_be_read_are_staged_later(api, user):
+    body = {"user_id": str(user.pk), "public_token": "public-sandbox-login-required-1"}
+    answer = api.send("/bankdata/exchange", body).json()
+    assert (answer["linked"], answer["staged_item_ids"]) == (True, [])
+    assert run_json("stage_bank_accounts") == {"items": 1, "staged": 0, "not_removed": 0, "failed": 0}
+    api.read(f"/bankdata/accounts/{user.pk}")  # answers with a link token, which mends the sandbox's item
+    assert run_json("stage_bank_accounts") == {"items": 1, "staged": 1, "not_removed": 0, "failed": 0}
+    assert run_json("stage_bank_accounts") == {"items": 0, "staged": 0, "not_removed": 0, "failed": 0}
+    assert StagedItem.objects.filter(user=user, kind="bank_account").count() == 3
+    assert BankItem.objects.get().accounts_staged_at is not None

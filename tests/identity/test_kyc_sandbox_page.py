@@ -1,10 +1,13 @@
-"""The sandbox's hosted page, by form."""
+"""Outcomes of the sandbox's verifications: by its hosted page and by POST /v1/sandbox/verifications/{id}/outcome."""
 
 from datetime import timedelta
 
 import pytest
 from django.test import Client
 
+from identity.providers.base import NameMatch
+from identity.providers.plaid import name_match_of
+from tests.api import assert_error
 from tests.config.test_moments import HTML_TIME
 from tests.identity.banking import age, page_of, play, read, row_of, start, statuses_of
 
@@ -83,11 +86,78 @@ def test_a_form_of_another_site_is_refused(api):
     assert row_of(shown).status == "requires_input"
 
 
-def test_other_methods_are_not_taken(api):
-    assert Client().delete(page_of(start(api))).status_code == 405
-
-
 def test_markup_in_an_address_is_text(api):
     shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
     play(shown, "pass")
     assert "<script" not in Client().get(page_of(shown)).content.decode()
+
+
+def simulate(client, verification_id, outcome="verified"):
+    return client.send(f"/sandbox/verifications/{verification_id}/outcome", {"outcome": outcome})
+
+
+@pytest.mark.parametrize(("outcome", "word"), [("verified", "pass"), ("failed", "fail"), ("pending_review", "review")])
+def test_a_simulated_outcome_is_that_of_the_page(api, user, stranger_api, outcome, word):
+    by_call, by_page = start(api), start(stranger_api)
+    answer = simulate(api, by_call["verification_id"], outcome)
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["status"] == outcome
+    assert answer.json() == read(api, by_call["verification_id"]).json()
+    assert statuses_of(user) == ["requires_input", "processing", outcome]
+    assert (answer.json()["completed_at"] is not None, answer.json()["hosted_url"]) == (
+        outcome != "pending_review",
+        None,
+    )
+    if outcome == "failed":
+        assert answer.json()["last_error"]["code"] == "verification_failed"
+        assert answer.json()["last_error"]["steps"] == ["selfie_check"]
+    assert play(by_page, word).status_code == 303
+    for name in ("status", "provider_status", "steps", "last_error"):
+        assert getattr(row_of(by_call), name) == getattr(row_of(by_page), name)
+
+
+def test_an_ended_verification_does_not_change(api):
+    shown = start(api)
+    simulate(api, shown["verification_id"], "pending_review")
+    body = assert_error(simulate(api, shown["verification_id"], "verified"), 400, "E3004")
+    assert body["details"]["from"] == "pending_review"
+    assert row_of(shown).status == "pending_review"
+
+
+def test_an_expired_verification_cannot_be_simulated(api):
+    shown = start(api)
+    age(shown["verification_id"], expires_at=timedelta(hours=25))
+    assert_error(simulate(api, shown["verification_id"]), 400, "E3004")
+    assert row_of(shown).status == "requires_input"
+
+
+def test_a_verification_of_another_provider_is_not_there(api, settings):
+    shown = start(api)
+    settings.OPEN_BANKING = "plaid"
+    assert_error(simulate(api, shown["verification_id"]), 404, "E4005")
+
+
+DOCUMENTS = [
+    ({"kyc_check": {"name": {"summary": "match"}}}, "match"),
+    ({"kyc_check": {"name": {"summary": "partial_match"}}}, "partial"),
+    ({"kyc_check": {"name": {"summary": "no_match"}}}, "no_match"),
+    ({"kyc_check": {"name": {"summary": "no_data"}}}, "unknown"),
+    ({"kyc_check": {"name": {"summary": ["match"]}}}, "unknown"), ({"kyc_check": {"name": "match"}}, "unknown"),
+    ({"kyc_check": None}, "unknown"), ({}, "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "word"), DOCUMENTS)
+def test_plaids_words_are_read_and_others_tell_nothing(document, word):
+    assert name_match_of(document) == NameMatch(word)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("outcome", "word"), [("pass", "match"), ("review", "partial"), ("fail", "no_match"), ("", "unknown")]
+)
+def test_the_sandbox_plays_it_and_it_is_kept(api, outcome, word):
+    shown = start(api)
+    if outcome:
+        play(shown, outcome)
+    assert read(api, shown["verification_id"]).json()["name_match"] == row_of(shown).name_match == word

@@ -135,7 +135,7 @@ def test_all_doors_count_together(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_one_address_has_sixty_tries_a_minute_over_all_names(staff, hashed, door):
+def test_an_address_has_sixty_tries_a_minute_over_all_names(staff, hashed, door):
     consume("token", HERE, permits=58)
     answers = [log_in(door, username=f"nobody{number}") for number in range(3)]
     assert [answer == 429 for answer in answers] == [False, False, True]
@@ -155,7 +155,7 @@ def test_a_hundred_failures_an_hour_close_a_name_wherever_they_come_from(staff, 
     assert log_in("/v1/auth/token", THERE) == 200
 
 
-def test_one_address_that_is_refused_uses_up_nothing_of_the_name(staff):
+def test_tries_of_a_refused_address_do_not_count_for_the_name(staff):
     fail(50)
     log_in("/v1/auth/token", password="wrong")
     assert RateCounter.objects.get(bucket="login_name:boss").used == 10
@@ -194,7 +194,7 @@ class TestKnownDevice:
         request.getfixturevalue("shut_out")
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 302
 
-    def test_nor_does_somebody_at_its_own_address(self, staff):
+    def test_failures_at_its_own_address_do_not_lock_a_known_device(self, staff):
         browser = known_browser()
         fail(10)
         assert log_in(PAGE) == 429
@@ -207,7 +207,7 @@ class TestKnownDevice:
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert log_in(PAGE) == 302
 
-    def test_it_is_known_to_one_account_with_the_password_of_then(self, staff, request):
+    def test_a_known_device_counts_for_one_account_and_password(self, staff, request):
         other, changed = UserFactory(username="chief", is_staff=True), known_browser()
         another, bent = known_browser("chief"), known_browser()
         bent.cookies["known_device"] = bent.cookies["known_device"].value.replace(":", ":x", 1)
@@ -233,7 +233,7 @@ class TestSecondFactor:
         body = {"username": "boss", "password": password, "otp": code}
         return ApiClient(REMOTE_ADDR=address).send("/auth/token", body)
 
-    def test_its_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
+    def test_a_right_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
         refused = [self.ask(wrong_code()) for _ in range(3)]
         assert [one.headers["RateLimit-Policy"] for one in refused] == ['"login_name";q=100;w=3600'] * 3
         assert hashed() == 0, "a stranger does not guess"

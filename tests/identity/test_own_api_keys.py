@@ -57,13 +57,8 @@ def test_a_key_that_may_do_everything_makes_no_key_and_sees_none(user):
     assert ApiKey.objects.count() == 1
 
 
-def test_an_account_with_a_second_factor_must_use_it(api, user):
-    key = made(api)
+def test_a_log_in_with_the_second_factor_makes_a_key(user):
     authenticator_of(user)
-    for answer in (
-        api.send(PATH, {"name": "n"}), api.send(f"{PATH}/{key['id']}/rotate"), api.remove(f"{PATH}/{key['id']}"),
-    ):  # fmt: skip
-        assert_error(answer, 403, "E2012")
     strong = tokens.start_family(user=user, now=timezone.now(), second_factor=True).access_token
     assert made(ApiClient(bearer=strong))["key"]
 

@@ -133,7 +133,7 @@ class TestCodesOfVersion10:
 
     pytestmark = pytest.mark.django_db(transaction=True)
 
-    def test_they_go_on_working_and_no_seed_is_left(self, user):
+    def test_codes_of_version_1_0_are_accepted_and_no_seed_is_left(self, user):
         device = authenticator_of(user)
         all_ten = seeds_of(user)
         Authenticator.objects.filter(type="recovery_codes").delete()
@@ -146,7 +146,7 @@ class TestCodesOfVersion10:
             assert use_code(user, f"{code[:4]} {code[4:]}") == (device if works else None)
             assert use_code(user, code) is None, "once"
 
-    def test_what_a_server_of_version_1_0_makes_afterwards_is_hashed_by_prune(self, user):
+    def test_prune_hashes_later_codes_of_version_1_0(self, user):
         authenticator_of(user)
         code = seeds_of(user)[0]
         assert use_code(user, code) is None

@@ -154,7 +154,7 @@ def test_the_session_has_another_id_once_the_code_is_given(user):
     assert (page.count("Here"), page.count("Elsewhere")) == (1, 0)
 
 
-def test_and_once_the_password_is_given_again(user):
+def test_the_session_has_another_id_once_the_password_is_given_again(user):
     browser = browser_of(user)
     before = browser.session.session_key
     browser.post("/account/reauthenticate", {"password": PASSWORD})
@@ -281,7 +281,7 @@ class TestPasskeys:
         options = self.options(browser.get(path, secure=True))["request_options"]
         return {"credential": json.dumps(key.get(options))}
 
-    def test_one_is_added_opens_the_account_and_is_removed(self, user, key):
+    def test_a_passkey_is_added_opens_the_account_and_is_removed(self, user, key):
         browser = reauthenticated(user)
         assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
@@ -293,7 +293,7 @@ class TestPasskeys:
         assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").headers["Location"] == f"{HOME}/passkeys"
         assert not Authenticator.objects.exists()
 
-    def test_what_it_answered_is_good_once(self, user, key):
+    def test_a_response_of_a_passkey_is_accepted_once(self, user, key):
         self.add(reauthenticated(user), key)
         first, second = browser_of(user), browser_of(user)
         given = self.answer(first, key, LOG_IN)
@@ -311,7 +311,7 @@ class TestPasskeys:
             assert browser.post(LOG_IN, self.answer(browser, wrong, LOG_IN), secure=True).status_code == 200
         assert browser.get("/account/").status_code == 302
 
-    def test_it_confirms_a_session(self, user, key):
+    def test_a_passkey_confirms_a_session(self, user, key):
         browser, earlier = reauthenticated(user), reauthenticated(user)
         self.add(browser, key)
         path = f"{HOME}/passkeys/confirm"
@@ -319,7 +319,7 @@ class TestPasskeys:
         assert earlier.post(path, given, secure=True).status_code == 302
         assert earlier.get("/account/email").status_code == 200
 
-    def test_nobody_removes_or_sees_another_persons(self, user, stranger, key):
+    def test_another_accounts_passkey_is_404(self, user, stranger, key):
         self.add(reauthenticated(user), key)
         passkey = Authenticator.objects.get(type="webauthn")
         browser = reauthenticated(stranger)
@@ -362,8 +362,3 @@ def test_no_page_but_those_of_passkeys_runs_a_script(user):
         assert "<script" not in browser.get(path).content.decode()
     authenticator_of(user)
     assert "<script" not in browser_of(user).get(LOG_IN).content.decode()
-
-
-def test_forms_need_the_token_of_their_page():
-    for path in (LOG_IN, CONFIRM, f"{HOME}/app/add"):
-        assert Client(enforce_csrf_checks=True).post(path, {}).status_code == 403, path

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from credit.models import Offer
 from identity.models import UsedSignature
-from payments.cards.models import SandboxCharge
 from tests.api import ApiClient, assert_error
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signature_headers, signed_call, stop_clock
@@ -21,7 +20,6 @@ from tests.races import at_once
 pytestmark = pytest.mark.django_db
 ME = "/v1/auth/me"
 OFFERS = "/v1/provider-offers"
-PAYMENTS = "/v1/payments/process"
 FIRST_KEY, OTHER_KEY = "0196b2c4-0000-7000-8000-000000000001", "0196b2c4-0000-7000-8000-000000000002"
 
 
@@ -160,17 +158,6 @@ def test_a_replay_without_its_own_key_is_refused(issued, body, first, then):
     assert Offer.objects.count() == (0 if first == "no-uuid" else 1)
 
 
-def test_a_payment_that_was_captured_is_not_made_again_with_another_key(issued, user):
-    body = json.dumps({"user_id": user.pk, "amount_cents": 10_00, "payment_method_id": "pm_1"}).encode()
-    headers = signature_headers(issued, "POST", PAYMENTS, body)
-    api = ApiClient()
-    assert api.call("POST", PAYMENTS, raw=body, key=FIRST_KEY, **headers).status_code == 200
-    for key in (OTHER_KEY, None):
-        assert_error(api.call("POST", PAYMENTS, raw=body, key=key, **headers), 401, "E2007")
-    assert api.call("POST", PAYMENTS, raw=body, key=FIRST_KEY, **headers).headers["Idempotent-Replayed"] == "true"
-    assert SandboxCharge.objects.count() == 1
-
-
 @pytest.mark.parametrize("key", [FIRST_KEY, None])
 def test_an_operation_that_takes_no_key_takes_a_signature_once(issued, user, key):
     path, body = "/v1/bankdata/link-token", json.dumps({"user_id": str(user.pk)}).encode()
@@ -207,7 +194,7 @@ class TestAtOnce:
         return at_once(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
-    def test_one_is_carried_out(self, committed, keys):
+    def test_one_of_eight_copies_is_carried_out(self, committed, keys):
         answers = self.send(keys)
         assert sorted(answer.status_code for answer in answers) == [201] + [401] * 7
         assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}

@@ -1,8 +1,9 @@
-"""Which key signs when, and that nobody ever meets a token of a key that they do not know."""
+"""Keys of access tokens: which one signs when, and GET /.well-known/jwks.json, which publishes them."""
 
 from datetime import timedelta
 from types import SimpleNamespace
 
+import jwt
 import pytest
 from django.utils import timezone
 
@@ -10,6 +11,7 @@ from identity.access import signing_keys
 from identity.access.signing_keys import JWKS_MAX_AGE_SECONDS, KEYS_REMEMBERED_SECONDS, PUBLISHED_AHEAD_SECONDS
 from identity.models import SigningKey
 from ledger import service_a
+from tests.api import bearer_of
 from tests.races import at_once
 
 NOW = timezone.now()
@@ -63,7 +65,7 @@ class TestRotation:
         assert signing_keys.key_ring.signing()[0] == old
         assert signing_keys.key_ring.verifying(fresh.kid) is not None
 
-    def test_its_time_comes_without_anybody_reading_the_database(self, monkeypatch, django_assert_num_queries):
+    def test_a_new_key_signs_from_its_time_without_a_statement(self, monkeypatch, django_assert_num_queries):
         signing_keys.key_ring.signing()
         fresh, _ = signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         signing_keys.key_ring.signing()
@@ -102,3 +104,33 @@ def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, 
 
     kids = set().union(*at_once(*[lambda: {ring.signing()[0] for _ in range(50)}] * 8))
     assert kids == {SigningKey.objects.get().kid}
+
+
+JWKS = "/.well-known/jwks.json"
+
+
+def test_a_token_can_be_verified_with_what_is_published(anonymous, user, settings):
+    token = bearer_of(user)
+    published = jwt.PyJWKSet.from_dict(anonymous.read(JWKS).json())
+    key = published[jwt.get_unverified_header(token)["kid"]]
+    claims = jwt.decode(token, key, algorithms=["ES256"], audience=settings.BASE_URL, issuer=settings.BASE_URL)
+    assert claims["sub"] == str(user.pk)
+
+
+def test_no_private_part_is_published(anonymous, db):
+    for key in anonymous.read(JWKS).json()["keys"]:
+        assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
+        assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("EC", "P-256", "sig", "ES256")
+
+
+def test_retired_keys_stay_until_their_overlap_ends(anonymous, db):
+    now = timezone.now()
+    first = signing_keys.create_signing_key(now=now, signs_from=now)
+    signing_keys.rotate_signing_key(now=now, overlap=timedelta(days=7))
+    assert {key["kid"] for key in anonymous.read(JWKS).json()["keys"]} >= {first.kid}
+    SigningKey.objects.filter(pk=first.pk).update(retires_at=timezone.now() - timedelta(seconds=1))
+    assert first.kid not in {key["kid"] for key in anonymous.read(JWKS).json()["keys"]}
+
+
+def test_published_keys_may_be_cached_for_30_seconds(anonymous, db):
+    assert anonymous.read(JWKS).headers["Cache-Control"] == "public, max-age=30"

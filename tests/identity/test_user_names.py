@@ -11,8 +11,8 @@ from credit.models import ProviderInvitation
 from identity.models import AccountHistory, User
 from tests.api import ApiClient
 from tests.backoffice.conftest import backoffice_client
+from tests.commands import run_json
 from tests.factories import PASSWORD, ProviderFactory, UserFactory
-from tests.identity.test_commands import run
 from tests.identity.test_invitations import token_of
 from tests.identity.test_managed_accounts import EMAIL, PASSWORDS, made, partner, shop  # noqa: F401  fixtures
 from tests.second_factors import authenticator_of, code_of
@@ -51,19 +51,19 @@ def test_the_database_has_one_account_for_each_name_in_any_case(db):
 
 def test_create_user_accepts_the_characters_of_operators_and_reserved_names(db):
     for name in ("ada.lovelace", "ada-2", "ada_3", "admin"):
-        assert run("create_user", name, "--password", PASSWORD)["created"]
+        assert run_json("create_user", name, "--password", PASSWORD)["created"]
 
 
 @pytest.mark.parametrize("name", ["\u0430da", "ada@example.org", "12", "a b"])
 def test_create_user_rejects_other_characters(db, name):
     with pytest.raises(CommandError):
-        run("create_user", name, "--password", PASSWORD)
+        run_json("create_user", name, "--password", PASSWORD)
     assert not User.objects.exists()
 
 
 def test_create_user_finds_the_account_of_a_name_in_another_case(db):
-    first = run("create_user", "ada", "--password", PASSWORD)
-    assert run("create_user", "Ada", "--password", PASSWORD) == first | {"created": False}
+    first = run_json("create_user", "ada", "--password", PASSWORD)
+    assert run_json("create_user", "Ada", "--password", PASSWORD) == first | {"created": False}
 
 
 def test_the_back_office_rejects_a_name_in_another_case_and_keeps_old_ones(db):
