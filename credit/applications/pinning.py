@@ -5,7 +5,7 @@ from typing import Any
 from config.core.lifecycle import Transition
 from config.core.prepared import PreparedSelect
 from credit.core.due import Asked
-from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors import RequirementsDue
 from credit.core.machine import SUBMITTED
 from credit.models import Application, Offer
 

@@ -21,8 +21,7 @@ from credit.applications.pinning import pinned_offer
 from credit.core.applicant_search import index_of, index_rows
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
-from credit.core.errors.applications import ApplicationNotFound
-from credit.core.errors.offers import OfferUnavailable
+from credit.core.errors import ApplicationNotFound, OfferUnavailable
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Notice, Offer, Provider, RequestedDocument

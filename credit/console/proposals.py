@@ -20,7 +20,7 @@ from config.backoffice.records import Button, within_list
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from credit.console.records import OfApplication
-from credit.core.errors.review import AlreadyProposed
+from credit.core.errors import AlreadyProposed
 from credit.core.loan_words import in_words
 from credit.core.machine import COUNTEROFFER
 from credit.models import Application, Proposal

@@ -14,7 +14,7 @@ from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
 from credit.console.forms import LOAN_FIELDS, filled_in, tell, terms_of
-from credit.core.errors.terms import CounterofferOpen
+from credit.core.errors import CounterofferOpen
 from credit.core.loan_words import in_words, rows_of
 from credit.core.machine import APPROVED, COUNTEROFFER, UNDER_REVIEW
 from credit.models import Application, LoanTerms

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json, day_of
-from credit.core.errors.applications import refusal_of
+from credit.core.errors import refusal_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from config.core.errors import MissingParameter, ValidationFailed
 from credit.core import apr
-from credit.core.errors.offers import OfferUnavailable
+from credit.core.errors import OfferUnavailable
 from credit.core.figures import outside
 
 if TYPE_CHECKING:

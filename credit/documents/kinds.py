@@ -3,7 +3,7 @@
 import re
 
 from config.core.errors import UnsupportedMediaType
-from credit.core.errors.documents import BrokenFile, LockedFile, PhonePicture
+from credit.core.errors import BrokenFile, LockedFile, PhonePicture
 from credit.documents.pictures import size_of
 
 # How a picture begins: ITU-T T.81, B.1.1.3; PNG (W3C), 5.2.

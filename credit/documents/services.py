@@ -10,8 +10,7 @@ from config.core.errors import NotFound, Unavailable
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, RecordNotEditable
 from credit.applications.services import load_for
-from credit.core.errors.applications import ApplicationNotFound
-from credit.core.errors.documents import DocumentClosed, InfectedFile, StorageQuotaExceeded
+from credit.core.errors import ApplicationNotFound, DocumentClosed, InfectedFile, StorageQuotaExceeded
 from credit.core.machine import DRAFT, FROZEN
 from credit.documents.kinds import recognize
 from credit.documents.scanning import find_infection

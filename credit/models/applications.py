@@ -24,9 +24,7 @@ from credit.core.applicants import FIRST, ApplicantsField
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of
 from credit.core.due import Asked, Due
-from credit.core.errors.applications import InvalidApplicationTransition
-from credit.core.errors.requirements import RequirementsDue
-from credit.core.errors.review import ReasonsRequired, require_specific
+from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, RequirementsDue, require_specific
 from credit.core.figures import Figures
 from credit.core.machine import (
     APPROVED,

@@ -14,7 +14,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
 from config.webhooks.events import record_event
 from credit.core.card import Card
-from credit.core.errors.scoring import InvalidVersionTransition
+from credit.core.errors import InvalidVersionTransition
 from credit.core.version_machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
 
 

@@ -12,9 +12,17 @@ from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable,
 from config.core.lifecycle import RecordNotEditable
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
-from credit.core.errors.applications import InvalidApplicationTransition, NothingToAccept, TermsChanged
-from credit.core.errors.documents import BrokenFile, DocumentClosed, InfectedFile, LockedFile, PhonePicture
-from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors import (
+    BrokenFile,
+    DocumentClosed,
+    InfectedFile,
+    InvalidApplicationTransition,
+    LockedFile,
+    NothingToAccept,
+    PhonePicture,
+    RequirementsDue,
+    TermsChanged,
+)
 from credit.core.reasons import in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
 

@@ -10,7 +10,7 @@ from config.core.credentials import InsufficientScope
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
-from credit.core.errors.applications import ApplicationNotFound
+from credit.core.errors import ApplicationNotFound
 from credit.core.retention import (
     ACCEPTANCE,
     COLORADO,

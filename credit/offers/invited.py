@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from config.core.errors import ValidationFailed
 from config.ops.pruning import Rule
-from credit.core.errors.offers import ProviderNotFound
+from credit.core.errors import ProviderNotFound
 from credit.models import Provider, ProviderInvitation, ProviderMember
 from credit.offers.providers import load_owned
 from identity.accounts.models import Invitation

@@ -18,7 +18,7 @@ from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid
 from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
 from config.webhooks.events import record_event
-from credit.core.errors.offers import ProviderNotFound, ProviderTaken
+from credit.core.errors import ProviderNotFound, ProviderTaken
 from credit.models import Application, Clock, Notice, Provider, ProviderInvitation, ProviderMember
 from credit.models.notices import DUE
 from identity.access.second_factor import require_lender_factor, require_second_factor

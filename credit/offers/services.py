@@ -8,7 +8,7 @@ from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event
-from credit.core.errors.offers import OfferNotFound, ProviderTaken
+from credit.core.errors import OfferNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from credit.core.due import Asked, DocumentAsked, Requirements
-from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors import RequirementsDue
 from credit.core.machine import DRAFT, SUBMITTED
 from credit.models import Application, Offer
 from credit.models.documents import RequestedDocument

@@ -15,8 +15,7 @@ from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
 from credit.core.card import REFER
-from credit.core.errors.applications import ApplicationNotFound, InvalidApplicationTransition
-from credit.core.errors.review import AlreadyProposed
+from credit.core.errors import AlreadyProposed, ApplicationNotFound, InvalidApplicationTransition
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
 from credit.core.reasons import in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal

@@ -12,7 +12,7 @@ from config.core.json_text import escaped
 from credit.core import facts
 from credit.core.apr import PLACES, RATE_MAX_PERCENT
 from credit.core.card import APPROVE, Input, input_of, text_of
-from credit.core.errors.applications import refusal_of
+from credit.core.errors import refusal_of
 from credit.core.reasons import OTHER, REASONS, faults_of, names_no_factor
 from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
 

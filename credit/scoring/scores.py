@@ -14,7 +14,7 @@ from config.core.json_text import canonical_json, day_of, escaped
 from config.core.prepared import PreparedSelect, insert
 from credit.core.card import SCORED_ON, Card, number_of, text_of
 from credit.core.due import Due
-from credit.core.errors.requirements import RequirementsDue
+from credit.core.errors import RequirementsDue
 from credit.core.facts import MayRead, gather, path_of, shared
 from credit.core.reasons import in_full
 from credit.core.version_machine import CHAMPION, PUBLISHED

@@ -8,7 +8,7 @@ from django.db.models import Max, QuerySet
 from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired
-from credit.core.errors.scoring import ScoringModelNotFound
+from credit.core.errors import ScoringModelNotFound
 from credit.core.version_machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
 from credit.models.offers import ProviderMember
 from credit.models.scoring import ModelVersion, ScoringModel

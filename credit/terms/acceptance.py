@@ -12,7 +12,7 @@ from config.core.lifecycle import Actor
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
-from credit.core.errors.applications import NothingToAccept, PricingNoticeDue, TermsChanged
+from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
 from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, Clock, LoanTerms, Notice

@@ -18,9 +18,7 @@ from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
 from credit.applications.mails import mail_person
 from credit.applications.services import load_visible, lock_own
-from credit.core.errors.applications import NothingToAccept
-from credit.core.errors.review import require_specific
-from credit.core.errors.terms import CounterofferOpen
+from credit.core.errors import CounterofferOpen, NothingToAccept, require_specific
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest

@@ -14,7 +14,7 @@ from config.core.json_text import canonical_json, day_of
 from config.core.lifecycle import StatusHistory, Transition
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
 from credit.core.card import number_of
-from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
+from credit.core.errors import TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
 from credit.core.machine import APPROVED
 from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told

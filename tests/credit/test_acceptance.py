@@ -145,7 +145,7 @@ def test_the_acceptance_is_recorded_for_the_ledger(api, approved, settings):
 
 def test_a_withdrawal_that_read_the_approval_before_loses(api, approved, user):
     from config.core.lifecycle import Actor
-    from credit.core.errors.applications import InvalidApplicationTransition
+    from credit.core.errors import InvalidApplicationTransition
 
     stale = Application.objects.get(pk=approved.pk)
     take_up(api, approved)

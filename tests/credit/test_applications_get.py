@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
-from credit.core.errors.applications import ApplicationNotFound
+from credit.core.errors import ApplicationNotFound
 from credit.models import ProviderMember
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import make_reviewer

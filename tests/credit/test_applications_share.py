@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from credit.anchoring.verify_decision import FAIL, verify
-from credit.core.errors.applications import InvalidApplicationTransition
+from credit.core.errors import InvalidApplicationTransition
 from credit.models import Application, ProviderMember, Score
 from tests.api import assert_error, client_of
 from tests.credit.scoring import submitting

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.core.lifecycle import Actor, ReviewerRequired, Role
 from config.webhooks.models import Event
-from credit.core.errors.applications import InvalidApplicationTransition
+from credit.core.errors import InvalidApplicationTransition
 from credit.core.machine import MACHINE
 from credit.models import Application, ApplicationHistory
 from tests.api import ApiClient, assert_error, client_of

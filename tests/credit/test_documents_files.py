@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.core.lifecycle import Actor
 from config.ops.pruning import prune
 from config.webhooks.models import Event
-from credit.core.errors.documents import StorageQuotaExceeded
+from credit.core.errors import StorageQuotaExceeded
 from credit.documents import services as documents
 from credit.documents.requests import mark_document
 from credit.documents.storage import storage

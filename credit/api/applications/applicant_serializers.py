@@ -19,7 +19,7 @@ from credit.core.applicant_schema import (
 )
 from credit.core.applicants import APPLICANTS_MAX
 from credit.core.countries import COUNTRIES, WITH_POSTAL_CODE
-from credit.core.errors.applications import refusal_of
+from credit.core.errors import refusal_of
 
 AGE_MAX_YEARS = 130
 _NAME_SHOWN = 60

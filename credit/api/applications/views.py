@@ -14,11 +14,8 @@ from credit.anchoring import services as anchoring
 from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSerializer, DecisionSerializer
 from credit.api.applications import reading, serializers
 from credit.applications import services as applications
-from credit.core.errors import applications as errors
-from credit.core.errors.offers import OfferUnavailable
-from credit.core.errors.requirements import RequirementsDue
-from credit.core.errors.review import ReasonsRequired
-from credit.core.errors.terms import TermsOutsideOffer, TermsRequired
+from credit.core import errors
+from credit.core.errors import OfferUnavailable, ReasonsRequired, RequirementsDue, TermsOutsideOffer, TermsRequired
 from credit.core.facts import SHAREABLE
 from credit.core.machine import MACHINE
 from credit.documents.services import documents_of

@@ -15,8 +15,14 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFac
 from credit.api.documents import serializers
 from credit.api.documents.parsers import FileParser
 from credit.applications.services import load_for, note_reading
-from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound, InvalidApplicationTransition
-from credit.core.errors.documents import DocumentClosed, InfectedFile, StorageQuotaExceeded
+from credit.core.errors import (
+    READ_ERRORS,
+    ApplicationNotFound,
+    DocumentClosed,
+    InfectedFile,
+    InvalidApplicationTransition,
+    StorageQuotaExceeded,
+)
 from credit.documents.pictures import may_be_shown
 from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file

@@ -17,8 +17,7 @@ from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.notices import serializers
 from credit.applications.services import load_for
-from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound
-from credit.core.errors.offers import ProviderNotFound
+from credit.core.errors import READ_ERRORS, ApplicationNotFound, ProviderNotFound
 from credit.models import Consent, Delivery, Notice, ReviewRequest
 from credit.models.notices import NoticeSettled
 from credit.notices import retention, services

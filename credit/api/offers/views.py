@@ -17,7 +17,7 @@ from config.core.lifecycle import SecondFactorRequired, actor_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
 from credit.api.offers import serializers
 from credit.core import quotes
-from credit.core.errors.offers import OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
+from credit.core.errors import OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers import catalogue, decisions, providers
 from credit.offers import services as offers

@@ -5,8 +5,7 @@ from config.core.lifecycle import actor_of
 from credit.api.requirements.serializers import RequirementsSerializer
 from credit.applications.services import load_for
 from credit.core.due import Requirements
-from credit.core.errors.applications import READ_ERRORS
-from credit.core.errors.offers import OfferNotFound
+from credit.core.errors import READ_ERRORS, OfferNotFound
 from credit.offers.services import load_offer
 from credit.requirements import services
 

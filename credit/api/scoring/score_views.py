@@ -16,8 +16,7 @@ from credit.anchoring.services import bundle_of
 from credit.api.anchoring.serializers import BundleSerializer
 from credit.api.scoring.serializers import ScorePageSerializer
 from credit.applications.services import load_for, note_reading
-from credit.core.errors.applications import READ_ERRORS
-from credit.core.errors.scoring import ScoreNotFound
+from credit.core.errors import READ_ERRORS, ScoreNotFound
 from credit.models.scoring import Score
 from credit.scoring.scores import DescribedScore, describe
 

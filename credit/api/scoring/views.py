@@ -19,8 +19,7 @@ from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_
 from credit.api.scoring import monitoring_serializers as shapes
 from credit.api.scoring import serializers
 from credit.core.card import SCORED_ON
-from credit.core.errors.offers import ProviderTaken
-from credit.core.errors.scoring import InvalidVersionTransition, ScoringModelNotFound
+from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.core.facts import APPLICATION_DATA, catalogue
 from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel

@@ -15,9 +15,15 @@ from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.terms import serializers
 from credit.applications.services import load_for
-from credit.core.errors.applications import READ_ERRORS, ApplicationNotFound, InvalidApplicationTransition
-from credit.core.errors.review import ReasonsRequired
-from credit.core.errors.terms import CounterofferOpen, TermsOutsideOffer, TermsRequired
+from credit.core.errors import (
+    READ_ERRORS,
+    ApplicationNotFound,
+    CounterofferOpen,
+    InvalidApplicationTransition,
+    ReasonsRequired,
+    TermsOutsideOffer,
+    TermsRequired,
+)
 from credit.core.machine import COUNTEROFFER
 from credit.models import Counteroffer, Proposal
 from credit.review.services import change_status

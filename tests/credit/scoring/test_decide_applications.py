@@ -13,7 +13,7 @@ from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
 from credit import following
 from credit.anchoring import records
-from credit.core.errors.applications import InvalidApplicationTransition
+from credit.core.errors import InvalidApplicationTransition
 from credit.models import Application, ApplicationHistory, DecisionAnchor, Proposal, Score
 from credit.review import automatic as deciding
 from credit.review.automatic import decide_scored

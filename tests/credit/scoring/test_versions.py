@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.core.json_text import canonical_json
 from config.core.lifecycle import ReviewerRequired
 from config.webhooks.models import Event
-from credit.core.errors.scoring import InvalidVersionTransition
+from credit.core.errors import InvalidVersionTransition
 from credit.models import DecisionAnchor, ModelVersion
 from credit.scoring import versions
 from credit.scoring.scores import live_versions

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
-from credit.core.errors.applications import NothingToAccept, TermsChanged
-from credit.core.errors.terms import TermsOutsideOffer
+from credit.core.errors import NothingToAccept, TermsChanged, TermsOutsideOffer
 from credit.core.quotes import make_quote
 from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
 from credit.terms import acceptance

@@ -1,0 +1,178 @@
+"""The errors of credit, in the order of the packages that raise them."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from config.core.errors import ApiError, UnsupportedMediaType, ValidationFailed
+from config.core.lifecycle import InvalidTransition, SecondFactorRequired
+from credit.core.reasons import OTHER, REASONS, Reason, faults_of
+
+if TYPE_CHECKING:
+    from credit.core.due import Due
+
+
+class OfferNotFound(ApiError):
+    """No such offer, or not the caller's to change."""
+
+    status, error, code, message, stored = 404, "offer_not_found", "E4004", "Offer not found.", True
+
+
+class OfferUnavailable(ApiError):
+    error, code, message = "offer_unavailable", "E1011", "The offer is not open to applications."
+
+
+class ProviderNotFound(ApiError):
+    """No such provider, or not one that the caller acts for."""
+
+    status, error, code, message, stored = 404, "provider_not_found", "E4012", "Provider not found.", True
+
+
+class ProviderTaken(ApiError):
+    status, error, code = 403, "provider_taken", "E2011"
+    message = "This provider id belongs to another account."
+
+
+class ApplicationNotFound(ApiError):
+    """No such application, or not one that the caller may see."""
+
+    status, error, code, stored = 404, "application_not_found", "E4002", True
+    message = "Application not found."
+
+
+# Errors of reading an application, one's own or another person's.
+READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequired)
+
+
+class NothingToAccept(ApiError):
+    error, code, stored = "not_acceptable", "E3011", True
+    message = "Only an approval, or a counteroffer in time, can be accepted."
+
+
+class PricingNoticeDue(NothingToAccept):
+    stored = False
+    message = (
+        "A notice about pricing must be delivered before the acceptance (12 CFR 1022.73(c)). Open it, or wait until "
+        "the lender records its delivery."
+    )
+
+
+class TermsChanged(ApiError):
+    error, code, stored = "terms_changed", "E3012", True
+    message = "`terms_sha256` is not that of the terms that were approved."
+
+
+class InvalidApplicationTransition(InvalidTransition):
+    error, code, stored = "invalid_application_transition", "E3001", True
+    message = "The application cannot be moved there."
+
+
+def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
+    """Return the error that names every fault, its JSON pointer and what is wrong there, and says the first."""
+    details = [{"field": pointer, "message": message} for pointer, message in faults]
+    return ValidationFailed(": ".join(faults[0]), details=details)
+
+
+class RequirementsDue(ApiError):
+    """The offer asks for what the application does not have yet; `details` name each by its JSON pointer."""
+
+    error, code, stored = "requirements_due", "E1020", True
+    message = "The offer asks for more than the application has."
+
+    @classmethod
+    def of(cls, due: Iterable["Due"]) -> Self | None:
+        details = [{"field": one.pointer, "message": one.why} for one in due]
+        return cls(details=details) if details else None
+
+
+class DocumentClosed(ApiError):
+    """The document was accepted, or has as many files as it takes."""
+
+    error, code, stored = "document_closed", "E3015", True
+    message = "The document takes no more files."
+
+
+class StorageQuotaExceeded(ApiError):
+    """The files of the account or of its drafts would take more bytes than they may."""
+
+    error, code, stored = "storage_quota_exceeded", "E3016", True
+    message = "Your files take too much storage."
+
+
+class InfectedFile(ApiError):
+    error, code = "infected_file", "E1021"
+    message = "The file is infected. It was not kept."
+
+
+class LockedFile(ValidationFailed):
+    message = "The PDF is protected by a password. Print it to a new PDF without one, and send that."
+
+
+class BrokenFile(ValidationFailed):
+    message = "The file is damaged, or only a part of it arrived. Save or scan it again, and send that."
+
+
+class PhonePicture(UnsupportedMediaType):
+    message = "This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."
+
+
+class ReasonsRequired(ApiError):
+    """A rejection without its principal reasons where reviewers decide, or a reopening that needs a reason."""
+
+    error, code = "reasons_required", "E1017"
+    message = "A rejection needs its principal reasons."
+
+
+def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:
+    """Raise ReasonsRequired unless there are reasons, and each names a specific factor (12 CFR 1002.9(b)(2))."""
+    details = {"codes": [*REASONS, OTHER]}
+    if not reasons:
+        raise ReasonsRequired(
+            f"`{member}` must name one to four principal reasons, each once, the most important first: codes, or "
+            '{"code": "other", "text": "…"}.',
+            details=details,
+        )
+    if faults := faults_of(reasons, has_report=has_report):
+        raise ReasonsRequired(" ".join(faults), details=details)
+
+
+class AlreadyProposed(ApiError):
+    message = "A proposal waits already. Confirm or decline that one first."
+
+
+class TermsRequired(ApiError):
+    """An approval that names no loan, where reviewers decide about a listed offer."""
+
+    error, code = "terms_required", "E1018"
+    message = (
+        "The decision must name the loan: its amount, its rate and its term. Omitted values come from the "
+        "application (amount, term) and from the offer (its lowest rate)."
+    )
+
+
+class TermsOutsideOffer(ApiError):
+    error, code = "terms_outside_offer", "E1019"
+    message = "The terms are not among those of the offer as it was at the submission."
+
+
+class CounterofferOpen(ApiError):
+    status, error, code, stored = 409, "counteroffer_open", "E3013", True
+    message = "A counteroffer waits for the consumer already: withdraw that one first."
+
+
+class ScoringModelNotFound(ApiError):
+    """No such model or version, or not one of a provider that the caller acts for."""
+
+    status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
+    message = "Scoring model not found."
+
+
+class ScoreNotFound(ApiError):
+    status, error, code, stored = 404, "score_not_found", "E4013", True
+    message = "The application has no score."
+
+
+class InvalidVersionTransition(InvalidTransition):
+    """A scoring model's version that is retired, or was never published."""
+
+    error, code, stored = "invalid_version_transition", "E3014", True
+    message = "The version cannot be moved there."

@@ -1,1 +1,0 @@
-"""The errors of credit, a module for each package that raises them."""
