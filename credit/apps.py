@@ -20,7 +20,7 @@ class CreditConfig(Declarations, AppConfig):
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
         "notices.retention.forget_old", "applications.services.index_new_applicants",
     )  # fmt: skip
-    readings = ("scoring.metrics.READING", "notices.metrics.READING")
+    readings = ("scoring.metrics.READING",)
     backup_parts = "documents.storage.BACKUP_PARTS"
     sandbox = ("sandbox_records.RECORDS",)
     tones = "console.queues.TONES"

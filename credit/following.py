@@ -9,10 +9,10 @@ from config.core.lifecycle import Follower, Transition
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
 from credit.applications.mails import mail_person
-from credit.applications.pinning import pin_at_submission
+from credit.applications.services import pin_at_submission
 from credit.core.machine import DECIDED, SUBMITTED, UNDER_REVIEW
-from credit.core.version_machine import PUBLISHED
 from credit.models.applications import record_application_event
+from credit.models.scoring import PUBLISHED
 from credit.notices import clocks
 from credit.scoring.scores import score_submission
 from credit.terms import loans

@@ -14,16 +14,16 @@ from config.core.encryption import sealed_values
 from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
-from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired
+from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from config.ops.failed_items import FailedItems
-from credit.applications.pinning import pinned_offer
 from credit.core.applicant_search import index_of, index_rows
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
-from credit.core.errors import ApplicationNotFound, OfferUnavailable
+from credit.core.due import Asked
+from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
-from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
+from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
 from credit.models import Application, ApplicationRevision, Notice, Offer, Provider, RequestedDocument
 from credit.models.applications import record_application_event
 
@@ -47,6 +47,28 @@ _load_visible = PreparedGet(
 _find_offer = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active", "required_documents"), parsed=True
 ).first
+
+
+def select_own(columns: Sequence[str]) -> PreparedSelect:
+    """Return the statement that reads the application `application_id` of the account `consumer_id`."""
+    return PreparedSelect(
+        lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
+        columns,
+    )
+
+
+def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: Any) -> PreparedSelect:
+    """Return the statement that reads a page of an account's applications, the newest first.
+
+    Its arguments are `consumer_id`, the filters, `limit` and `offset`.
+    """
+
+    def page(*, limit: int, offset: int, **conditions: Any) -> Any:
+        # The ids of the page come from an index alone: an offset costs index entries and no rows.
+        ids = Application.objects.filter(**conditions).order_by("-id").values("id")[offset : offset + limit]
+        return Application.objects.filter(id__in=ids).order_by("-id").annotate(**annotations)
+
+    return PreparedSelect(page, columns, arguments=("consumer_id", *filters, "limit", "offset"))
 
 
 def load_visible(application_id: str, actor: Actor) -> Application:
@@ -152,6 +174,35 @@ def create_application(
             RequestedDocument.put_on_checklist(application, documents, now=now)
         application.follow_creation(now)
     return application
+
+
+_PINNED = ("provider_id", *Offer.TERMS)  # as `Offer.terms` has them
+_find_terms = PreparedSelect(
+    lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
+).first
+
+
+def pin_at_submission(application: Application, transition: Transition) -> dict[str, Any]:
+    """Return the columns that the first submission sets; raises as `pinned_offer`."""
+    is_first = transition.to == SUBMITTED and application.submitted_at is None
+    return pinned_offer(application) if is_first else {}
+
+
+def pinned_offer(application: Application) -> dict[str, Any]:
+    """Return the columns that keep the listed offer as it is now; none for an offer unknown here.
+
+    Raises RequirementsDue for an offer that has ended, and if the application lacks what the offer asks for; an unknown
+    offer asks for an age of 18.
+    """
+    pinned: dict[str, Any] = {}
+    if (offer := _find_terms(offer_id=application.offer_id)) is not None:
+        is_active, version, *terms = offer
+        ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
+        if refusal := RequirementsDue.of(ended):
+            raise refusal
+        pinned = {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
+    application.check_due(pinned)
+    return pinned
 
 
 def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:

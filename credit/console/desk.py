@@ -7,9 +7,9 @@ from django.db.models import Exists, OuterRef, Q
 
 from config.backoffice.desks import Desk, Rule, Seat, of_provider
 from config.core.groups import LENDER
-from credit.core.version_machine import PUBLISH
 from credit.models import ProviderMember
 from credit.models.applications import REVIEW_PERMISSION
+from credit.models.scoring import PUBLISH
 from credit.offers.providers import sent_to
 
 PERMISSIONS = (REVIEW_PERMISSION, PUBLISH)

@@ -20,8 +20,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, UNDER_REVIEW
 from credit.models import Application, LoanTerms
 from credit.review.services import takes_two
 from credit.terms import counteroffers
-from credit.terms.loans import compute, loan_of
-from credit.terms.pricing import proposed_terms
+from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
 

@@ -1,4 +1,4 @@
-"""The 249 codes of ISO 3166-1 alpha-2, and what addresses of some countries always have."""
+"""The 249 codes of ISO 3166-1 alpha-2, what addresses of some countries always have, and the US states."""
 
 _CODES = """
 AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC
@@ -21,3 +21,10 @@ WITH_POSTAL_CODE = frozenset(_POSTAL_CODES.split())
 # Addresses have a state, a province or a prefecture. Everywhere else an offer that requires a region requires none.
 _REGIONS = "AU BR CA CN ES IN IT JP KR MX MY RU TW US"
 WITH_REGION = frozenset(_REGIONS.split())
+
+# Two letters each: the states, the District of Columbia, and the territories.
+_STATES = (
+    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
+    "RI SC SD TN TX UT VT VA WA WV WI WY DC AS GU MP PR VI"
+)
+US_STATES = frozenset(_STATES.split())

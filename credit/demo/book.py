@@ -37,18 +37,18 @@ from credit.core.machine import (
     WITHDRAWN,
 )
 from credit.core.reasons import in_words
-from credit.core.version_machine import CHAMPION
 from credit.documents import requests, services, storage
 from credit.documents.kinds import recognize
 from credit.models import Application, Consent, Offer, Proposal, RequestedDocument
 from credit.models.applications import record_application_event
 from credit.models.notices import DUE, POST, READY
+from credit.models.scoring import CHAMPION
 from credit.notices import services as notices
 from credit.offers.services import create_offer
 from credit.review.services import propose
 from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import acceptance, counteroffers
-from credit.terms.pricing import proposed_terms
+from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())

@@ -21,10 +21,10 @@ from credit.core.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.core.version_machine import CHALLENGER, CHAMPION
 from credit.demo import book
 from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.documents import DocumentFile, RequestedDocument
+from credit.models.scoring import CHALLENGER, CHAMPION
 from credit.offers.services import create_offer
 from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import counteroffers

@@ -12,10 +12,23 @@ from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
+from config.core.lifecycle import Machine, Role
 from config.webhooks.events import record_event
 from credit.core.card import Card
 from credit.core.errors import InvalidVersionTransition
-from credit.core.version_machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
+
+DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
+CHAMPION, CHALLENGER = "champion", "challenger"
+PUBLISH = "credit.publish_modelversion"
+
+# A published version is published again to give it the other role.
+MACHINE = Machine(
+    {
+        DRAFT: {PUBLISHED: Role.OWNER, RETIRED: Role.OWNER},
+        PUBLISHED: {PUBLISHED: Role.OWNER, RETIRED: Role.OWNER},
+        RETIRED: {},
+    }
+)
 
 
 class ScoringModel(models.Model):

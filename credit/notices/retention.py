@@ -1,6 +1,7 @@
 """What keeps an application's notices from being emptied: the grounds of the law, and a litigation hold."""
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
@@ -11,18 +12,31 @@ from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
 from credit.core.errors import ApplicationNotFound
-from credit.core.retention import (
-    ACCEPTANCE,
-    COLORADO,
-    GROUNDS,
-    NOTICE,
-    REGULATION_B,
-    REGULATION_Z,
-    SCORE,
-    Ground,
-)
 from credit.models import Application, Notice, RetentionHold, ReviewRequest, Score
 from identity.access.second_factor import require_second_factor
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A law that requires records to be kept for `months` from an event: `notice`, `acceptance`, or `score`."""
+
+    name: str
+    law: str
+    months: int
+    since: str
+
+    @property
+    def period(self) -> timedelta:
+        return timedelta(days=31 * self.months)  # the longest that so many months are
+
+
+NOTICE, ACCEPTANCE, SCORE = "notice", "acceptance", "score"
+# Business credit needs 12 months by the same section; the longer period covers it.
+REGULATION_B = Ground("regulation_b", "12 CFR 1002.12(b)(1)", 25, NOTICE)
+REGULATION_Z = Ground("regulation_z", "12 CFR 1026.25(a)", 24, ACCEPTANCE)
+COLORADO = Ground("colorado", "Colorado SB 26-189", 36, SCORE)
+GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
+
 
 HOLD_PERMISSION = "credit.add_retentionhold"
 

@@ -13,8 +13,8 @@ from django.db.models.functions import Cast, Concat, StrIndex, Substr
 
 from config.core.credentials import Credential
 from credit.core.card import DECLINE
-from credit.core.version_machine import PUBLISHED
 from credit.models import LastScore, ModelVersion, Offer
+from credit.models.scoring import PUBLISHED
 
 HIDDEN_MAX = 1_000
 _HEX = "0123456789abcdef"

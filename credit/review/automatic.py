@@ -24,12 +24,11 @@ from config.ops.failed_items import STOP, FailedItems
 from credit.core.card import APPROVE, DECLINE
 from credit.core.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
 from credit.core.reasons import faults_of, in_words, reasons_of
-from credit.core.version_machine import PUBLISHED
 from credit.models import Application, ApplicationRevision, Proposal
 from credit.models.applications import REVIEW_PERMISSION
-from credit.models.scoring import Score
+from credit.models.scoring import PUBLISHED, Score
 from credit.review.services import decide
-from credit.terms.pricing import automatic_terms
+from credit.terms.loans import automatic_terms
 
 BATCH_MAX = 100
 _LEASE = timedelta(minutes=10)  # for BATCH_MAX decisions

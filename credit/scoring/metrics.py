@@ -1,12 +1,13 @@
-"""Applications that wait for a reviewer, decisions that wait for the ledger, and what becomes of scores' proposals."""
+"""Readings for `/metrics`: what waits for reviewers, the ledger and applicants, and what becomes of proposals."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from config.ops.readings import Reading, read_queue
 from credit.core.machine import IN_REVIEW
-from credit.models import Application, DecisionAnchor
-from credit.scoring.overrides import newest_overrides
+from credit.models import Application, Clock, DecisionAnchor, Notice
+from credit.models.notices import UNDELIVERED
+from credit.scoring.monitoring import newest_overrides
 
 PROPOSALS_LOOKED_AT = 1_000  # the newest overrides: enough to show that reviewers stop following a model
 
@@ -32,6 +33,11 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     )
     yield Reading("platform_score_proposals", meaning, proposals.as_proposed, {"decided": "as_proposed"})
     yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})
+    undelivered = Notice.objects.using(using).filter(status__in=UNDELIVERED).order_by("created_at")
+    meaning = "Notices that have not reached the person yet."
+    yield from read_queue(undelivered, name="notices_due", meaning=meaning, since="created_at", now=now)
+    late = Clock.objects.using(using).filter(stopped_at__isnull=True, due_at__lte=now).order_by("due_at")
+    yield read_queue(late, name="clocks_overdue", meaning="Clocks that ran out.", since="due_at", now=now)[0]
 
 
 READING = (Application, measure)

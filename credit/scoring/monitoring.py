@@ -11,13 +11,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from credit.core.card import APPROVE, DECLINE, REFER
-from credit.models.scoring import ModelVersion, Score
-from credit.scoring.overrides import count_overrides
+from credit.core.machine import APPROVED, DECIDED, REJECTED
+from credit.models import ApplicationHistory, ModelVersion, Score
+from credit.scoring.evaluator import evaluate
+
+_AS_PROPOSED = Q(outcome=APPROVE, decision=APPROVED) | Q(outcome=DECLINE, decision=REJECTED)
+_OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision=APPROVED)
+
+
+class Overrides(NamedTuple):
+    """How many proposals were followed, and how many were not. Referred and undecided applications are in neither."""
+
+    as_proposed: int
+    otherwise: int
+
+    @property
+    def decisions(self) -> int:
+        return self.as_proposed + self.otherwise
+
+    @property
+    def rate(self) -> float | None:
+        return self.otherwise / self.decisions if self.decisions else None
+
+
+def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
+    made = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
+    return _count(Score.objects.filter(**made).order_by())
+
+
+def newest_overrides(limit: int, *, using: str) -> Overrides:
+    proposals = Score.objects.using(using).filter(purpose=Score.DECISION, outcome__in=(APPROVE, DECLINE))
+    return _count(proposals.order_by("-id")[:limit])
+
+
+def _count(scores: QuerySet[Score]) -> Overrides:
+    """Count by the last decision of a person about each application; those without one are left out."""
+    by_people = ApplicationHistory.objects.filter(
+        application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
+    )
+    last = Subquery(by_people.order_by("-position").values("status")[:1])
+    chosen = Score.objects.using(scores.db).filter(pk__in=scores.values("pk")).order_by().annotate(decision=last)
+    return Overrides(
+        **chosen.aggregate(as_proposed=Count("pk", filter=_AS_PROPOSED), otherwise=Count("pk", filter=_OTHERWISE))
+    )
+
 
 SCORES_MAX = 20_000
 SCORES_MIN = 100  # with fewer in a window, chance alone moves the index beyond what is called stable
@@ -151,3 +193,42 @@ def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dic
 def _described(window: Window, counted: Sample) -> dict[str, Any]:
     counts = {"scores": counted.scores, "of": counted.of, "too_few": counted.too_few}
     return {"from": window.start, "to": window.end, **counts}
+
+
+PAIRS_MAX = 10_000
+FLIPS_MAX = 100
+
+
+def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit: int) -> dict[str, Any]:
+    """Return how `other` would have scored the newest of those whom `version` scored, from the facts that were kept.
+
+    `table` counts pairs of outcomes, `flips` lists the newest FLIPS_MAX applications whose outcome differs, `skipped`
+    counts scores whose facts are erased or lack one that `other` asks for.
+    """
+    found = scores_of(version, window).select_related("kept_facts").order_by("-created_at")[:limit]
+    table: Counter[tuple[str, str]] = Counter()
+    flips: list[dict[str, Any]] = []
+    skipped = 0
+    for score in found.iterator(chunk_size=1_000):
+        kept = score.facts_if_kept
+        facts = {} if kept is None else kept.values()
+        if not other.card.facts <= facts.keys():
+            skipped += 1
+            continue
+        theirs = evaluate(other.card, facts)
+        table[score.outcome, theirs.outcome] += 1
+        if score.outcome != theirs.outcome and len(flips) < FLIPS_MAX:
+            flips.append(
+                {
+                    "application_id": str(score.application_id),
+                    "total": score.total,
+                    "outcome": score.outcome,
+                    "with_total": theirs.total,
+                    "with_outcome": theirs.outcome,
+                }
+            )
+    rows = [
+        {"outcome": outcome, "with_outcome": with_outcome, "count": count}
+        for (outcome, with_outcome), count in sorted(table.items())
+    ]
+    return {"pairs": sum(table.values()), "table": rows, "flips": flips, "skipped": skipped}

@@ -17,8 +17,7 @@ from credit.core.due import Due
 from credit.core.errors import RequirementsDue
 from credit.core.facts import MayRead, gather, path_of, shared
 from credit.core.reasons import in_full
-from credit.core.version_machine import CHAMPION, PUBLISHED
-from credit.models.scoring import LastScore, ModelVersion, Score, ScoreFacts
+from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
 

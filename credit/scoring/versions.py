@@ -9,9 +9,8 @@ from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired
 from credit.core.errors import ScoringModelNotFound
-from credit.core.version_machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
 from credit.models.offers import ProviderMember
-from credit.models.scoring import ModelVersion, ScoringModel
+from credit.models.scoring import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED, ModelVersion, ScoringModel
 from credit.offers.providers import claim_provider, role_of
 from credit.scoring import definition as definitions
 from identity.access.second_factor import require_lender_factor

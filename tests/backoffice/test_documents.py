@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from config.core.casework import DataAccess
-from credit.documents.pictures import may_be_shown
+from credit.documents.kinds import may_be_shown
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import client_of

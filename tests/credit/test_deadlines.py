@@ -8,8 +8,7 @@ from django.utils import translation
 
 from credit.core import deadlines
 from credit.core.applicants import Applicants
-from credit.core.countries import COUNTRIES
-from credit.core.us_states import US_STATES
+from credit.core.countries import COUNTRIES, US_STATES
 
 
 def applicants(country, region=None):

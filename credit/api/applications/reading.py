@@ -7,7 +7,7 @@ from config.api.pagination import Shown, fitting
 from config.core.ids import parse_uuid
 from config.core.sizes import number_that_fits, weight_of
 from credit.api.applications.serializers import ApplicationSerializer
-from credit.applications.queries import select_own, select_page
+from credit.applications.services import select_own, select_page
 from credit.models import Application
 
 _COLUMNS = ApplicationSerializer.sources()

@@ -22,7 +22,7 @@ from config.api.serializers import (
     TextField,
 )
 from credit.api.commerce.products import AMOUNT_MAX
-from credit.core.us_states import US_STATES
+from credit.core.countries import US_STATES
 
 LIST_MAX = 50
 # A part never has a dot, so the end of each is found without going back.

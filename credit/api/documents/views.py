@@ -23,7 +23,7 @@ from credit.core.errors import (
     InvalidApplicationTransition,
     StorageQuotaExceeded,
 )
-from credit.documents.pictures import may_be_shown
+from credit.documents.kinds import may_be_shown
 from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
 from credit.documents.storage import read

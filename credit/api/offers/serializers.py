@@ -12,8 +12,8 @@ from credit.core import risk_based_pricing as pricing_rules
 from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
+from credit.core.countries import US_STATES
 from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
-from credit.core.us_states import US_STATES
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 
 TERMS_MAX = 60

@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from config.api import serializers
 from credit.api.terms.serializers import MomentField
-from credit.scoring.comparing import PAIRS_MAX
-from credit.scoring.monitoring import SCORES_MIN, WINDOW, Window
+from credit.scoring.monitoring import PAIRS_MAX, SCORES_MIN, WINDOW, Window
 
 _FIRST = datetime(2000, 1, 1, tzinfo=UTC)
 _LONGEST = timedelta(days=3_660)

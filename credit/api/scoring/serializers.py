@@ -8,8 +8,7 @@ from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
 from credit.core.card import SCORED_ON
-from credit.core.version_machine import CHALLENGER, CHAMPION
-from credit.models.scoring import ModelVersion, ScoringModel
+from credit.models.scoring import CHALLENGER, CHAMPION, ModelVersion, ScoringModel
 
 OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
 FACTS_MAX = 500

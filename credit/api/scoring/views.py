@@ -23,12 +23,12 @@ from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringM
 from credit.core.facts import APPLICATION_DATA, catalogue
 from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel
-from credit.requirements.cards import unasked_inputs
-from credit.scoring import comparing, pmml, versions
+from credit.requirements.services import unasked_inputs
+from credit.scoring import pmml, versions
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
 from credit.scoring.evaluator import evaluate
-from credit.scoring.monitoring import monitoring
+from credit.scoring.monitoring import compare, monitoring
 
 _reads = partial(endpoint, access="score:read")
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
@@ -192,7 +192,7 @@ class ScoreMonitoringViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
         with heavy.slot(request):
-            return Response(comparing.compare(version, other, **body))
+            return Response(compare(version, other, **body))
 
 
 class ScoringCatalogueViewSet(ApiViewSet):

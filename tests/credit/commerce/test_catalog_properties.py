@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from credit.core.us_states import US_STATES
+from credit.core.countries import US_STATES
 from tests.credit.commerce import judge
 from tests.credit.commerce.support import ask
 from tests.factories import OfferFactory, ProviderFactory

@@ -9,7 +9,7 @@ from django.utils import timezone
 from credit.anchoring import record_keys
 from credit.models import ApplicationHistory, DecisionAnchor, Proposal, Score
 from credit.scoring.metrics import measure
-from credit.scoring.overrides import Overrides, count_overrides
+from credit.scoring.monitoring import Overrides, count_overrides
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
