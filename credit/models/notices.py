@@ -109,7 +109,7 @@ class Notice(StatefulModel):
     """A notice about a decision, a request for documents (`move`) or a counteroffer.
 
     From `ready` on `html` is the notice, word for word, `sha256` the hash of its bytes in UTF-8, and `content` what it
-    was made from. Both are emptied when they need no longer be kept; the hash stays.
+    was made from. Both are erased when they need no longer be kept; the hash stays.
     """
 
     ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"

@@ -1,10 +1,10 @@
-"""What keeps an application's notices from being emptied: the grounds of the law, and a litigation hold."""
+"""What keeps an application's notices from being erased: the grounds of the law, and a litigation hold."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from config.core.credentials import InsufficientScope
@@ -39,6 +39,7 @@ GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
 
 
 HOLD_PERMISSION = "credit.add_retentionhold"
+_NOTICE_START = Coalesce("delivered_at", "made_at")
 
 
 class Kept(NamedTuple):
@@ -58,39 +59,46 @@ class Held(NamedTuple):
     grounds: list[Kept]
 
 
+def _starts() -> dict[str, Any]:
+    """Return when the period of each kind of ground starts, as expressions over applications: at its newest event."""
+    notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
+    scores = Score.objects.filter(application=OuterRef("pk")).order_by("-created_at")
+    return {
+        NOTICE: Subquery(notices.values(start=_NOTICE_START)[:1]),
+        ACCEPTANCE: F("accepted_at"),
+        SCORE: Subquery(scores.values("created_at")[:1]),
+    }
+
+
 def grounds_of(application: Application) -> list[Kept]:
     """Return the grounds that apply, each from the newest event that starts its period."""
-    notice = application.notices.filter(made_at__isnull=False).order_by("-made_at").first()
-    score = Score.objects.filter(application=application).order_by("-id").first()
-    starts = {
-        NOTICE: None if notice is None else notice.delivered_at or notice.made_at,
-        ACCEPTANCE: application.accepted_at,
-        SCORE: None if score is None else score.created_at,
-    }
+    starts = Application.objects.values(**_starts()).get(pk=application.pk)
     kept = ((ground, starts[ground.since]) for ground in GROUNDS)
     return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
 
 
 def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
     """Leave out the rows of applications that another ground than the notice's own, or a hold, keeps."""
-    of_it = {"application": OuterRef("application")}
-    scored = Score.objects.filter(**of_it, created_at__gt=now - COLORADO.period)
-    held = RetentionHold.objects.filter(**of_it).order_by("-id").values("is_on")[:1]
-    accepted = Q(application__accepted_at__gt=now - REGULATION_Z.period)
-    rows = rows.exclude(accepted).filter(~Exists(scored))
-    unheld: QuerySet[Any] = rows.annotate(is_held=Coalesce(Subquery(held), False)).filter(is_held=False)
-    return unheld
+    holds = RetentionHold.objects.filter(application=OuterRef("pk")).order_by("-id").values("is_on")[:1]
+    applications = Application.objects.annotate(is_held=Coalesce(Subquery(holds), False), **_starts())
+    expired = applications.filter(pk=OuterRef("application"), is_held=False)
+    for ground in GROUNDS:
+        if ground.since != NOTICE:
+            is_over = {f"{ground.since}__lte": now - ground.period}
+            expired = expired.filter(Q(**{f"{ground.since}__isnull": True}) | Q(**is_over))
+    return rows.filter(Exists(expired))
 
 
 def forget_old(*, now: datetime) -> dict[str, int]:
-    """Empty the notices and statements that no ground keeps; their hashes and dates stay."""
+    """Erase the notices and statements that no ground keeps; their hashes and dates stay."""
     before = now - REGULATION_B.period
-    told = Q(made_at__lte=before) & (Q(delivered_at__isnull=True) | Q(delivered_at__lte=before))
-    notices = without_ground(Notice.objects.filter(told, content__isnull=False), now=now)
-    said = without_ground(ReviewRequest.objects.filter(answered_at__lte=before, statement__isnull=False), now=now)
+    due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)
+    notices = without_ground(due.filter(content__isnull=False), now=now)
+    answered = ReviewRequest.objects.filter(answered_at__lte=before, statement__isnull=False)
+    statements = without_ground(answered, now=now)
     return {
         "notices": Notice.objects.filter(pk__in=notices.values("pk")).update(content=None, html=None),
-        "review_statements": ReviewRequest.objects.filter(pk__in=said.values("pk")).update(statement=None),
+        "review_statements": ReviewRequest.objects.filter(pk__in=statements.values("pk")).update(statement=None),
     }
 
 

@@ -36,7 +36,7 @@ def operator(db):
     return client_of(user)
 
 
-def emptied(world, day):
+def erased(world, day):
     return prune(now=world.at(day))["notices"]
 
 
@@ -53,7 +53,7 @@ def test_a_notice_is_kept_for_25_months():
     world.submit(0)
     world.reject(5)
     world.issue(6)
-    assert [emptied(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+    assert [erased(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
 
 
 def test_accepted_application_is_kept_for_two_years(world):
@@ -61,14 +61,14 @@ def test_accepted_application_is_kept_for_two_years(world):
     world.approve(5)
     world.issue(6)
     Application.objects.filter(pk=world.pk).update(accepted_at=world.at(100))
-    assert [emptied(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
+    assert [erased(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
 
 
 def test_scored_application_is_kept_for_three_years(world):
     score(world, 5)
     world.reject(5)
     world.issue(6)
-    assert [emptied(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
+    assert [erased(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
 
 
 def test_a_hold_keeps_notices_and_statements_until_it_ends(world, operator):
@@ -77,10 +77,10 @@ def test_a_hold_keeps_notices_and_statements_until_it_ends(world, operator):
     path = f"/applications/{world.pk}/hold"
     held = operator.replace(path, {"on": True, "reason": "Case 28-cv-1"}).json()
     assert (held["on"], held["reason"]) == (True, "Case 28-cv-1")
-    assert emptied(world, 4_000) == 0
+    assert erased(world, 4_000) == 0
     user = User.objects.get(groups__name="Operations")  # the log-in of before was pruned as well
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
-    assert emptied(world, 4_000) == 1
+    assert erased(world, 4_000) == 1
 
 
 def test_the_grounds_are_listed_with_the_end_of_each_period(world, operator):
