@@ -171,11 +171,11 @@ class Follower:
     """
 
     # Returns further columns to set. Raises ApiError to refuse the transition. Nothing is written yet.
-    before: Callable[[Any, Transition], Mapping[str, Any]] = lambda _record, _transition: {}
+    before: Callable[[Any, Transition], Mapping[str, Any]] | None = None
     # Receives the record as written, the row of its history, and the transition.
-    after: Callable[[Any, Any, Transition], None] = lambda _record, _row, _transition: None
+    after: Callable[[Any, Any, Transition], None] | None = None
     # Receives a record that was created, and when. The service that creates records calls `follow_creation`.
-    created: Callable[[Any, datetime], None] = lambda _record, _now: None
+    created: Callable[[Any, datetime], None] | None = None
 
 
 @cache
@@ -249,7 +249,8 @@ class StatefulModel(models.Model):
     def follow_creation(self, now: datetime) -> None:
         """Call what follows from the creation of this record. Call it in the transaction that stores the record."""
         for follower in self.followers:
-            follower.created(self, now)
+            if follower.created is not None:
+                follower.created(self, now)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns where the stored record is `as_read`; return the number of records, 0 for a lost race."""
@@ -294,7 +295,8 @@ class StatefulModel(models.Model):
             **self.derived_columns(transition),
         }
         for follower in self.followers:
-            columns |= follower.before(self, transition)
+            if follower.before is not None:
+                columns |= follower.before(self, transition)
         columns |= changes or {}
         # The counter as well: a record that left its status and came back meanwhile is not as it was read.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
@@ -316,6 +318,7 @@ class StatefulModel(models.Model):
         for name, value in columns.items():
             setattr(self, name, value)
         for follower in self.followers:
-            follower.after(self, row, transition)
+            if follower.after is not None:
+                follower.after(self, row, transition)
         self.record_transition(row)
         return row

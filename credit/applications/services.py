@@ -20,7 +20,7 @@ from config.ops.failed_items import FailedItems
 from credit.core.applicant_search import index_of, index_rows
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
-from credit.core.due import Asked
+from credit.core.due import OFFER_ENDED, Asked
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
@@ -146,7 +146,7 @@ def create_application(
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
         raise InvalidStatus(f"An application begins as {' or '.join(sorted(INITIAL_STATUSES))}.")
     documents = _check_offer(offer_id, provider_id)
-    persons = Applicants.of(applicants)
+    persons = None if applicants is None else Applicants.of(applicants)
     application = Application(
         id=uuid7(),
         consumer_id=consumer_id,
@@ -197,11 +197,11 @@ def pinned_offer(application: Application) -> dict[str, Any]:
     pinned: dict[str, Any] = {}
     if (offer := _find_terms(offer_id=application.offer_id)) is not None:
         is_active, version, *terms = offer
-        ended = Asked(has_ended=not is_active).due(data=None, persons=None, handed_in=())
-        if refusal := RequirementsDue.of(ended):
-            raise refusal
+        if not is_active:
+            raise RequirementsDue.of_each([OFFER_ENDED])
         pinned = {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
-    application.check_due(pinned)
+    if due := application.due(Asked.by(pinned.get("offer_snapshot"))):
+        raise RequirementsDue.of_each(due)
     return pinned
 
 
@@ -255,7 +255,7 @@ def change_application(
             unfrozen = unfrozen.exclude(status__in=FROZEN)
         if "applicants" in changes:
             before = application.applicants
-            persons = Applicants.of(changes["applicants"], before=before)
+            persons = None if changes["applicants"] is None else Applicants.of(changes["applicants"], before=before)
             columns |= sealed_values(application, applicants=persons)
             columns["applicants_sha256"] = None if persons is None else persons.sha256
             columns["applicant_index"] = index_of(persons)

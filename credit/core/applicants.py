@@ -33,10 +33,8 @@ class Applicants:
         self.persons, self.nonce = list(persons), nonce
 
     @classmethod
-    def of(cls, persons: Sequence[Person] | None, *, before: "Applicants | None" = None) -> Self | None:
-        """Return the value to store, None without applicants. The same persons as `before` keep their hash."""
-        if persons is None:
-            return None
+    def of(cls, persons: Sequence[Person], *, before: "Applicants | None" = None) -> Self:
+        """Return the value to store. The same persons as `before` keep their hash."""
         is_same = before is not None and before.persons == persons
         return cls(persons, before.nonce if before is not None and is_same else secrets.token_bytes(_NONCE_BYTES))
 

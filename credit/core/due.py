@@ -11,7 +11,6 @@ from credit.core.applicant_schema import DUE, is_required, schema_of, title_of_m
 from credit.core.deadlines import today_of
 
 REQUIRED = "Is required."
-ENDED = "The offer has ended. Apply to another offer."
 MIN_AGE_YEARS = 18  # of applicants whose date of birth is known, where the offer names no other
 
 
@@ -31,6 +30,9 @@ class Due:
     type: str
     why: str
     coming: Coming | None = None  # of an applicant who is too young
+
+
+OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply to another offer.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Asked:
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Has no file yet.") for name in missing]
-        ended = [Due("/offer_id", "Offer", "integer", ENDED)] if self.has_ended else []
+        ended = [OFFER_ENDED] if self.has_ended else []
         return [*ended, *self._data(data), *self._applicants(persons), *documents]
 
     def _data(self, data: Any) -> Iterator[Due]:

@@ -79,9 +79,8 @@ class RequirementsDue(ApiError):
     message = "The offer asks for more than the application has."
 
     @classmethod
-    def of(cls, due: Iterable["Due"]) -> Self | None:
-        details = [{"field": one.pointer, "message": one.why} for one in due]
-        return cls(details=details) if details else None
+    def of_each(cls, due: Iterable["Due"]) -> Self:
+        return cls(details=[{"field": item.pointer, "message": item.why} for item in due])
 
 
 class DocumentClosed(ApiError):

@@ -24,7 +24,7 @@ from credit.core.applicants import FIRST, ApplicantsField
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of
 from credit.core.due import Asked, Due
-from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, RequirementsDue, require_specific
+from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
 from credit.core.figures import Figures
 from credit.core.machine import (
     APPROVED,
@@ -203,7 +203,8 @@ class Application(lifecycle.StatefulModel):
             return InsufficientScope(
                 "No scope allows a decision: use the account's own log-in, or an unrestricted API key."
             )
-        decided_before = self.check_decided_before(to, actor)
+        request = self.open_review_request if to in JUDGEMENTS else None
+        decided_before = None if request is None else request.refusal_for(actor)
         if settings.REVIEW_POLICY == "open":
             return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
         if role is Role.OWNER or (is_consumer and role is Role.EITHER):
@@ -254,11 +255,6 @@ class Application(lifecycle.StatefulModel):
         if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
             return ReviewerRequired("You can't review your own application.")
         return None
-
-    def check_decided_before(self, to: str, actor: Actor) -> ApiError | None:
-        """Return why `actor` may not answer the request for reconsideration that is open, None when they may."""
-        request = self.open_review_request if to in JUDGEMENTS else None
-        return None if request is None else request.refusal_for(actor)
 
     @property
     def approves_less(self) -> bool:
@@ -319,6 +315,8 @@ class Application(lifecycle.StatefulModel):
         something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
         reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
         """
+        if to not in DECIDED and not self.accepted_at:
+            return
         reports = self.reports_in(metadata, to) if to in DECIDED else []
         reasons = reasons_of(metadata) if to == REJECTED else []
         if to == REJECTED and settings.REVIEW_POLICY != "open":
@@ -429,14 +427,6 @@ class Application(lifecycle.StatefulModel):
         """Select an application's provider: who took its id later has no part in the application."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
-    def check_due(self, pinned: Mapping[str, Any]) -> None:
-        """Raise RequirementsDue unless the application has what the offer that is being pinned asks for.
-
-        Costs a statement where it asks for documents.
-        """
-        if refusal := RequirementsDue.of(self.due(Asked.by(pinned.get("offer_snapshot")))):
-            raise refusal
-
     def missing_titles(self) -> list[str]:
         """List what is missing: requested documents, and other requirements of the pinned offer."""
         asked = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
@@ -444,6 +434,7 @@ class Application(lifecycle.StatefulModel):
         return list(dict.fromkeys([*asked, *(one.title for one in due)]))
 
     def due(self, asked: Asked) -> list[Due]:
+        """Return what the application lacks of what an offer asks for; costs a statement where that has documents."""
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return asked.due(
             data=self.application_data,

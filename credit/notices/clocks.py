@@ -41,6 +41,7 @@ EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
 EU_WITHOUT_DELAY_DAYS = 3
 _SYSTEM = Actor.system("applications")
+_ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 _NOT_DECIDED = frozenset({states.SUBMITTED, states.UNDER_REVIEW, states.PENDING_DOCUMENTS})
 
 
@@ -53,8 +54,8 @@ def begin(application: Any, now: datetime) -> None:
 def follow(application: Any, row: Any, transition: Transition) -> None:
     """Do what follows from a transition of an application, of which `row` is the history."""
     running = _follow(application, row, transition.completes)
-    if running is None or Clock.REVIEW in running:
-        reviews.answer(application, row)
+    if row.status in _ENDS_REVIEW and (running is None or Clock.REVIEW in running):
+        reviews.close(application, row.status, by=row.changed_by, now=row.changed_at)
 
 
 def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:

@@ -72,7 +72,7 @@ def _starts() -> dict[str, Any]:
 
 def grounds_of(application: Application) -> list[Kept]:
     """Return the grounds that apply, each from the newest event that starts its period."""
-    starts = Application.objects.values(**_starts()).get(pk=application.pk)
+    starts: Any = Application.objects.values(**_starts()).get(pk=application.pk)
     kept = ((ground, starts[ground.since]) for ground in GROUNDS)
     return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
 

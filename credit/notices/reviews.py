@@ -6,12 +6,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from config.core.lifecycle import RecordNotEditable
-from credit.core.machine import DECIDED, EXPIRED, WITHDRAWN
 from credit.models.applications import record_application_event
 from credit.models.notices import Clock, ReviewRequest
 
 STATEMENT_MAX = 4_000
-_ENDS = DECIDED | {WITHDRAWN, EXPIRED}
 
 
 def ask(application: Any, *, statement: str, now: datetime) -> ReviewRequest:
@@ -36,14 +34,8 @@ def ask(application: Any, *, statement: str, now: datetime) -> ReviewRequest:
     return made
 
 
-def answer(application: Any, row: Any) -> None:
-    """Close the request that a decision answers, or that ends with the application."""
-    if row.status in _ENDS:
-        close(application, row.status, by=row.changed_by, now=row.changed_at)
-
-
 def close(application: Any, outcome: str, *, by: str, now: datetime) -> None:
-    """Close the open request, if there is one, with what was decided: a status, or `counteroffer`."""
+    """Close the open request, if there is one, with its answer: the status that was entered, or `counteroffer`."""
     request = application.open_review_request
     if request is None or not ReviewRequest.objects.filter(pk=request.pk, answered_at__isnull=True).update(
         answered_at=now, answered_by=by, outcome=outcome

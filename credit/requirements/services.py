@@ -40,7 +40,8 @@ def refusal_of(application: Application, to: str) -> RequirementsDue | None:
     """Return the error that this transition would meet because of what is due, None where none."""
     if (application.status, to) != (DRAFT, SUBMITTED):
         return None
-    return RequirementsDue.of(application.due(asked_of(application)))
+    due = application.due(asked_of(application))
+    return RequirementsDue.of_each(due) if due else None
 
 
 def _documents(application: Application, asked: Asked) -> list[DocumentAsked]:

@@ -146,8 +146,8 @@ def score_submission(application: Any, *, now: datetime) -> None:
         logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
         return
     champion, _, found = computed[0]
-    if refusal := RequirementsDue.of(_unreadable(champion.card, found)):
-        raise refusal
+    if due := list(_unreadable(champion.card, found)):
+        raise RequirementsDue.of_each(due)
     for version, facts, evaluation in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
