@@ -13,6 +13,7 @@ from credit.applications.services import pin_at_submission
 from credit.core.machine import DECIDED, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
 from credit.models.scoring import PUBLISHED
+from credit.models.terms import Counteroffer
 from credit.notices import clocks
 from credit.scoring.scores import score_submission
 from credit.terms import loans
@@ -30,7 +31,7 @@ def _score_created(application: Any, now: datetime) -> None:
 
 def _supersede(application: Any, row: Any, _transition: Transition) -> None:
     if row.previous_status == UNDER_REVIEW:
-        application.supersede_counteroffer(by=row.principal, now=row.changed_at)
+        Counteroffer.supersede_open(application, by=row.principal, now=row.changed_at)
 
 
 def _anchor(application: Any, row: Any, transition: Transition) -> None:

@@ -120,7 +120,7 @@ GUARDS = (
         "credit/test_applications_status.py",
     ),
     Guard(
-        "limited-credential-decides", "credit/models/applications.py",
+        "limited-credential-decides", "credit/models/decision_rules.py",
         "if actor.limited and (role is Role.REVIEWER or not is_consumer):", "if False:",
         "credit/test_applications_scopes.py",
     ),
@@ -190,7 +190,7 @@ GUARDS = (
         "setattr(record, name, mask(getattr(record, name)))", "pass", "backoffice/test_masked_everywhere.py",
     ),
     Guard(
-        "second-factor-of-reviewers", "credit/models/applications.py",
+        "second-factor-of-reviewers", "credit/models/decision_rules.py",
         "if actor.lacks_second_factor:", "if False:", "credit/test_pending_decision.py",
     ),
     Guard(
@@ -288,7 +288,7 @@ GUARDS = (
         "credit/test_pending_decision.py",
     ),
     Guard(
-        "lender-can-notify", "credit/models/applications.py",
+        "lender-can-notify", "credit/models/decision_rules.py",
         'if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED', "if True or to not in _NOTIFIED",
         "credit/test_provider_decisions.py",
     ),

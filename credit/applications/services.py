@@ -24,7 +24,7 @@ from credit.core.due import OFFER_ENDED, Asked
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
-from credit.models import Application, ApplicationRevision, Notice, Offer, Provider, RequestedDocument
+from credit.models import Application, ApplicationRevision, Counteroffer, Notice, Offer, Provider, RequestedDocument
 from credit.models.applications import record_application_event
 
 # How long an application may sit idle in a status before it expires.
@@ -278,7 +278,8 @@ def change_application(
                 credential=actor.credential,
             )
         application.refresh_from_db(fields=[*columns])  # the row is locked: nothing else has changed
-        if seen and application.reviewed_state != seen and application.supersede_counteroffer(by=actor.user, now=now):
+        is_changed = seen and application.reviewed_state != seen
+        if is_changed and Counteroffer.supersede_open(application, by=actor.user, now=now):
             application.counteroffer_moves += 1
             application.save(update_fields=["counteroffer_moves"])
             Notice.cancel_undelivered(application, now=now)

@@ -152,6 +152,14 @@ class Counteroffer(ClosableModel):
     def terms_sha256(self) -> str:
         return self.loan_terms.terms_sha256
 
+    @classmethod
+    def supersede_open(cls, application: Any, *, by: Any, now: datetime) -> bool:
+        """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
+        if not application.counteroffer_moves:
+            return False
+        offered = cls.objects.filter(application=application, closed_at__isnull=True).first()
+        return offered is not None and offered.close(cls.SUPERSEDED, by=by, now=now)
+
     def recorded(self) -> dict[str, Any]:
         """Return what the history and the records of the decision that it becomes say of it."""
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}

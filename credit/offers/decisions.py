@@ -16,7 +16,7 @@ from config.core.table_files import CHUNK_ROWS, ROWS_MAX, csv_lines, file_answer
 from credit.core.machine import APPROVED, DECIDED
 from credit.core.reasons import reasons_of
 from credit.models import ApplicationHistory, Provider, Score
-from credit.models.applications import PROPOSALS
+from credit.models.decision_rules import PROPOSALS
 from credit.offers.providers import sent_to
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]

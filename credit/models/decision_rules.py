@@ -1,0 +1,275 @@
+"""The rules of decisions about an application: who may make them, what they require, and what speaks against them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils.functional import cached_property
+
+from config.core.credentials import InsufficientScope
+from config.core.errors import ApiError, ValidationFailed
+from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired, StatefulModel
+from config.core.names import shows_nothing
+from credit.core.applicants import FIRST
+from credit.core.card import APPROVE, DECLINE, REFER
+from credit.core.consumer_reports import RANK, reports_of
+from credit.core.due import Asked, Due
+from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
+from credit.core.figures import Figures
+from credit.core.machine import (
+    APPROVED,
+    COUNTEROFFER,
+    DECIDED,
+    EXPIRED,
+    JUDGEMENTS,
+    MACHINE,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
+from credit.core.risk_based_pricing import SCORE_DISCLOSURE
+from credit.models.documents import RequestedDocument
+from credit.models.notices import ReviewRequest
+from credit.models.scoring import Score
+
+# The transitions that a score may make by itself.
+AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
+# Each of these transitions owes the applicant a notice.
+_NOTIFIED = frozenset({APPROVED, REJECTED, COUNTEROFFER, PENDING_DOCUMENTS})
+# The transition that a score's outcome proposes; `refer` proposes nothing.
+PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
+
+
+class DecisionRules(StatefulModel):
+    """What `Application` adds to its columns: the rules that its transitions, proposals and pages share."""
+
+    # Columns and methods of `Application` that the rules read.
+    consumer_id: int
+    provider_id: int
+    created_at: datetime
+    initial_status: str
+    reviewed_at: datetime | None
+    accepted_at: datetime | None
+    application_data: Any
+    data_changed_by_id: int | None
+    applicants: Any
+    applicants_sha256: str | None
+    offer_snapshot: Any
+    loan_terms: Any
+    counteroffer_moves: int
+    counteroffers: Any
+    review_requests: Any
+    requested_documents: Any
+    is_reviewed_by: Any
+    is_only_read_by: Any
+    provider_owner: Any
+
+    class Meta:
+        abstract = True
+
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
+
+        `open` is the specification to the letter: all who may see an application may move it, except a provider's
+        readers. `reviewed` gives decisions to reviewers. `four_eyes` also requires that a reviewer is not the consumer,
+        and did not change the data last before approving, rejecting or making a counteroffer; `credit.review` requires
+        the second person. Under each of them a credential that is limited to scopes makes the consumer's transitions
+        alone. `COUNTEROFFER` is checked like a transition.
+        """
+        offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
+        role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
+        is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
+        is_none = role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system
+        if is_none:
+            return InvalidApplicationTransition.between(self, to)
+        if actor.user is None:
+            return self.check_automatic(to) if actor.is_model else None
+        is_consumer = actor.user.pk == self.consumer_id
+        if actor.limited and (role is Role.REVIEWER or not is_consumer):
+            return InsufficientScope(
+                "No scope allows a decision: use the account's own log-in, or an unrestricted API key."
+            )
+        request = self.open_review_request if to in JUDGEMENTS else None
+        decided_before = None if request is None else request.refusal_for(actor)
+        if settings.REVIEW_POLICY == "open":
+            return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
+        if role is Role.OWNER or (is_consumer and role is Role.EITHER):
+            only = ReviewerRequired("Only the consumer may make this move.")
+            return self.check_documents(to) if is_consumer else only
+        refusal = self.check_reviewer(actor) or decided_before
+        is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
+        if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
+            refusal = ReviewerRequired("You changed the application's data last, so you can't decide about it.")
+        return refusal or self.check_creditor(to)
+
+    def check_automatic(self, to: str) -> ApiError | None:
+        """Return why the score cannot make this transition by itself, None when it may.
+
+        After a person's decision only people decide. Under `four_eyes` a reviewer confirms each automatic rejection.
+        """
+        if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
+            return ReviewerRequired()
+        if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
+            return ReviewerRequired("The score proposes no such decision.")
+        if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
+            return ReviewerRequired("A reviewer has to confirm it.")
+        return self.check_creditor(to)
+
+    def check_creditor(self, to: str) -> ApiError | None:
+        """Return the error of a decision whose notice the lender cannot send: its name or its address is missing."""
+        if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
+            return None
+        missing = " and no postal ".join(self.creditor_lacks)
+        return InvalidApplicationTransition(
+            f"Provider {self.provider_id} has no {missing}, which the applicant's notice must contain. "
+            f"Its owner adds it with `PUT /v1/providers/{self.provider_id}`.",
+            details={"from": self.status, "to": to, "allowed": [], "missing": self.creditor_lacks},
+        )
+
+    @cached_property
+    def creditor_lacks(self) -> list[str]:
+        """Return what the lender lacks of a notice's required content (12 CFR 1002.9(a)(2))."""
+        provider = self.provider_owner(str(self.provider_id), self.created_at).first()
+        return [] if provider is None else provider.lacks_for_notices
+
+    def check_reviewer(self, actor: Actor) -> ApiError | None:
+        """Return why `actor` may not review this application as they are logged in, None when they may."""
+        if not self.is_reviewed_by(actor.user):
+            return ReviewerRequired()
+        if actor.lacks_second_factor:
+            return SecondFactorRequired()
+        if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
+            return ReviewerRequired("You can't review your own application.")
+        return None
+
+    @property
+    def approves_less(self) -> bool:
+        """Whether the terms are a smaller amount or fewer months than the applicant requested."""
+        terms, requested = self.loan_terms, Figures(self.application_data)
+        if terms is None:
+            return False
+        is_less: bool = terms.amount_cents < (requested.amount_cents or 0)
+        return is_less or (terms.term_months or 0) < (requested.term_months or 0)
+
+    @property
+    def is_reconsiderable(self) -> bool:
+        """Whether the applicant can request reconsideration of what was decided.
+
+        That is a rejection, an open counteroffer, or an approval for less than was requested until it is accepted.
+        """
+        if self.status == UNDER_REVIEW and self.counteroffer_moves:
+            return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
+        is_less = self.status == APPROVED and self.accepted_at is None and self.approves_less
+        return is_less or self.status == REJECTED
+
+    @property
+    def open_review_request(self) -> ReviewRequest | None:
+        """The open request for reconsideration; needs no statement where nothing was decided."""
+        if self.reviewed_at is None and self.initial_status != REJECTED and not self.counteroffer_moves:
+            return None
+        request: ReviewRequest | None = self.review_requests.filter(answered_at__isnull=True).first()
+        return request
+
+    def check_documents(self, to: str) -> ApiError | None:
+        """Return why the consumer cannot return the application yet: the requested documents without a file."""
+        if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
+            return None
+        missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
+        if not (names := list(missing.values_list("name", flat=True))):
+            return None
+        allowed = [one for one in self.requestable() if one != to]
+        return InvalidApplicationTransition(
+            f"Upload the requested documents first: {', '.join(names)}.",
+            details={"from": self.status, "to": to, "allowed": allowed, "documents": names},
+        )
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ReasonsRequired unless what has to be said for this transition is said.
+
+        A rejection names its principal reasons where reviewers decide. `application_incomplete` is a reason only while
+        something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
+        reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
+        """
+        if to not in DECIDED and not self.accepted_at:
+            return
+        reports = self.reports_in(metadata, to) if to in DECIDED else []
+        reasons = reasons_of(metadata) if to == REJECTED else []
+        if to == REJECTED and settings.REVIEW_POLICY != "open":
+            require_specific(reasons, has_report=bool(reports))
+        self.check_incomplete(reasons)
+        if reason is not None and not shows_nothing(reason):
+            return
+        if self.accepted_at and to == UNDER_REVIEW:
+            raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
+        if self.goes_against_score(to):
+            raise ReasonsRequired(
+                f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
+            )
+
+    def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
+        """Return the consumer reports that the metadata of a decision names; raises ValidationFailed.
+
+        An approval or a counteroffer of an offer that discloses scores has `ranks_above_percent` with each score.
+        """
+        reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
+        if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
+            for position, report in enumerate(reports):
+                if report["score"] is not None and report[RANK] is None:
+                    message = "Required with a score: the offer discloses scores (12 CFR 1022.74(e)(1)(ii)(F))."
+                    raise ValidationFailed.of_member(f"metadata.consumer_report[{position}].{RANK}", message)
+        return reports
+
+    def check_incomplete(self, reasons: Sequence[Any]) -> None:
+        """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""
+        if INCOMPLETE in reasons and not self.missing_titles():
+            raise ReasonsRequired(
+                f"`{INCOMPLETE}` must not be a reason: nothing is missing of what the offer or a reviewer asked for.",
+                details={"codes": [code for code in (*REASONS, OTHER) if code != INCOMPLETE]},
+            )
+
+    @cached_property
+    def decision_score(self) -> Score | None:
+        """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
+        return Score.deciding(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+
+    def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
+        """Return the reasons of the score that referred the application, if a rejection has none of them.
+
+        The principal reasons come from both the score and the reviewer (12 CFR 1002.9, comment 9(b)(2)-7).
+        """
+        score = self.decision_score
+        if score is None or score.outcome != REFER:
+            return []
+        named = {key_of(reason) for reason in reasons}
+        return [] if named.intersection(map(key_of, score.reasons)) else list(score.reasons)
+
+    @property
+    def names_scoring_model(self) -> bool:
+        return (self.offer_snapshot or {}).get("blockscore_model_id") is not None
+
+    @property
+    def proposed_decision(self) -> str | None:
+        """The status that the score proposes, None without a score and where it leaves the matter to people."""
+        return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
+
+    def goes_against_score(self, to: str) -> bool:
+        return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
+
+    def missing_titles(self) -> list[str]:
+        """List what is missing: requested documents, and other requirements of the pinned offer."""
+        asked = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+        due = self.due(Asked.by(self.offer_snapshot))
+        return list(dict.fromkeys([*asked, *(one.title for one in due)]))
+
+    def due(self, asked: Asked) -> list[Due]:
+        """Return what the application lacks of what an offer asks for; costs a statement where that has documents."""
+        documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
+        return asked.due(
+            data=self.application_data,
+            persons=self.applicants if asked.applicant or self.applicants_sha256 else None,
+            handed_in=documents.values_list("name", flat=True) if asked.documents else (),
+        )
