@@ -52,7 +52,10 @@ def queue(record: str, *, now: datetime, key: RecordKey | None = None, **about: 
 def key_at(moment: datetime) -> RecordKey:
     """Return the key that signs at a moment: the first one before any has begun. It is made when there is none."""
     begun = RecordKey.objects.filter(valid_from__lte=moment).last()
-    return begun or RecordKey.objects.first() or _make_first(moment)
+    if key := begun or RecordKey.objects.first():
+        return key
+    columns = _columns(_first_seed(), valid_from=moment - PUBLISHED_AHEAD)
+    return RecordKey.objects.get_or_create(number=1, defaults=columns)[0]
 
 
 def published(*, now: datetime) -> list[RecordKey]:
@@ -119,11 +122,6 @@ def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
         said = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
         return [checks.Error(f"{said}`manage.py rotate_record_key` makes another one.")]
     return [checks.Info(f"{len(known)} keys have signed")]
-
-
-def _make_first(moment: datetime) -> RecordKey:
-    columns = _columns(_first_seed(), valid_from=moment - PUBLISHED_AHEAD)
-    return RecordKey.objects.get_or_create(number=1, defaults=columns)[0]
 
 
 def _first_seed() -> bytes:

@@ -3,10 +3,10 @@
 For each, the notice of an adverse action contains what 15 USC 1681m(a) (FCRA, section 615(a)) requires.
 """
 
-from datetime import date
 from typing import Any
 
 from config.core.errors import ValidationFailed
+from config.core.json_text import day_of
 from config.core.names import clean_words
 from credit.core.applicants import APPLICANTS_MAX, FIRST
 
@@ -95,13 +95,10 @@ def _text(given: dict[str, Any], name: str, where: str) -> str:
 
 
 def _day(given: dict[str, Any], where: str) -> str:
-    value = given.get("date")
-    try:
-        if isinstance(value, str) and date.fromisoformat(value).isoformat() == value:
-            return value
-    except ValueError:
-        pass
-    raise _wrong(where, "date", "Must be a day such as 2026-01-31.")
+    day = day_of(given.get("date"))
+    if day is None:
+        raise _wrong(where, "date", "Must be a day such as 2026-01-31.")
+    return day.isoformat()
 
 
 def _factors(given: dict[str, Any], where: str) -> list[str]:

@@ -37,7 +37,7 @@ from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my.words import lacks, of_status, said, standing_of, told
 from credit.notices import services as notices
-from credit.notices.reviews import STATEMENT_MAX
+from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers

@@ -23,6 +23,7 @@ from credit.core.applicants import FIRST
 from credit.core.consumer_reports import reports_of
 from credit.core.risk_based_pricing import applicants_owed
 from credit.models import notices as models
+from credit.models.applications import record_application_event
 from credit.models.notices import (
     ADVERSE_ACTION,
     APPROVAL,
@@ -34,8 +35,8 @@ from credit.models.notices import (
     UNDELIVERED,
     Clock,
     Notice,
+    ReviewRequest,
 )
-from credit.notices import reviews
 
 EU = "eu"
 # Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
@@ -55,7 +56,18 @@ def follow(application: Any, row: Any, transition: Transition) -> None:
     """Do what follows from a transition of an application, of which `row` is the history."""
     running = _follow(application, row, transition.completes)
     if row.status in _ENDS_REVIEW and (running is None or Clock.REVIEW in running):
-        reviews.close(application, row.status, by=row.changed_by, now=row.changed_at)
+        close_review_request(application, row.status, by=row.changed_by, now=row.changed_at)
+
+
+def close_review_request(application: Any, outcome: str, *, by: str, now: datetime) -> None:
+    """Close the open request for reconsideration, if there is one; its outcome is a status, or `counteroffer`."""
+    request = application.open_review_request
+    if request is None or not ReviewRequest.objects.filter(pk=request.pk, answered_at__isnull=True).update(
+        answered_at=now, answered_by=by, outcome=outcome
+    ):
+        return
+    Clock.stop(application.pk, Clock.ANSWERED, now=now, kinds=(Clock.REVIEW,))
+    record_application_event("review_answered", application, now=now, review_request_id=str(request.pk))
 
 
 def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -19,7 +19,7 @@ from config.core.encryption import sealed_values
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, RecordNotEditable
 from config.mail.models import FAILED as MAIL_FAILED
 from config.mail.models import SENT
 from config.mail.outbox import queue_mail
@@ -29,6 +29,7 @@ from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.mails import write_to_person
 from credit.applications.services import load_for, lock_own
+from credit.models.applications import record_application_event
 from credit.models.notices import (
     DELIVERED,
     DUE,
@@ -45,7 +46,6 @@ from credit.models.notices import (
     Notice,
     ReviewRequest,
 )
-from credit.notices import reviews
 from credit.notices.content import Lacking, gather, render
 from credit.offers import providers
 
@@ -54,6 +54,7 @@ LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
 _LEASE = timedelta(minutes=1)  # for one row
 RECORDED = (POST, PROVIDER)  # by who did it; the platform itself sees the others
 REFERENCE_MAX = 255
+STATEMENT_MAX = 4_000  # characters of a request for reconsideration
 _SYSTEM = Actor.system("issue_notices")
 
 
@@ -78,17 +79,13 @@ def issue_due(*, now: datetime) -> dict[str, int]:
     return dict(counts)
 
 
-def _lock(rows: QuerySet[Any], pk: Any) -> Any:
-    """Return the row, locked; None where it is not among `rows` any more, or another worker has it."""
-    return rows.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
-
-
 def _in_turn(
     queue: QuerySet[Any], step: Callable[[Any, datetime], str], counts: Counter[str], now: datetime, waiting: Any
 ) -> None:
     try:
         with transaction.atomic():
-            row = _lock(queue, waiting.pk)
+            # None where it is not in the queue any more, or another worker has it.
+            row = queue.select_for_update(skip_locked=True, of=("self",)).filter(pk=waiting.pk).first()
             word = None if row is None else step(row, now)
     except Exception:
         if step is make:
@@ -234,10 +231,27 @@ def record_delivery(
 
 
 def request_review(application_id: str, *, statement: str, actor: Actor, now: datetime) -> ReviewRequest:
-    """Keep a consumer's request that a person looks again; raises ApplicationNotFound, RecordNotEditable."""
+    """Store a consumer's request for reconsideration, which the next decision answers.
+
+    Raises ApplicationNotFound; RecordNotEditable if the decision can't be reconsidered, or another request is open.
+    """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        return reviews.ask(application, statement=statement, now=now)
+        if not application.is_reconsiderable:
+            raise RecordNotEditable(
+                "You can request reconsideration of a rejection, of an open counteroffer, or of an approval for less "
+                "than you requested until you accept it."
+            )
+        try:
+            with transaction.atomic():
+                clock = Clock.start(application, Clock.REVIEW, now=now)
+                request = ReviewRequest.objects.create(
+                    application=application, statement=statement, requested_at=now, due_at=clock.due_at
+                )
+        except IntegrityError as error:
+            raise RecordNotEditable("A person is looking at it again already.") from error
+        record_application_event("review_requested", application, now=now, review_request_id=str(request.pk))
+        return request
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:

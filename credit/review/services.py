@@ -20,6 +20,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
 from credit.core.reasons import in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import as_members
+from credit.models.terms import named
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of
 
@@ -109,12 +110,12 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
     Raises as the decision would.
     """
     if to == COUNTEROFFER:
-        return counteroffers.check_offer(application, metadata, now=now)
+        return counteroffers.check_offer(application, metadata, now=now)[1]
     loan = loan_of(application, as_members(metadata).get("terms")) if to == APPROVED else None
     if loan is None:
         return {}
     compute(application, loan, kind=LoanTerms.APPROVAL, now=now)
-    return {"terms": loan.told()}
+    return {"terms": named(loan)}
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:

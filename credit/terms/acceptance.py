@@ -18,7 +18,7 @@ from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
-from credit.notices import reviews
+from credit.notices import clocks
 from credit.terms import counteroffers, loans
 
 
@@ -61,7 +61,7 @@ def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
     if terms.as_of == now.date():
         return terms
     try:
-        return loans.again(terms, kind=terms.kind, now=now)
+        return loans.compute(terms.application, terms, kind=terms.kind, now=now, bounded=False)
     except ValidationFailed:
         return None
 
@@ -98,7 +98,7 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
             terms = agreed(terms, terms_sha256, now=now)
         _require_pricing_notices(application)
         if application.approves_less:
-            reviews.close(application, APPROVED, by=actor.name, now=now)
+            clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
         take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
 

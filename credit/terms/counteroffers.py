@@ -23,8 +23,9 @@ from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest
 from credit.models.applications import record_application_event
-from credit.notices import clocks, reviews
-from credit.terms.loans import MEMBERS, Loan, compute, loan_of
+from credit.models.terms import named
+from credit.notices import clocks
+from credit.terms.loans import MEMBERS, compute, loan_of
 
 OPEN_MAX_DAYS = 90
 _LEASE = timedelta(minutes=1)  # for one counteroffer
@@ -44,15 +45,22 @@ def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | 
     return found if is_so else None
 
 
-def check_offer(application: Application, metadata: Any, *, now: datetime) -> dict[str, Any]:
-    """Return `{terms, reasons, expires_at, with_denial, consumer_report}`, whole, as a proposal is bound to them.
+def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
+    """Return the terms, not saved, and `{terms, reasons, expires_at, with_denial, consumer_report}`, whole.
+
+    A proposal is bound to the latter.
 
     Raises CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired or TermsOutsideOffer.
     """
     if open_of(application) is not None:
         raise CounterofferOpen
     given = metadata if isinstance(metadata, dict) else {}
-    loan, _ = _computed(application, given, now)
+    named_terms = given.get("terms")
+    if named_terms is None or (isinstance(named_terms, dict) and all(value is None for value in named_terms.values())):
+        raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
+    loan = loan_of(application, named_terms, where="terms")
+    assert loan is not None  # noqa: S101  terms are read or refused
+    terms = compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
     reasons, reports = reasons_of(given), application.reports_in(given, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")
     application.check_incomplete(reasons)
@@ -62,7 +70,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> di
         message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
         raise ValidationFailed.of_member("expires_at", message)
     told = {"with_denial": bool(given.get("with_denial")), "consumer_report": reports or None}
-    return {"terms": loan.told(), "reasons": reasons, "expires_at": rfc3339(expires_at), **told}
+    return terms, {"terms": named(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **told}
 
 
 def make(
@@ -75,9 +83,9 @@ def make(
     **columns: Any,
 ) -> Counteroffer:
     """Make the counteroffer that `metadata` says; the status stays. Raises what `check_offer` raises."""
-    bound = check_offer(application, metadata, now=now)
-    _, terms = _computed(application, bound, now)
-    reviews.close(application, COUNTEROFFER, by=actor.name if changed_by is None else changed_by, now=now)
+    terms, bound = check_offer(application, metadata, now=now)
+    offered_by = actor.name if changed_by is None else changed_by
+    clocks.close_review_request(application, COUNTEROFFER, by=offered_by, now=now)
     _count(application, now)
     terms.save(force_insert=True)
     made = Counteroffer.objects.create(
@@ -88,7 +96,7 @@ def make(
         consumer_report=bound["consumer_report"],
         expires_at=datetime.fromisoformat(bound["expires_at"]),
         offered_at=now,
-        offered_by=actor.name if changed_by is None else changed_by,
+        offered_by=offered_by,
         seen=application.reviewed_state,
         four_eyes=metadata.get("four_eyes"),
         principal=actor.user,
@@ -97,7 +105,7 @@ def make(
     )
     Notice.cancel_undelivered(application, now=now)
     clocks.owe(application, COUNTEROFFER, now=now, counteroffer=made)
-    _tell("counteroffered", made, application, now)
+    record_application_event("counteroffered", application, now=now, counteroffer_id=str(made.pk))
     mail_person("counteroffered", application, now=now)
     return made
 
@@ -157,7 +165,7 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
             return False
         if not offered.close(Counteroffer.EXPIRED, by=None, now=now):
             return False
-        _tell("counteroffer_expired", offered, application, now)
+        record_application_event("counteroffer_expired", application, now=now, counteroffer_id=str(offered.pk))
         _complete(application, offered, REJECTED, actor, now, reason=in_words(offered.reasons))
     return True
 
@@ -189,7 +197,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
     _count(application, now)
     Notice.cancel_undelivered(application, now=now)
     if outcome == Counteroffer.DECLINED:
-        _tell("counteroffer_declined", offered, application, now)
+        record_application_event("counteroffer_declined", application, now=now, counteroffer_id=str(offered.pk))
     offered.refresh_from_db(fields=["outcome", "closed_at", "expires_at"])
     return offered
 
@@ -202,16 +210,3 @@ def _count(application: Application, now: datetime) -> None:
     changes = {"counteroffer_moves": application.counteroffer_moves, "updated_at": application.updated_at}
     if not Application.objects.filter(pk=application.pk, **as_read).update(**changes):
         raise RecordNotEditable
-
-
-def _computed(application: Application, given: dict[str, Any], now: datetime) -> tuple[Loan, LoanTerms]:
-    terms = given.get("terms")
-    if terms is None or (isinstance(terms, dict) and all(value is None for value in terms.values())):
-        raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
-    loan = loan_of(application, terms, where="terms")
-    assert loan is not None  # noqa: S101  terms are read or refused
-    return loan, compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
-
-
-def _tell(verb: str, offered: Counteroffer, application: Application, now: datetime) -> None:
-    record_application_event(verb, application, now=now, counteroffer_id=str(offered.pk))

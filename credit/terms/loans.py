@@ -35,10 +35,6 @@ class Loan:
     fee_cents: int = 0
     first_payment_on: date | None = None
 
-    def told(self) -> dict[str, Any]:
-        """Return it as a decision spells it."""
-        return named(self)
-
 
 def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> Loan | None:
     """Return the loan of an approval that gives these terms (None: none), with what they leave out.
@@ -75,15 +71,21 @@ def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> L
 
 
 def compute(
-    application: Any, loan: Loan, *, kind: str, now: datetime, where: str = "metadata.terms", bounded: bool = True
+    application: Any,
+    loan: Loan | LoanTerms,
+    *,
+    kind: str,
+    now: datetime,
+    where: str = "metadata.terms",
+    bounded: bool = True,
 ) -> LoanTerms:
-    """Return the terms of a loan that starts today, not saved, with what it costs.
+    """Return the terms of a loan that starts today, not saved, with what it costs; `loan` may have begun before.
 
     Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range;
     TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
     """
     today = now.date()
-    about = {**loan.told(), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
+    about = {**named(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
     schedule: list[Instalment] = []  # for a line of credit
     if loan.term_months is not None:
         figures, schedule = cost_of(
@@ -135,12 +137,6 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
         return us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
     except RateOutOfRange:  # less than the loan itself is paid
         return False
-
-
-def again(terms: LoanTerms, *, kind: str, now: datetime) -> LoanTerms:
-    """Return the same loan as it is when it starts today; raises ValidationFailed once its first payment is past."""
-    loan = Loan(terms.amount_cents, terms.rate_percent, terms.term_months, terms.fee_cents, terms.first_payment_on)
-    return compute(terms.application, loan, kind=kind, now=now, bounded=False)
 
 
 def schedule_of(terms: LoanTerms) -> list[Instalment]:

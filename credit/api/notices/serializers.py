@@ -6,8 +6,7 @@ from credit.api.terms.serializers import MomentField
 from credit.core.applicants import LANGUAGES
 from credit.models import Delivery, Notice, ReviewRequest
 from credit.models.notices import MACHINE
-from credit.notices.reviews import STATEMENT_MAX
-from credit.notices.services import RECORDED
+from credit.notices.services import RECORDED, STATEMENT_MAX
 
 
 class NoticeRowSerializer(serializers.ModelResponseSerializer):
