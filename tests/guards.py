@@ -307,7 +307,7 @@ GUARDS = (
     ),
     Guard(
         "counteroffer-on-unchanged-data", "credit/terms/counteroffers.py",
-        " and found.seen == application.reviewed_state", "", "credit/terms/test_counteroffers.py",
+        " and offered.seen == application.reviewed_state", "", "credit/terms/test_counteroffers.py",
     ),
 )  # fmt: skip
 

@@ -119,8 +119,8 @@ def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
     public_key = _public_key(_first_seed())
     known = set(RecordKey.objects.values_list("public_key", flat=True))
     if known and public_key not in known:
-        said = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
-        return [checks.Error(f"{said}`manage.py rotate_record_key` makes another one.")]
+        why = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
+        return [checks.Error(f"{why}`manage.py rotate_record_key` makes another one.")]
     return [checks.Info(f"{len(known)} keys have signed")]
 
 

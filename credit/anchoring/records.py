@@ -51,8 +51,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     if (score := application.decision_score) is not None:
         version = score.version
-        told = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
-        scored = dict(zip(_OF_THE_SCORE, (*told, score.total, score.outcome, score.reasons), strict=True))
+        version_and_facts = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
+        scored = dict(zip(_OF_THE_SCORE, (*version_and_facts, score.total, score.outcome, score.reasons), strict=True))
     approves = row.status == APPROVED and application.loan_terms is not None
     return record_about(
         application,

@@ -140,7 +140,7 @@ def _anchor_group(
         if error.word not in _REFUSALS:
             raise
         if len(group) > 1:
-            return sum(_anchor_group(items, [one], request_id, left, now) for one in group)
+            return sum(_anchor_group(items, [waiting], request_id, left, now) for waiting in group)
         _fail(items, group[0].anchor, error, left, now)
         return 0
     anchored = 0

@@ -27,9 +27,9 @@ def mail_person(word: str, application: Any, *, now: datetime) -> None:
 
 
 def write_to_person(application: Any, *, now: datetime) -> None:
-    found = _confirmed_address.first(user_id=application.consumer_id)
-    if found is not None:
-        [address] = found
+    row = _confirmed_address.first(user_id=application.consumer_id)
+    if row is not None:
+        [address] = row
         link = f"{settings.APP_URL}/my/applications/{application.pk}"
         queue_mail(address, "application", {"link": link}, language=language_of(application.applicants), now=now)
 

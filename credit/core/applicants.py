@@ -73,13 +73,13 @@ def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int =
 
 def changed_members(before: Applicants | None, after: Applicants | None) -> dict[str, Any]:
     """Return the paths of the members that differ, without their values: revisions are never erased."""
-    old, new = (dict(enumerate(one or ())) for one in (before, after))
-    found: dict[str, Any] = {}
+    old, new = (dict(enumerate(value or ())) for value in (before, after))
+    changes: dict[str, Any] = {}
     for number in range(APPLICANTS_MAX):
         mine, theirs = _flat(old.get(number)), _flat(new.get(number))
         names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
-        found |= {f"applicants[{number}].{name}": {} for name in names}
-    return found
+        changes |= {f"applicants[{number}].{name}": {} for name in names}
+    return changes
 
 
 def _flat(person: Person | None) -> dict[str, Any]:

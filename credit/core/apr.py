@@ -45,8 +45,8 @@ def due_day(start: date, dates: Sequence[date]) -> int | None:
 
     The first day counts as one of the series when it fits: from 31 January to 28 February is a month.
     """
-    for day in (max(start.day, *(one.day for one in dates)), max(one.day for one in dates)):
-        if all(one == in_month(month_of(one), day) for one in dates):
+    for day in (max(start.day, *(due_on.day for due_on in dates)), max(due_on.day for due_on in dates)):
+        if all(due_on == in_month(month_of(due_on), day) for due_on in dates):
             return day
     return None
 
@@ -107,8 +107,8 @@ def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeri
         days = (dates[0] - start).days
         return UnitPeriod(days, Fraction(365, days), of_months=False)
     periods = pairwise((start, *dates))
-    found = (_standard_length(earlier, later, day or later.day) for earlier, later in periods)
-    lengths = Counter(length for length in found if length is not None)
+    standard = (_standard_length(earlier, later, day or later.day) for earlier, later in periods)
+    lengths = Counter(length for length in standard if length is not None)
     often = max(lengths.values(), default=0)
     if often > 1:
         return min(length for length, times in lengths.items() if times == often)

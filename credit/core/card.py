@@ -57,19 +57,19 @@ class Input(NamedTuple):
         return [name for name in self.facts if (fact := facts.get(name)) is not None and self.read_fact(fact) is None]
 
 
-def input_of(given: Mapping[str, Any]) -> Input:
-    if "from" in given:
-        source, kind = given["from"], given["type"]
+def input_of(declared: Mapping[str, Any]) -> Input:
+    if "from" in declared:
+        source, kind = declared["from"], declared["type"]
         read_fact = _READERS[kind]
         names, read = (source,), lambda facts: read_fact(facts.get(source))
-    elif "months_since" in given:
-        source, kind, read_fact = given["months_since"], "number", day_of
+    elif "months_since" in declared:
+        source, kind, read_fact = declared["months_since"], "number", day_of
         names, read = (source,), lambda facts: _months(day_of(facts.get(source)), day_of(facts.get(SCORED_ON)))
     else:
-        names, kind, read_fact = tuple(given.get("ratio") or given["sum"]), "number", number_of
-        combine = _ratio if "ratio" in given else _sum
+        names, kind, read_fact = tuple(declared.get("ratio") or declared["sum"]), "number", number_of
+        combine = _ratio if "ratio" in declared else _sum
         read = lambda facts: combine([number_of(facts.get(name)) for name in names])  # noqa: E731
-    return Input(given["name"], kind, names, read, read_fact, given.get("mutable", True))
+    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True))
 
 
 def _ratio(numbers: Sequence[Decimal | None]) -> Decimal | None:
@@ -114,11 +114,11 @@ class Characteristic(NamedTuple):
     def bin_of(self, value: Any) -> int:
         if value is None:
             return self.missing
-        for position, one in enumerate(self.bins):
-            if one.below is not None:
-                takes = value < one.below
+        for position, candidate in enumerate(self.bins):
+            if candidate.below is not None:
+                takes = value < candidate.below
             else:
-                takes = not one.is_missing if one.values is None else value in one.values
+                takes = not candidate.is_missing if candidate.values is None else value in candidate.values
             if takes:
                 return position
         raise AssertionError("A card has an open bin.")
@@ -162,21 +162,25 @@ class Card:
             knockouts=tuple(map(_knockout_of, definition.get("knockouts", ()))),
             base_points=definition["base_points"],
             characteristics=tuple(map(_characteristic_of, definition["characteristics"])),
-            outcomes=tuple((one["outcome"], one.get("from")) for one in definition["outcomes"]),
+            outcomes=tuple((outcome["outcome"], outcome.get("from")) for outcome in definition["outcomes"]),
             prices=tuple(
                 Price(price["from_total"], Decimal(price["rate_percent"]), price.get("amount_max_cents"))
-                for one in definition["outcomes"]
-                for price in one.get("prices", ())
+                for outcome in definition["outcomes"]
+                for price in outcome.get("prices", ())
             ),
-            segments=tuple((one["name"], one["from"]) for one in definition.get("segments", ())),
+            segments=tuple((segment["name"], segment["from"]) for segment in definition.get("segments", ())),
             range=None if limits is None else (limits[0], limits[1]),
-            facts=frozenset(name for one in inputs for name in one.facts),
+            facts=frozenset(name for source in inputs for name in source.facts),
         )
 
     def knockout_of(self, facts: Facts) -> Knockout | None:
         """Return the first knockout that holds for some facts, None where none does."""
-        values = {one.name: one.read(facts) for one in self.inputs}
-        held = (one for one in self.knockouts if values[one.input] is not None and one.holds(values[one.input]))
+        values = {source.name: source.read(facts) for source in self.inputs}
+        held = (
+            knockout
+            for knockout in self.knockouts
+            if values[knockout.input] is not None and knockout.holds(values[knockout.input])
+        )
         return next(held, None)
 
     def clip(self, total: int) -> int:
@@ -185,7 +189,7 @@ class Card:
     @property
     def attainable(self) -> tuple[int, int]:
         """The lowest and the highest total that any facts can have."""
-        points = [[one.points for one in each.bins] for each in self.characteristics]
+        points = [[choice.points for choice in each.bins] for each in self.characteristics]
         return self.clip(self.base_points + sum(map(min, points))), self.clip(self.base_points + sum(map(max, points)))
 
     @property
@@ -205,26 +209,26 @@ def _choices(values: Sequence[Any]) -> frozenset[Any]:
     return frozenset(value if isinstance(value, bool) else text_of(value) for value in values)
 
 
-def _characteristic_of(given: Mapping[str, Any]) -> Characteristic:
+def _characteristic_of(declared: Mapping[str, Any]) -> Characteristic:
     bins = tuple(
         Bin(
-            points=one["points"],
-            is_missing="missing" in one,
-            below=Decimal(one["below"]) if "below" in one else None,
-            values=_choices(one["in"]) if "in" in one else None,
+            points=choice["points"],
+            is_missing="missing" in choice,
+            below=Decimal(choice["below"]) if "below" in choice else None,
+            values=_choices(choice["in"]) if "in" in choice else None,
         )
-        for one in given["bins"]
+        for choice in declared["bins"]
     )
-    missing = next(position for position, one in enumerate(bins) if one.is_missing)
-    return Characteristic(given["name"], given["input"], given["reason"], given["baseline"], bins, missing)
+    missing = next(position for position, choice in enumerate(bins) if choice.is_missing)
+    return Characteristic(declared["name"], declared["input"], declared["reason"], declared["baseline"], bins, missing)
 
 
-def _knockout_of(given: Mapping[str, Any]) -> Knockout:
-    if "below" in given:
-        bound = Decimal(given["below"])
-        return Knockout(given["input"], lambda value: value < bound, given["outcome"], given["reason"])
-    if "from" in given:
-        bound = Decimal(given["from"])
-        return Knockout(given["input"], lambda value: value >= bound, given["outcome"], given["reason"])
-    values = _choices(given["in"] if "in" in given else [given["equals"]])
-    return Knockout(given["input"], lambda value: value in values, given["outcome"], given["reason"])
+def _knockout_of(declared: Mapping[str, Any]) -> Knockout:
+    if "below" in declared:
+        bound = Decimal(declared["below"])
+        return Knockout(declared["input"], lambda value: value < bound, declared["outcome"], declared["reason"])
+    if "from" in declared:
+        bound = Decimal(declared["from"])
+        return Knockout(declared["input"], lambda value: value >= bound, declared["outcome"], declared["reason"])
+    values = _choices(declared["in"] if "in" in declared else [declared["equals"]])
+    return Knockout(declared["input"], lambda value: value in values, declared["outcome"], declared["reason"])

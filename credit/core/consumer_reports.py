@@ -29,15 +29,15 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     whom the report is about: 1, the default, to `applicants`. `score` requires `range`, `date`, and `factors`.
     Raises ValidationFailed for any other shape, and for an agency that an applicant has twice.
     """
-    given = metadata.get("consumer_report") if isinstance(metadata, dict) else None
-    if given is None:
+    named = metadata.get("consumer_report") if isinstance(metadata, dict) else None
+    if named is None:
         return []
-    if not isinstance(given, list):
-        return [_report(given, _WHERE, applicants)]
-    if not 1 <= len(given) <= REPORTS_MAX * applicants:
+    if not isinstance(named, list):
+        return [_report(named, _WHERE, applicants)]
+    if not 1 <= len(named) <= REPORTS_MAX * applicants:
         most = "up to" if applicants == 1 else "for each applicant up to"
         raise ValidationFailed.of_member(_WHERE, f"Must be a report, or a list of {most} {REPORTS_MAX} reports.")
-    reports = [_report(one, f"{_WHERE}[{position}]", applicants) for position, one in enumerate(given)]
+    reports = [_report(item, f"{_WHERE}[{position}]", applicants) for position, item in enumerate(named)]
     for applicant in {report["applicant"] for report in reports}:
         agencies = [report["agency"].casefold() for report in reports if report["applicant"] == applicant]
         if len(agencies) > REPORTS_MAX or len(set(agencies)) < len(agencies):
@@ -46,30 +46,30 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     return reports
 
 
-def _report(given: Any, where: str, applicants: int) -> dict[str, Any]:
-    if not isinstance(given, dict):
+def _report(named: Any, where: str, applicants: int) -> dict[str, Any]:
+    if not isinstance(named, dict):
         raise ValidationFailed.of_member(where, "Must be an object.")
-    report: dict[str, Any] = {name: _text(given, name, where) for name in _REQUIRED}
-    report["applicant"] = given.get("applicant", FIRST)
+    report: dict[str, Any] = {name: _text(named, name, where) for name in _REQUIRED}
+    report["applicant"] = named.get("applicant", FIRST)
     if type(report["applicant"]) is not int or not FIRST <= report["applicant"] <= applicants:
         message = (
             f"Must be the number of an applicant: {FIRST} to {applicants}." if applicants > FIRST else "Must be 1."
         )
         raise _wrong(where, "applicant", message)
-    if all(given.get(name) is None for name in _OF_SCORE):
+    if all(named.get(name) is None for name in _OF_SCORE):
         return {**report, **dict.fromkeys((*_OF_SCORE, RANK))}
-    if not _is_number(given.get("score")):
+    if not _is_number(named.get("score")):
         raise _wrong(where, "score", "Must be a whole number; it requires `range`, `date`, and `factors`.")
-    span = given.get("range")
+    span = named.get("range")
     if not isinstance(span, list) or len(span) != 2 or not all(map(_is_number, span)) or span[0] >= span[1]:
         raise _wrong(where, "range", "Must be the lowest and the highest possible score.")
-    if not span[0] <= given["score"] <= span[1]:
+    if not span[0] <= named["score"] <= span[1]:
         raise _wrong(where, "score", "Must be within `range`.")
-    rank = given.get(RANK)
+    rank = named.get(RANK)
     if rank is not None and not (type(rank) is int and 0 <= rank <= 100):
         raise _wrong(where, RANK, "Must be a whole number from 0 to 100.")
-    day, factors = _day(given, where), _factors(given, where)
-    return {**report, "score": given["score"], "range": span, "date": day, "factors": factors, RANK: rank}
+    day, factors = _day(named, where), _factors(named, where)
+    return {**report, "score": named["score"], "range": span, "date": day, "factors": factors, RANK: rank}
 
 
 def _wrong(where: str, name: str, message: str) -> ValidationFailed:
@@ -87,22 +87,22 @@ def _words(value: Any) -> str:
     return clean_words(value)
 
 
-def _text(given: dict[str, Any], name: str, where: str) -> str:
+def _text(report: dict[str, Any], name: str, where: str) -> str:
     try:
-        return _words(given.get(name))
+        return _words(report.get(name))
     except ValueError:
         raise _wrong(where, name, f"Must be a text of 1 to {TEXT_MAX} printable characters.") from None
 
 
-def _day(given: dict[str, Any], where: str) -> str:
-    day = day_of(given.get("date"))
+def _day(report: dict[str, Any], where: str) -> str:
+    day = day_of(report.get("date"))
     if day is None:
         raise _wrong(where, "date", "Must be a day such as 2026-01-31.")
     return day.isoformat()
 
 
-def _factors(given: dict[str, Any], where: str) -> list[str]:
-    factors = given.get("factors")
+def _factors(report: dict[str, Any], where: str) -> list[str]:
+    factors = report.get("factors")
     try:
         factors = [_words(factor) for factor in factors] if isinstance(factors, list) else []
     except ValueError:

@@ -13,13 +13,13 @@ def differences(before: Any, after: Any) -> Any:
     A member that is only on one side lacks the other. Long texts are cut to TEXT_MAX characters, and documents within
     documents are followed, so that each entry is one value.
     """
-    found: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for path, change in _walk("", before, after):
-        if len(found) == CHANGES_MAX:
-            found["…"] = "more members changed"
+        if len(changes) == CHANGES_MAX:
+            changes["…"] = "more members changed"
             break
-        found[path or "(all)"] = change
-    return found
+        changes[path or "(all)"] = change
+    return changes
 
 
 def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -55,13 +55,13 @@ class Asked:
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "Asked":
         """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
-        told = terms or {}
-        min_age = told.get("min_age")
+        offered = terms or {}
+        min_age = offered.get("min_age")
         birth = () if min_age is None else ("date_of_birth",)
         return cls(
-            told.get("application_schema"),
-            tuple(told.get("required_documents") or ()),
-            tuple(dict.fromkeys((*(told.get("applicant_requires") or ()), *birth))),
+            offered.get("application_schema"),
+            tuple(offered.get("required_documents") or ()),
+            tuple(dict.fromkeys((*(offered.get("applicant_requires") or ()), *birth))),
             MIN_AGE_YEARS if min_age is None else min_age,
             has_ended,
         )
@@ -84,9 +84,9 @@ class Asked:
         if data is not None and not isinstance(data, dict):
             yield Due("/application_data", "Data", "object", "Must be an object.")
             return
-        given, required = data or {}, set(self.schema.get("required", ()))
+        values, required = data or {}, set(self.schema.get("required", ()))
         for name, member in self.members.items():
-            why = profile.fault(member, given[name]) if name in given else REQUIRED if name in required else None
+            why = profile.fault(member, values[name]) if name in values else REQUIRED if name in required else None
             if why is not None:
                 yield Due(f"/application_data/{name}", profile.title_of(name, member), member["type"], why)
 
@@ -122,5 +122,7 @@ class Requirements:
     applicants: Mapping[str, Any] | None
 
     @classmethod
-    def of(cls, asked: Asked, due: list[Due], documents: list[DocumentAsked]) -> "Requirements":
-        return cls(due, asked.schema, documents, schema_of(asked.applicant) if asked.applicant else None)
+    def of(cls, requirements: Asked, due: list[Due], documents: list[DocumentAsked]) -> "Requirements":
+        return cls(
+            due, requirements.schema, documents, schema_of(requirements.applicant) if requirements.applicant else None
+        )

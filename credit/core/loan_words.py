@@ -27,15 +27,15 @@ LOAN, COST = FIGURES[:4], FIGURES[4:]
 
 def in_words(terms: Mapping[str, Any]) -> str:
     """Return a loan as one line."""
-    told = {
+    figures = {
         "amount": money(terms["amount_cents"]),
         "rate": terms["rate_percent"],
         "months": terms.get("term_months"),
         "fee": money(terms.get("fee_cents")),
     }
     line = gettext("%(amount)s at %(rate)s %%, a line of credit")
-    loan = gettext("%(amount)s at %(rate)s %% for %(months)s months") if told["months"] else line
-    return loan % told + (gettext(", fee %(fee)s") % told if terms.get("fee_cents") else "")
+    loan = gettext("%(amount)s at %(rate)s %% for %(months)s months") if figures["months"] else line
+    return loan % figures + (gettext(", fee %(fee)s") % figures if terms.get("fee_cents") else "")
 
 
 def rows_of(terms: Mapping[str, Any], names: Sequence[str] = COST) -> list[tuple[str, str]]:

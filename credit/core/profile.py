@@ -42,11 +42,11 @@ Refusal = tuple[str, str]
 
 def check(schema: Any) -> None:
     """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless the profile has this schema."""
-    found = list(islice(_refusals(schema), _REFUSALS_MAX))
-    if not found and len(canonical_json(schema)) > BYTES_MAX:
-        found = [("", f"Must have at most {BYTES_MAX} bytes.")]
-    if found:
-        raise refusal_of([(f"/application_schema{where}", message) for where, message in found])
+    refusals = list(islice(_refusals(schema), _REFUSALS_MAX))
+    if not refusals and len(canonical_json(schema)) > BYTES_MAX:
+        refusals = [("", f"Must have at most {BYTES_MAX} bytes.")]
+    if refusals:
+        raise refusal_of([(f"/application_schema{where}", message) for where, message in refusals])
 
 
 def _refusals(schema: Any) -> Iterator[Refusal]:
@@ -71,15 +71,15 @@ def _refusals(schema: Any) -> Iterator[Refusal]:
     yield from _required(schema.get("required", []), members)
 
 
-def _unknown(given: Mapping[str, Any], known: tuple[str, ...], here: str) -> Iterator[Refusal]:
-    for name in given:
+def _unknown(schema: Mapping[str, Any], known: tuple[str, ...], here: str) -> Iterator[Refusal]:
+    for name in schema:
         if name not in known:
             yield here, f"Has no keyword {name[:_NAME_SHOWN]!r} here; known are {', '.join(known)}."
 
 
-def _texts(given: Mapping[str, Any], here: str) -> Iterator[Refusal]:
+def _texts(schema: Mapping[str, Any], here: str) -> Iterator[Refusal]:
     for name, longest in (("title", TITLE_MAX_LENGTH), ("description", DESCRIPTION_MAX_LENGTH)):
-        text = given.get(name, "-")
+        text = schema.get(name, "-")
         if not isinstance(text, str) or not text.strip() or len(text) > longest:
             yield f"{here}/{name}", f"Must be a text of 1 to {longest} characters."
 

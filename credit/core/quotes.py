@@ -141,7 +141,7 @@ def cost_of(
     schedule = amortise(amount_cents, rate_percent, term_months, start=today, first_payment_on=first_payment_on)
     financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
     try:
-        found = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
+        rate = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
     except apr.RateOutOfRange as error:
         message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
         raise ValidationFailed.of_member(f"{where}{'fee_cents' if fee_cents else rate_member}", message) from error
@@ -151,7 +151,7 @@ def cost_of(
         "total_of_payments_cents": total,
         "finance_charge_cents": total - financed,
         "amount_financed_cents": financed,
-        "apr_percent": found.quantize(apr.STEP, ROUND_HALF_UP),
+        "apr_percent": rate.quantize(apr.STEP, ROUND_HALF_UP),
         "method": method,
     }
     return figures, schedule
@@ -162,11 +162,11 @@ def schedule_told(schedule: list[Instalment]) -> list[dict[str, Any]]:
     return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
 
 
-def _note_rate(offer: "Offer", asked: Decimal | None) -> Decimal:
+def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
     """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
     bounds = (offer.apr_min_percent, offer.apr_max_percent)
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
-    rate = next((percent for percent in (asked, low, high) if percent is not None), None)
+    rate = next((percent for percent in (requested, low, high) if percent is not None), None)
     if rate is None:
         raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
     if low is not None and rate < low:

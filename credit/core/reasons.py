@@ -93,10 +93,10 @@ def reasons_of(metadata: Any) -> list[Reason]:
     says more than that a score or a standard was not met.
     Anything but one to PRINCIPAL_MAX such reasons, each named once, is an empty list.
     """
-    given = metadata.get("reasons") if isinstance(metadata, dict) else None
-    if not isinstance(given, list) or not 1 <= len(given) <= PRINCIPAL_MAX or not all(map(_is_reason, given)):
+    reasons = metadata.get("reasons") if isinstance(metadata, dict) else None
+    if not isinstance(reasons, list) or not 1 <= len(reasons) <= PRINCIPAL_MAX or not all(map(_is_reason, reasons)):
         return []
-    return given if len(set(map(text_of, given))) == len(given) else []
+    return reasons if len(set(map(text_of, reasons))) == len(reasons) else []
 
 
 def _is_reason(reason: Any) -> bool:
@@ -161,4 +161,6 @@ def in_words(reasons: Sequence[Reason]) -> str | None:
 
 
 def in_full(reasons: Sequence[Reason]) -> list[dict[str, str]]:
-    return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]
+    return [
+        {"code": reason if isinstance(reason, str) else reason["code"], "text": text_of(reason)} for reason in reasons
+    ]

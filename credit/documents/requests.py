@@ -22,13 +22,13 @@ def request_documents(application: Application, names: Iterable[str], *, by: Any
 
     Raises ValidationFailed for more than DOCUMENTS_MAX altogether.
     """
-    asked = {
+    columns = {
         "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
         "accepted_at": None,
     }  # fmt: skip
     for name in dict.fromkeys(names):
         RequestedDocument.objects.update_or_create(
-            application=application, name=name, defaults={**asked, "changed_by": by}
+            application=application, name=name, defaults={**columns, "changed_by": by}
         )
     if application.requested_documents.count() > DOCUMENTS_MAX:
         raise ValidationFailed(f"names: An application has at most {DOCUMENTS_MAX} documents.")
@@ -42,9 +42,9 @@ def ask_for_documents(
     One that waits for documents already stays where it is: those who may decide about it add to its checklist. Raises
     ApplicationNotFound, what the transition raises, or ReviewerRequired and SecondFactorRequired.
     """
-    found = load_for(application_id, actor)
+    visible = load_for(application_id, actor)
     # Locked, so that no decision falls between the check of the status and the checklist.
-    application = Application.objects.select_for_update().get(pk=found.pk)
+    application = Application.objects.select_for_update().get(pk=visible.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:
         metadata = {"documents": names}

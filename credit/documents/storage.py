@@ -178,10 +178,10 @@ def _is_writable() -> bool:
 
 
 def describe_storage() -> dict[str, Any]:
-    found = DocumentFile.objects.filter(infection="", stored__deleted_at=None).aggregate(
+    totals = DocumentFile.objects.filter(infection="", stored__deleted_at=None).aggregate(
         files=Count("id"), bytes=Coalesce(Sum("size_bytes"), 0)
     )
-    return {"storage": settings.DOCUMENT_STORAGE, **found}
+    return {"storage": settings.DOCUMENT_STORAGE, **totals}
 
 
 def missing_files() -> list[str]:

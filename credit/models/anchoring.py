@@ -124,8 +124,12 @@ class DecisionAnchor(models.Model):
         """Return the opening of its leaf's commitment, without the record's hash; None until it is anchored."""
         if not self.nonce:
             return None
-        told = {"user_id": str(self.subject_id), "report_type": self.report_type, "timestamp": self.proof["timestamp"]}
-        return {"nonce": self.nonce, **told}
+        committed = {
+            "user_id": str(self.subject_id),
+            "report_type": self.report_type,
+            "timestamp": self.proof["timestamp"],
+        }
+        return {"nonce": self.nonce, **committed}
 
     @property
     def tells_score(self) -> bool:

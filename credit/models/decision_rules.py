@@ -181,7 +181,7 @@ class DecisionRules(StatefulModel):
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
         if not (names := list(missing.values_list("name", flat=True))):
             return None
-        allowed = [one for one in self.requestable() if one != to]
+        allowed = [status for status in self.requestable() if status != to]
         return InvalidApplicationTransition(
             f"Upload the requested documents first: {', '.join(names)}.",
             details={"from": self.status, "to": to, "allowed": allowed, "documents": names},
@@ -261,15 +261,15 @@ class DecisionRules(StatefulModel):
 
     def missing_titles(self) -> list[str]:
         """List what is missing: requested documents, and other requirements of the pinned offer."""
-        asked = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+        requested = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
         due = self.due(Asked.by(self.offer_snapshot))
-        return list(dict.fromkeys([*asked, *(one.title for one in due)]))
+        return list(dict.fromkeys([*requested, *(item.title for item in due)]))
 
-    def due(self, asked: Asked) -> list[Due]:
+    def due(self, requirements: Asked) -> list[Due]:
         """Return what the application lacks of what an offer asks for; costs a statement where that has documents."""
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
-        return asked.due(
+        return requirements.due(
             data=self.application_data,
-            persons=self.applicants if asked.applicant or self.applicants_sha256 else None,
-            handed_in=documents.values_list("name", flat=True) if asked.documents else (),
+            persons=self.applicants if requirements.applicant or self.applicants_sha256 else None,
+            handed_in=documents.values_list("name", flat=True) if requirements.documents else (),
         )

@@ -52,9 +52,9 @@ class RequestedDocument(models.Model):
     @staticmethod
     def put_on_checklist(application: Any, names: Iterable[str], *, now: datetime) -> None:
         """Put documents on an application's checklist; those that are on it stay as they are."""
-        asked = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
+        columns = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
         RequestedDocument.objects.bulk_create(
-            [RequestedDocument(name=name, **asked) for name in names], ignore_conflicts=True
+            [RequestedDocument(name=name, **columns) for name in names], ignore_conflicts=True
         )
 
     @property
@@ -122,7 +122,7 @@ class DocumentFile(models.Model):
     def download_name(self) -> str:
         extension = CONTENT_TYPES.get(self.content_type, "")
         same = {extension, ".jpeg"} if extension == ".jpg" else {extension}
-        return self.name if any(self.name.lower().endswith(one) for one in same) else f"{self.name}{extension}"
+        return self.name if any(self.name.lower().endswith(ending) for ending in same) else f"{self.name}{extension}"
 
     @property
     def is_image(self) -> bool:

@@ -60,7 +60,7 @@ class Clock(models.Model):
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="clocks", db_index=False
     )
-    kind = models.CharField(max_length=16, choices=[(one, one) for one in KINDS])
+    kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS])
     started_at = models.DateTimeField()
     due_at = models.DateTimeField()
     stopped_at = models.DateTimeField(null=True)
@@ -141,7 +141,7 @@ class Notice(StatefulModel):
     )
     kind = models.CharField(
         max_length=16,
-        choices=[(one, one) for one in KINDS],
+        choices=[(kind, kind) for kind in KINDS],
         help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, or `pricing`.",
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us`.")
@@ -152,7 +152,7 @@ class Notice(StatefulModel):
     status = models.CharField(
         max_length=16,
         default=DUE,
-        choices=[(one, one) for one in MACHINE.statuses],
+        choices=[(status, status) for status in MACHINE.statuses],
         help_text="The status of the notice.",
     )
     waits_for = models.CharField(max_length=16, blank=True, default="", choices=list(WAITS_FOR.items()))
@@ -305,7 +305,9 @@ class Delivery(models.Model):
         Notice, on_delete=models.PROTECT, related_name="deliveries", help_text="The notice that was delivered."
     )
     channel = models.CharField(
-        max_length=16, choices=[(one, one) for one in CHANNELS], help_text="`portal`, `email`, `post`, or `provider`."
+        max_length=16,
+        choices=[(channel, channel) for channel in CHANNELS],
+        help_text="`portal`, `email`, `post`, or `provider`.",
     )
     at = models.DateTimeField(help_text="When the notice was delivered (UTC).")
     evidence = JsonTextField(

@@ -43,7 +43,7 @@ class LoanTerms(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="all_terms")
-    kind = models.CharField(max_length=16, choices=[(one, one) for one in (APPROVAL, COUNTEROFFER)])
+    kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in (APPROVAL, COUNTEROFFER)])
     amount_cents = models.BigIntegerField()
     rate_percent = models.DecimalField(max_digits=8, decimal_places=4, help_text="The note rate a year.")
     term_months = models.IntegerField(null=True)
@@ -163,8 +163,8 @@ class Counteroffer(ClosableModel):
     def recorded(self) -> dict[str, Any]:
         """Return what the history and the records of the decision that it becomes say of it."""
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
-        told = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
-        return {**told, "reasons": self.reasons, **two}
+        offered = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
+        return {**offered, "reasons": self.reasons, **two}
 
     @property
     def metadata_told(self) -> dict[str, Any]:

@@ -127,8 +127,8 @@ _running = PreparedSelect(lambda application_id: Clock.running(application_id, C
 def _lacks_what_was_told(application: Any, notice: Notice | None) -> bool:
     """Return whether something that this notice named is still missing; later requests do not count."""
     made_from = None if notice is None else notice.made_from
-    told = (made_from or {}).get("missing", ())
-    return not set(application.missing_titles()).isdisjoint(told)
+    missing = (made_from or {}).get("missing", ())
+    return not set(application.missing_titles()).isdisjoint(missing)
 
 
 def _says_it_all(last: Notice, offered: Any) -> bool:

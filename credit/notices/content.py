@@ -63,7 +63,7 @@ def blocks_of(
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
-    asked = (
+    blocks = (
         ("action", True),
         ("terms", has_terms and kind in {APPROVAL, COUNTEROFFER}),
         ("until", kind == COUNTEROFFER),
@@ -72,14 +72,14 @@ def blocks_of(
         ("reasons", is_adverse),
         ("database" if is_eu else "report", is_adverse and bool(reports)),
         ("source", is_adverse and not is_eu and has_source),
-        ("score", is_adverse and not is_eu and any(one["score"] is not None for one in reports)),
+        ("score", is_adverse and not is_eu and any(report["score"] is not None for report in reports)),
         ("ecoa", is_adverse and not is_eu),
         ("automated", is_eu and kind != INCOMPLETE),
         ("rights", is_eu and can_ask),
         ("creditor", True),
         ("review", can_ask and not is_eu),
     )
-    return [name for name, is_in in asked if is_in and (not is_other or name in _OF_OTHERS)]
+    return [name for name, is_in in blocks if is_in and (not is_other or name in _OF_OTHERS)]
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
@@ -120,7 +120,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "submitted_at": application.submitted_at and rfc3339(application.submitted_at),
         "decided_at": rfc3339(offered.offered_at if move is None else move.changed_at),  # type: ignore[union-attr]
         "creditor": {"name": provider.name, "address": provider.address},
-        "persons": [_person(one) for one in persons],
+        "persons": [_person(person) for person in persons],
         "language": language_of(application.applicants, number=applicant),
         "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
@@ -165,11 +165,11 @@ def _can_ask(notice: Notice) -> bool:
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
     """Return the principal reasons in words: the decision's own, or where it names none those of a score's decline."""
-    given = reasons_of(metadata)
-    score = None if given or notice.kind != ADVERSE_ACTION else notice.application.decision_score
+    reasons = reasons_of(metadata)
+    score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":
-        given = reasons_of({"reasons": score.reasons})
-    return [text_of(reason) for reason in given]
+        reasons = reasons_of({"reasons": score.reasons})
+    return [text_of(reason) for reason in reasons]
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
@@ -203,7 +203,7 @@ def render(content: dict[str, Any], profile: str) -> str:
             "decided_on": day_in_words(content["decided_at"]),
             "until_on": _deadline(content["until"], content),
             "respond_by_on": _deadline(content["respond_by"], content),
-            "reports": [{**one, "dated_on": day_in_words(one["date"])} for one in content["reports"]],
+            "reports": [{**report, "dated_on": day_in_words(report["date"])} for report in content["reports"]],
             "figures": rows_of(content["terms"]["kept"], FIGURES) if content["terms"] else [],
         }
         return render_to_string("notices/notice.html", context)

@@ -30,9 +30,9 @@ def _own_files() -> Any:
         def fetch(self, url: str, headers: Any = None) -> Any:
             path = urlsplit(url).path
             is_static = url.startswith(f"{settings.APP_URL}{settings.STATIC_URL}")
-            found = finders.find(path.removeprefix(settings.STATIC_URL)) if is_static else None
-            if found is None:
+            file = finders.find(path.removeprefix(settings.STATIC_URL)) if is_static else None
+            if file is None:
                 return super().fetch(url, headers)
-            return urls.URLFetcherResponse(url, Path(str(found)).read_bytes(), {"Content-Type": "text/css"})
+            return urls.URLFetcherResponse(url, Path(str(file)).read_bytes(), {"Content-Type": "text/css"})
 
     return OwnFiles(allowed_protocols=("data",))

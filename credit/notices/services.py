@@ -110,13 +110,13 @@ def make(notice: Notice, now: datetime) -> str:
         return "waiting"
     html = render(content, notice.profile)
     digest = digest_of(html)
-    made: dict[str, Any] = sealed_values(notice, content=json.dumps(content, ensure_ascii=False), html=html)
-    made |= {"sha256": digest, "mail": mail}
-    notice.transition_to(READY, actor=_SYSTEM, now=now, changes={**made, "language": content["language"]})
+    columns: dict[str, Any] = sealed_values(notice, content=json.dumps(content, ensure_ascii=False), html=html)
+    columns |= {"sha256": digest, "mail": mail}
+    notice.transition_to(READY, actor=_SYSTEM, now=now, changes={**columns, "language": content["language"]})
     if settings.ANCHOR_DECISIONS:
         about = {"notice": str(notice.pk), "kind": notice.kind, "profile": notice.profile}
-        told = {"language": notice.language, "due_at": rfc3339(notice.due_at), "made_at": rfc3339(now)}
-        record = record_about(notice.application, record_version=1, **about, **told, notice_sha256=digest)
+        times = {"language": notice.language, "due_at": rfc3339(notice.due_at), "made_at": rfc3339(now)}
+        record = record_about(notice.application, record_version=1, **about, **times, notice_sha256=digest)
         record_keys.queue(record, now=now, notice=notice, application=notice.application)
     return "ready"
 
@@ -131,7 +131,7 @@ def _mail_address(notice: Notice) -> str:
     if not _is_mailed(notice):
         return ""
     persons: Any = notice.application.applicants or ()
-    return next((one["email"] for one in persons if one.get("email")), notice.application.consumer.email)
+    return next((person["email"] for person in persons if person.get("email")), notice.application.consumer.email)
 
 
 def _after_mail(notice: Notice, now: datetime) -> str:
@@ -145,13 +145,13 @@ def _after_mail(notice: Notice, now: datetime) -> str:
 
 def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor: Actor, now: datetime) -> Delivery:
     """Keep a delivery; the first one moves the notice. The caller holds the notice's lock."""
-    made = Delivery.objects.create(
+    delivery = Delivery.objects.create(
         notice=notice, channel=channel, at=at, evidence=evidence, recorded_at=now, principal=actor.user,
         credential=actor.credential,
     )  # fmt: skip
     if notice.status != DELIVERED:
         notice.transition_to(DELIVERED, actor=actor, now=now, changes={"delivered_at": at})
-    return made
+    return delivery
 
 
 def _name_overdue(clock: Clock, now: datetime) -> str:
@@ -162,9 +162,9 @@ def _name_overdue(clock: Clock, now: datetime) -> str:
     owner_id = clock.application.provider_owner_id
     if owner_id is not None:
         about: dict[str, Any] = {"application_id": str(clock.application_id), "clock": clock.kind}
-        told = {} if notice is None else {"notice_id": str(notice.pk), "kind": notice.kind}
+        members = {} if notice is None else {"notice_id": str(notice.pk), "kind": notice.kind}
         status = "none" if notice is None else notice.status
-        record_event("notice.overdue", account_id=owner_id, now=now, **about, **told, status=status)
+        record_event("notice.overdue", account_id=owner_id, now=now, **about, **members, status=status)
     return "overdue"
 
 

@@ -57,8 +57,8 @@ class CatalogueFilter:
     segment: str | None = None
 
     @classmethod
-    def of(cls, credential: Credential, **asked: Any) -> Self:
-        return cls(user_id=str(credential.user_id), sees_scores=credential.carries("score:read"), **asked)
+    def of(cls, credential: Credential, **filters: Any) -> Self:
+        return cls(user_id=str(credential.user_id), sees_scores=credential.carries("score:read"), **filters)
 
     @cached_property
     def rules(self) -> dict[str, Q]:
@@ -86,12 +86,12 @@ class CatalogueFilter:
 
     def _fits_segment(self) -> Q:
         """Where the model's card declares segments, that of the score alone counts; else what the caller says."""
-        said = Q() if self.segment is None else Q(customer_segment=self.segment)
+        requested = Q() if self.segment is None else Q(customer_segment=self.segment)
         if not self.sees_scores:
-            return said and (Q(customer_segment=None) | said)
+            return requested and (Q(customer_segment=None) | requested)
         scored = self._last_scores.filter(segment__isnull=False)
         belongs = Exists(scored.filter(segment=OuterRef("customer_segment")))
-        return Q(customer_segment=None) | Q(belongs) | (Q(~Exists(scored)) & said)
+        return Q(customer_segment=None) | Q(belongs) | (Q(~Exists(scored)) & requested)
 
     def _sees_variant(self) -> Q:
         outside = Q(ab_test_variant=None) | Q(ab_test_allocation=None)
@@ -106,8 +106,8 @@ class CatalogueFilter:
 
     def hidden(self) -> list[dict[str, Any]]:
         """Return the newest HIDDEN_MAX offers that are left out, each with the first rule that it does not meet."""
-        found = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
-        return [{"offer_id": pk, "rule": rule} for pk, rule in found.values_list("pk", "rule")[:HIDDEN_MAX]]
+        excluded = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
+        return [{"offer_id": pk, "rule": rule} for pk, rule in excluded.values_list("pk", "rule")[:HIDDEN_MAX]]
 
 
 def active_offers() -> QuerySet[Offer]:
@@ -129,10 +129,10 @@ def _lends(amount_cents: int) -> Q:
 
 def _first_unmet(rules: Mapping[str, Q]) -> Any:
     """Return an expression over offers: the name of the first rule that one does not meet, empty where it meets all."""
-    found: Any = Value("", output_field=CharField())
+    unmet: Any = Value("", output_field=CharField())
     for name, rule in reversed(list(rules.items())):
-        found = Case(When(rule, then=found), default=Value(name))
-    return found
+        unmet = Case(When(rule, then=unmet), default=Value(name))
+    return unmet
 
 
 class CataloguePage(NamedTuple):
@@ -142,8 +142,8 @@ class CataloguePage(NamedTuple):
     hidden: list[dict[str, Any]] | None
 
 
-def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
+def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
     """Return a page of the catalog, newest offer first; with `explain`, also the excluded offers with reasons."""
-    shown = asked.shown()
+    shown = filters.shown()
     total, page = shown.count(), list(shown[offset : offset + limit])
-    return CataloguePage(page, total, offset + len(page) < total, asked.hidden() if explain else None)
+    return CataloguePage(page, total, offset + len(page) < total, filters.hidden() if explain else None)

@@ -34,19 +34,19 @@ def take_away(provider: Provider, actor: Actor, *, media_type: str, **times: dat
 
     Raises ValidationFailed for more than ROWS_MAX.
     """
-    found = _decisions(provider, earliest=times.get("from"), latest=times.get("to"))
-    number = found.order_by()[: ROWS_MAX + 1].count()
+    decisions = _decisions(provider, earliest=times.get("from"), latest=times.get("to"))
+    number = decisions.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
         raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
     kind, lines = KINDS[media_type]
-    file, digest = spooled(lines(COLUMNS, _rows(found)))
-    asked = {name: at and at.isoformat() for name, at in times.items()}
+    file, digest = spooled(lines(COLUMNS, _rows(decisions)))
+    period = {name: at and at.isoformat() for name, at in times.items()}
     DataAccess.note(
         DataAccess.EXPORT,
         viewer=actor.user,
         kind=ApplicationHistory._meta.label_lower,
         provider="" if actor.user.is_staff else str(provider.pk),
-        details={**asked, "provider_id": str(provider.pk), "rows": number, "format": kind, "sha256": digest.hex()},
+        details={**period, "provider_id": str(provider.pk), "rows": number, "format": kind, "sha256": digest.hex()},
         now=timezone.now(),
     )
     content_type = "text/csv; charset=utf-8" if kind == "csv" else media_type
@@ -57,35 +57,35 @@ def _decisions(
     provider: Provider, *, earliest: datetime | None, latest: datetime | None
 ) -> QuerySet[ApplicationHistory]:
     sent = sent_to(provider.pk, provider.created_at, to_application="application__")
-    found = ApplicationHistory.objects.filter(sent, status__in=DECIDED)
+    decisions = ApplicationHistory.objects.filter(sent, status__in=DECIDED)
     if earliest is not None:
-        found = found.filter(changed_at__gte=earliest)
+        decisions = decisions.filter(changed_at__gte=earliest)
     if latest is not None:
-        found = found.filter(changed_at__lte=latest)
+        decisions = decisions.filter(changed_at__lte=latest)
     score = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION).order_by("id")
     return (
-        found.annotate(score=Subquery(score.values("total")[:1]), proposed=Subquery(score.values("outcome")[:1]))
+        decisions.annotate(score=Subquery(score.values("total")[:1]), proposed=Subquery(score.values("outcome")[:1]))
         .select_related("application__loan_terms")
         .defer(*_LARGE)
         .order_by("changed_at", "id")
     )
 
 
-def _rows(found: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
-    for row in found.iterator(chunk_size=CHUNK_ROWS):
-        one: Any = row
-        application, is_automated = one.application, row.credential.startswith("model:")
+def _rows(decisions: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
+    for row in decisions.iterator(chunk_size=CHUNK_ROWS):
+        entry: Any = row
+        application, is_automated = entry.application, row.credential.startswith("model:")
         terms = application.loan_terms if application.reviewed_at == row.changed_at else None
-        proposed = PROPOSALS.get(one.proposed or "") if settings.DECISIONING != "off" else None
+        proposed = PROPOSALS.get(entry.proposed or "") if settings.DECISIONING != "off" else None
         yield (
-            str(one.application_id),
+            str(entry.application_id),
             application.submitted_at,
             row.changed_at,
             row.status,
             terms.told() if terms is not None and row.status == APPROVED else None,
             reasons_of(row.metadata),
             is_automated,
-            one.score,
+            entry.score,
             proposed not in {None, row.status},
             round((row.changed_at - application.submitted_at).total_seconds() / 86_400, 2),
         )

@@ -189,8 +189,8 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
         invitation, _ = ProviderInvitation.objects.update_or_create(
             provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
         )
-        told = {"provider_id": provider.pk, "invitation_id": str(invitation.pk)}
-        record_event("provider.member_invited", account_id=provider.owner_id, now=now, **told)
+        members = {"provider_id": provider.pk, "invitation_id": str(invitation.pk)}
+        record_event("provider.member_invited", account_id=provider.owner_id, now=now, **members)
     return invitation
 
 
@@ -219,9 +219,9 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
                 provider_id=provider_id, user=actor.user, defaults={"role": invitation.role}
             )
         member = ProviderMember.objects.filter(**theirs).select_related("user", "provider")
-        if (found := member.first()) is None:
+        if (membership := member.first()) is None:
             raise ProviderNotFound
-        return found
+        return membership
 
 
 def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:
@@ -246,7 +246,7 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
     provider = load_owned(provider_id, by.user)
     if user_id == str(provider.owner_id):
         raise ValidationFailed("The account that a provider belongs to stays an owner of it.")
-    member = next((one for one in members_of(provider) if str(one.user_id) == user_id), None)
+    member = next((member for member in members_of(provider) if str(member.user_id) == user_id), None)
     if member is None:
         raise NotFound("That account must be a member of the provider.")
     return member
@@ -277,11 +277,11 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q
     return Q(**{f"{to_application}{name}": value for name, value in named.items()})
 
 
-def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:
+def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
     """Log the access to a page of an inbox, unless it was empty."""
     if rows:
-        kind, details = Application._meta.label_lower, {**asked, "rows": rows}
-        side = "" if viewer.is_staff else asked["provider_id"]
+        kind, details = Application._meta.label_lower, {**query, "rows": rows}
+        side = "" if viewer.is_staff else query["provider_id"]
         now = timezone.now()
         DataAccess.note(DataAccess.LIST, viewer=viewer, kind=kind, provider=side, details=details, now=now)
 

@@ -11,9 +11,9 @@ from credit.models.documents import RequestedDocument
 
 
 def of_offer(offer: Offer) -> Requirements:
-    asked = Asked.by(offer.terms())
-    due = asked.due(data=None, persons=None, handed_in=())
-    return Requirements.of(asked, due, [DocumentAsked(name) for name in asked.documents])
+    requirements = Asked.by(offer.terms())
+    due = requirements.due(data=None, persons=None, handed_in=())
+    return Requirements.of(requirements, due, [DocumentAsked(name) for name in requirements.documents])
 
 
 def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
@@ -22,11 +22,11 @@ def of_application(application: Application, *, is_own: bool, now: datetime) -> 
     When the consumer reads it, the current requirements of a draft's offer are put on its checklist, so that files can
     be uploaded for them.
     """
-    asked = asked_of(application)
-    if asked.documents and is_own and application.status == DRAFT:
-        RequestedDocument.put_on_checklist(application, asked.documents, now=now)
-    documents = _documents(application, asked)
-    return Requirements.of(asked, application.due(asked), documents)
+    requirements = asked_of(application)
+    if requirements.documents and is_own and application.status == DRAFT:
+        RequestedDocument.put_on_checklist(application, requirements.documents, now=now)
+    documents = _documents(application, requirements)
+    return Requirements.of(requirements, application.due(requirements), documents)
 
 
 def asked_of(application: Application) -> Asked:
@@ -44,12 +44,12 @@ def refusal_of(application: Application, to: str) -> RequirementsDue | None:
     return RequirementsDue.of_each(due) if due else None
 
 
-def _documents(application: Application, asked: Asked) -> list[DocumentAsked]:
-    if not asked.documents:
+def _documents(application: Application, requirements: Asked) -> list[DocumentAsked]:
+    if not requirements.documents:
         return []
-    rows = application.requested_documents.filter(name__in=asked.documents).values_list("name", "pk", "status")
-    found = {name: (str(pk), status) for name, pk, status in rows}
-    return [DocumentAsked(name, *found.get(name, (None, None))) for name in asked.documents]
+    rows = application.requested_documents.filter(name__in=requirements.documents).values_list("name", "pk", "status")
+    checklist = {name: (str(pk), status) for name, pk, status in rows}
+    return [DocumentAsked(name, *checklist.get(name, (None, None))) for name in requirements.documents]
 
 
 _OFFERS_NAMED = 5

@@ -108,20 +108,20 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     score, to = application.decision_score, application.proposed_decision
     if score is None or to is None:
         return []
-    given: dict[str, Any] = {"reason": None, "metadata": None}
+    because: dict[str, Any] = {"reason": None, "metadata": None}
     if to == REJECTED:
         reasons = reasons_of({"reasons": score.reasons})
         if not reasons or faults_of(reasons, has_report=False) or _rests_on_missing(score):
             return []  # a reviewer decides, and gives reasons that can be stated
-        given = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
+        because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
         if (terms := automatic_terms(application)) is None:
             return []
-        given = {"reason": None, "metadata": {"terms": terms}}
+        because = {"reason": None, "metadata": {"terms": terms}}
     actor = Actor.model(str(score.version))
     if application.status == SUBMITTED:
         application.transition_to(UNDER_REVIEW, actor=actor, now=now)
-    return [to if decide(application, to, actor=actor, now=now, **given) is None else PROPOSED]
+    return [to if decide(application, to, actor=actor, now=now, **because) is None else PROPOSED]
 
 
 def _rests_on_missing(score: Score) -> bool:

@@ -22,65 +22,65 @@ class Step(NamedTuple):
     gain: int
 
 
-def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
+def changes(card: Card, evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
 
     Single changes come before pairs, a smaller gain before a larger, then the declared order. A pair of which one
     change alone is enough does not count. Nothing moves into the bin of what is missing, nor out of one that the person
     cannot change, and no change undoes a knockout. A person whose facts can't be read has to correct them first.
     """
-    if found.is_knocked_out or found.unreadable:
+    if evaluation.is_knocked_out or evaluation.unreadable:
         return []
-    steps = _steps(card, found)
-    enough = (next((step for step in own if _is_better(card, found, (step,))), None) for own in steps)
+    steps = _steps(card, evaluation)
+    enough = (next((step for step in own if _is_better(card, evaluation, (step,))), None) for own in steps)
     singles = [(step,) for step in enough if step is not None]
     alone = {step.characteristic for (step,) in singles}
     sets: list[tuple[Step, ...]] = sorted(singles, key=_gain)
     if len(sets) < CHANGES_MAX:
         rest = [own for own in steps if own and own[0].characteristic not in alone]
-        pairs = (_least_pair(card, found, first, second) for first, second in combinations(rest, 2))
+        pairs = (_least_pair(card, evaluation, first, second) for first, second in combinations(rest, 2))
         sets += sorted((pair for pair in pairs if pair is not None), key=_gain)
-    return [_describe(card, found, one) for one in sets[:CHANGES_MAX]]
+    return [_describe(card, evaluation, steps) for steps in sets[:CHANGES_MAX]]
 
 
 def _gain(steps: tuple[Step, ...]) -> int:
     return sum(step.gain for step in steps)
 
 
-def _steps(card: Card, found: Evaluation) -> list[list[Step]]:
+def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
     """Return the better bins of each characteristic that a person can change, the smallest gain first."""
-    mutable = {one.name for one in card.inputs if one.is_mutable}
+    mutable = {source.name for source in card.inputs if source.is_mutable}
     steps = []
-    for number, (characteristic, now) in enumerate(zip(card.characteristics, found.points, strict=True)):
+    for number, (characteristic, now) in enumerate(zip(card.characteristics, evaluation.points, strict=True)):
         if characteristic.input in mutable:
             is_missing = characteristic.bins[now.bin].is_missing
             better = [
-                Step(number, position, one.points - now.points)
-                for position, one in enumerate(characteristic.bins)
-                if not one.is_missing and (one.points > now.points or (is_missing and position != now.bin))
+                Step(number, position, choice.points - now.points)
+                for position, choice in enumerate(characteristic.bins)
+                if not choice.is_missing and (choice.points > now.points or (is_missing and position != now.bin))
             ]
             steps.append(sorted(better, key=lambda step: step.gain))
     return steps
 
 
-def _is_better(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> bool:
-    return _RANKS.index(_outcome(card, found, steps)) > _RANKS.index(found.outcome)
+def _is_better(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> bool:
+    return _RANKS.index(_outcome(card, evaluation, steps)) > _RANKS.index(evaluation.outcome)
 
 
-def _outcome(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> str:
-    outcome = card.outcome_of(card.clip(found.unclipped + _gain(steps)))
-    if outcome != APPROVE or not found.missing:
+def _outcome(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> str:
+    outcome = card.outcome_of(card.clip(evaluation.unclipped + _gain(steps)))
+    if outcome != APPROVE or not evaluation.missing:
         return outcome
     known = {card.characteristics[step.characteristic].input for step in steps}
-    return REFER if set(found.missing) - known else outcome
+    return REFER if set(evaluation.missing) - known else outcome
 
 
-def _least_pair(card: Card, found: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
+def _least_pair(card: Card, evaluation: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
     """Return the pair of the least gain that is enough, in time linear in the bins: outcomes only rise with points."""
     best: tuple[Step, Step] | None = None
     at = len(second) - 1
     for step in first:
-        while at >= 0 and _is_better(card, found, (step, second[at])):
+        while at >= 0 and _is_better(card, evaluation, (step, second[at])):
             pair = (step, second[at])
             if best is None or _gain(pair) < _gain(best):
                 best = pair
@@ -88,15 +88,15 @@ def _least_pair(card: Card, found: Evaluation, first: list[Step], second: list[S
     return best
 
 
-def _describe(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> dict[str, Any]:
+def _describe(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> dict[str, Any]:
     described = [
         {
             "characteristic": card.characteristics[step.characteristic].name,
             "input": card.characteristics[step.characteristic].input,
-            "from_bin": found.points[step.characteristic].bin,
+            "from_bin": evaluation.points[step.characteristic].bin,
             "to_bin": step.bin,
             "points": step.gain,
         }
         for step in steps
     ]
-    return {"changes": described, "outcome": _outcome(card, found, steps)}
+    return {"changes": described, "outcome": _outcome(card, evaluation, steps)}

@@ -40,9 +40,9 @@ Refusal = tuple[str, str]
 
 def check(definition: Any) -> None:
     """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless this is a scorecard."""
-    found = list(islice(_refusals(definition), _REFUSALS_MAX))
-    if found:
-        raise refusal_of([(f"/definition{pointer}", message[:_MESSAGE_MAX]) for pointer, message in found])
+    refusals = list(islice(_refusals(definition), _REFUSALS_MAX))
+    if refusals:
+        raise refusal_of([(f"/definition{pointer}", message[:_MESSAGE_MAX]) for pointer, message in refusals])
 
 
 def _refusals(definition: Any) -> Iterator[Refusal]:
@@ -58,8 +58,8 @@ def _refusals(definition: Any) -> Iterator[Refusal]:
         yield from _knockouts(definition, inputs, elderly_from)
         yield from _characteristics(definition, inputs, elderly_from)
         yield from _bounds(definition)
-        for number, one in enumerate(definition["outcomes"]):
-            yield from _prices(one, f"/outcomes/{number}/prices")
+        for number, outcome in enumerate(definition["outcomes"]):
+            yield from _prices(outcome, f"/outcomes/{number}/prices")
 
 
 @cache
@@ -98,27 +98,27 @@ def _message(error: Any) -> str:
 
 def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_from: dict[str, int]) -> Iterator[Refusal]:
     """Check the inputs; put those that can be used into `inputs`, and where old age begins in those that tell age."""
-    for number, given in enumerate(definition["inputs"]):
+    for number, declared in enumerate(definition["inputs"]):
         here = f"/inputs/{number}"
-        sources = [name for name in _SOURCES if name in given]
+        sources = [name for name in _SOURCES if name in declared]
         if len(sources) != 1:
             yield here, f"Needs exactly one of {', '.join(_SOURCES)}."
-        elif ("from" in given) != ("type" in given):
+        elif ("from" in declared) != ("type" in declared):
             yield here, "`type` belongs to `from`, and to it alone."
-        elif given["name"] in inputs:
+        elif declared["name"] in inputs:
             yield f"{here}/name", "Is the name of another input."
         else:
-            inputs[given["name"]] = one = input_of(given)
-            yield from _sources(one, sources[0], f"{here}/{sources[0]}")
-            if any(map(tells_age, one.facts)):
-                elderly_from[one.name] = _ELDERLY_YEARS * (12 if sources[0] == "months_since" else 1)
-                yield from _age_input(given, one, here)
+            inputs[declared["name"]] = source = input_of(declared)
+            yield from _sources(source, sources[0], f"{here}/{sources[0]}")
+            if any(map(tells_age, source.facts)):
+                elderly_from[source.name] = _ELDERLY_YEARS * (12 if sources[0] == "months_since" else 1)
+                yield from _age_input(declared, source, here)
 
 
-def _sources(one: Input, source: str, here: str) -> Iterator[Refusal]:
-    for position, name in enumerate(one.facts):
+def _sources(declared: Input, source: str, here: str) -> Iterator[Refusal]:
+    for position, name in enumerate(declared.facts):
         at = f"{here}/{position}" if source in {"ratio", "sum"} else here
-        kind, wanted = facts.type_of(name), "text" if source == "months_since" else one.kind
+        kind, wanted = facts.type_of(name), "text" if source == "months_since" else declared.kind
         if kind is None:
             known = ", ".join(facts.catalogue())
             yield at, f"Unknown fact. Known are application_data.…, application_data#/… and {known}."
@@ -128,12 +128,12 @@ def _sources(one: Input, source: str, here: str) -> Iterator[Refusal]:
             yield at, "Names a ground that a decision on credit must not rest on (12 CFR 1002.2(z))."
 
 
-def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
-    if not given.get("allow_age"):
+def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterator[Refusal]:
+    if not declared.get("allow_age"):
         yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
-    if "ratio" in given or "sum" in given or one.kind != "number":
+    if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
-    elif "from" in given and tells_birth(given["from"]):
+    elif "from" in declared and tells_birth(declared["from"]):
         # For the number 1964 it is unknown whether a higher one is older.
         yield here, "A day or year of birth counts by `months_since`."
 
@@ -141,22 +141,22 @@ def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refu
 def _knockouts(
     definition: Mapping[str, Any], inputs: Mapping[str, Input], elderly_from: Mapping[str, int]
 ) -> Iterator[Refusal]:
-    for number, given in enumerate(definition.get("knockouts", ())):
+    for number, declared in enumerate(definition.get("knockouts", ())):
         here = f"/knockouts/{number}"
-        yield from _reason(given["reason"], f"{here}/reason")
-        one = inputs.get(given["input"])
-        if one is None:
+        yield from _reason(declared["reason"], f"{here}/reason")
+        source = inputs.get(declared["input"])
+        if source is None:
             yield f"{here}/input", "Is the name of no input."
             continue
-        tests = [name for name in _TESTS if name in given]
+        tests = [name for name in _TESTS if name in declared]
         if len(tests) != 1:
             yield here, f"Needs exactly one of {', '.join(_TESTS)}."
-        elif (tests[0] in {"below", "from"}) != (one.kind == "number"):
-            yield f"{here}/{tests[0]}", f"Does not fit an input that is a {one.kind}."
+        elif (tests[0] in {"below", "from"}) != (source.kind == "number"):
+            yield f"{here}/{tests[0]}", f"Does not fit an input that is a {source.kind}."
         elif tests[0] in {"equals", "in"}:
-            values = given["in"] if tests[0] == "in" else [given["equals"]]
-            yield from _values(values, one, f"{here}/{tests[0]}")
-        if one.name in elderly_from:
+            values = declared["in"] if tests[0] == "in" else [declared["equals"]]
+            yield from _values(values, source, f"{here}/{tests[0]}")
+        if source.name in elderly_from:
             yield f"{here}/input", "Age can't be a knockout (12 CFR 1002.6(b)(2))."
 
 
@@ -165,53 +165,53 @@ def _characteristics(
 ) -> Iterator[Refusal]:
     names: set[str] = set()
     used: set[str] = set()
-    for number, given in enumerate(definition["characteristics"]):
+    for number, declared in enumerate(definition["characteristics"]):
         here = f"/characteristics/{number}"
-        yield from _reason(given["reason"], f"{here}/reason")
-        if given["name"] in names:
+        yield from _reason(declared["reason"], f"{here}/reason")
+        if declared["name"] in names:
             yield f"{here}/name", "Is the name of another characteristic."
-        if given["input"] not in inputs:
+        if declared["input"] not in inputs:
             yield f"{here}/input", "Is the name of no input."
             continue
-        if given["input"] in used:
+        if declared["input"] in used:
             yield f"{here}/input", "Has given points already: an input counts once."
-        names.add(given["name"])
-        used.add(given["input"])
-        yield from _bins(given, inputs[given["input"]], here)
-        if given["input"] in elderly_from:
-            yield from _age(given, elderly_from[given["input"]], here)
+        names.add(declared["name"])
+        used.add(declared["input"])
+        yield from _bins(declared, inputs[declared["input"]], here)
+        if declared["input"] in elderly_from:
+            yield from _age(declared, elderly_from[declared["input"]], here)
 
 
-def _bins(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
-    kinds = [[name for name in ("missing", "below", "in") if name in each] for each in given["bins"]]
+def _bins(characteristic: Mapping[str, Any], source: Input, here: str) -> Iterator[Refusal]:
+    kinds = [[name for name in ("missing", "below", "in") if name in each] for each in characteristic["bins"]]
     for position, kind in enumerate(kinds):
-        if given["bins"][position].get("missing") is False:
+        if characteristic["bins"][position].get("missing") is False:
             yield f"{here}/bins/{position}/missing", "Is true, or left out."
             return
         if len(kind) > 1:
             yield f"{here}/bins/{position}", f"Has {' and '.join(kind)}; one of them at most."
             return
-        if kind == ["below" if one.kind != "number" else "in"]:
-            yield f"{here}/bins/{position}/{kind[0]}", f"Does not fit an input that is a {one.kind}."
+        if kind == ["below" if source.kind != "number" else "in"]:
+            yield f"{here}/bins/{position}/{kind[0]}", f"Does not fit an input that is a {source.kind}."
             return
     if kinds.count(["missing"]) != 1:
         yield f"{here}/bins", "Needs exactly one bin for what is missing."
     if kinds.count([]) != 1 or [kind for kind in kinds if kind != ["missing"]][-1] != []:
         yield f"{here}/bins", "Needs exactly one open bin (with points alone), behind the others."
-    numbers = [(at, Decimal(each["below"])) for at, each in enumerate(given["bins"]) if "below" in each]
+    numbers = [(at, Decimal(each["below"])) for at, each in enumerate(characteristic["bins"]) if "below" in each]
     for (_, lower), (position, upper) in pairwise(numbers):
         if upper <= lower:
             yield f"{here}/bins/{position}/below", "Must be above the bound of the bin before it."
     seen: set[Any] = set()
-    for position, each in enumerate(given["bins"]):
-        yield from _values(each.get("in", ()), one, f"{here}/bins/{position}/in", seen)
+    for position, each in enumerate(characteristic["bins"]):
+        yield from _values(each.get("in", ()), source, f"{here}/bins/{position}/in", seen)
 
 
-def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) -> Iterator[Refusal]:
-    wanted, seen = str if one.kind == "text" else bool, set() if seen is None else seen
+def _values(values: Any, source: Input, here: str, seen: set[Any] | None = None) -> Iterator[Refusal]:
+    wanted, seen = str if source.kind == "text" else bool, set() if seen is None else seen
     for value in values:
         if not isinstance(value, wanted):
-            yield here, f"Must be a {one.kind}, as the input is."
+            yield here, f"Must be a {source.kind}, as the input is."
             return
         choice = value if isinstance(value, bool) else text_of(value)
         if choice in seen:
@@ -220,8 +220,8 @@ def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) ->
         seen.add(choice)
 
 
-def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Refusal]:
-    bins = [each for each in given["bins"] if "missing" not in each]
+def _age(characteristic: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Refusal]:
+    bins = [each for each in characteristic["bins"] if "missing" not in each]
     best = max(each["points"] for each in bins)
     reached = [each for each in bins if "below" not in each or Decimal(each["below"]) > elderly_from]
     if any(each["points"] < best for each in reached):
@@ -249,8 +249,8 @@ def _prices(outcome: Mapping[str, Any], here: str) -> Iterator[Refusal]:
     for number, (higher, lower) in enumerate(pairwise(prices), start=1):
         if lower["from_total"] >= higher["from_total"]:
             yield f"{here}/{number}/from_total", "Must be below the one before it."
-    for number, one in enumerate(prices):
-        rate = Decimal(one["rate_percent"])
+    for number, price in enumerate(prices):
+        rate = Decimal(price["rate_percent"])
         if not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES):
             message = f"Must be from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} digits after the point."
             yield f"{here}/{number}/rate_percent", message
@@ -259,18 +259,18 @@ def _prices(outcome: Mapping[str, Any], here: str) -> Iterator[Refusal]:
 def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     outcomes, segments = definition["outcomes"], definition.get("segments", [])
     limits = definition.get("range")
-    for number, one in enumerate(outcomes):
-        if ("from" in one) == (number == len(outcomes) - 1):
+    for number, outcome in enumerate(outcomes):
+        if ("from" in outcome) == (number == len(outcomes) - 1):
             yield f"/outcomes/{number}", "Every outcome but the last needs `from`; the last has none."
             return
-    ranks = [("approve", "refer", "decline").index(one["outcome"]) for one in outcomes]
+    ranks = [("approve", "refer", "decline").index(outcome["outcome"]) for outcome in outcomes]
     if ranks != sorted(set(ranks)):
         yield "/outcomes", "Must be approve, refer, decline in this order, each at most once."
     for member, bounds in (("outcomes", outcomes[:-1]), ("segments", segments)):
         for number, (higher, lower) in enumerate(pairwise(bounds), start=1):
             if lower["from"] >= higher["from"]:
                 yield f"/{member}/{number}/from", "Must be below the one before it."
-    names = [one["name"] for one in segments]
+    names = [segment["name"] for segment in segments]
     if len(set(names)) != len(names):
         yield "/segments", "Must have a name each of its own."
     if limits is not None and limits[0] >= limits[1]:

@@ -43,18 +43,19 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
 
     A value of another type has no meaning for the card: the outcome is then `refer`, unless a knockout holds.
     """
-    values = {one.name: one.read(facts) for one in card.inputs}
+    values = {source.name: source.read(facts) for source in card.inputs}
     knockout = card.knockout_of(facts)
     points = tuple(
-        Points(one.name, position, one.bins[position].points, one.baseline)
-        for one in card.characteristics
-        for position in (one.bin_of(values[one.input]),)
+        Points(scored.name, position, scored.bins[position].points, scored.baseline)
+        for scored in card.characteristics
+        for position in (scored.bin_of(values[scored.input]),)
     )
-    unclipped = card.base_points + sum(one.points for one in points)
+    unclipped = card.base_points + sum(scored.points for scored in points)
     total = card.clip(unclipped)
-    used = {one.input for one in card.characteristics} | {one.input for one in card.knockouts}
-    missing = tuple(one.name for one in card.inputs if values[one.name] is None and one.name in used)
-    unreadable = tuple(dict.fromkeys(name for one in card.inputs if one.name in used for name in one.unreadable(facts)))
+    used = {scored.input for scored in card.characteristics} | {rule.input for rule in card.knockouts}
+    sources = [source for source in card.inputs if source.name in used]
+    missing = tuple(source.name for source in sources if values[source.name] is None)
+    unreadable = tuple(dict.fromkeys(name for source in sources for name in source.unreadable(facts)))
     outcome = card.outcome_of(total) if knockout is None else knockout.outcome
     if knockout is None and (unreadable or (missing and outcome == APPROVE)):
         outcome = REFER
@@ -74,12 +75,12 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
 def _reasons(card: Card, points: Sequence[Points], knockout: Knockout | None) -> tuple[Any, ...]:
     """Return at most four reasons: the knockout's, then the largest losses, of which those of one reason are summed."""
     losses: dict[Any, int] = {}
-    given: dict[Any, Any] = {}
-    for characteristic, one in zip(card.characteristics, points, strict=True):
+    reasons: dict[Any, Any] = {}
+    for characteristic, scored in zip(card.characteristics, points, strict=True):
         key = key_of(characteristic.reason)
-        given.setdefault(key, characteristic.reason)
-        losses[key] = losses.get(key, 0) + one.baseline - one.points
+        reasons.setdefault(key, characteristic.reason)
+        losses[key] = losses.get(key, 0) + scored.baseline - scored.points
     ranked = sorted((key for key, loss in losses.items() if loss > 0), key=lambda key: -losses[key])
     first = [] if knockout is None else [knockout.reason]
-    rest = [given[key] for key in ranked if not first or key != key_of(first[0])]
+    rest = [reasons[key] for key in ranked if not first or key != key_of(first[0])]
     return tuple([*first, *rest][:REASONS_MAX])

@@ -20,7 +20,7 @@ Scores = dict[tuple[int, str], LastScore]  # by model and its provider
 
 
 def scores_for_match(
-    models: Collection[tuple[int, str]], said: Mapping[str, Any], *, credential: Credential, now: datetime
+    models: Collection[tuple[int, str]], stated: Mapping[str, Any], *, credential: Credential, now: datetime
 ) -> Scores:
     """Return what these models, each with its provider's id, make of the person who asks.
 
@@ -33,20 +33,20 @@ def scores_for_match(
     ).select_related("model")
     versions = [version for version in champions if (version.model_id, version.model.provider_id) in models]
     may_read, user_id = covered_by(credential), credential.user_id
-    asked = facts_for(versions, user_id=user_id, application_data=None, may_read=may_read, now=now)
-    found: Scores = {}
-    for version, read in asked:
-        facts = {name: said.get(name, value) for name, value in read.items()}
+    gathered = facts_for(versions, user_id=user_id, application_data=None, may_read=may_read, now=now)
+    scores: Scores = {}
+    for version, read in gathered:
+        facts = {name: stated.get(name, value) for name, value in read.items()}
         computed = evaluate(version.card, facts)
         key = (version.model_id, version.model.provider_id)
-        found[key] = last_score(version.model_id, version.card, computed, user_id=user_id, now=now)
+        scores[key] = last_score(version.model_id, version.card, computed, user_id=user_id, now=now)
     if not credential.carries("score:read"):
-        return found
+        return scores
     before = _last_scores(models, user_id)
-    new = [score for key, score in found.items() if not score.tells_the_same_as(before.get(key))]
+    new = [score for key, score in scores.items() if not score.tells_the_same_as(before.get(key))]
     if new and credential.is_first_party:
         remember(new)
-    return before | found
+    return before | scores
 
 
 def _last_scores(models: Collection[tuple[int, str]], user_id: int) -> Scores:
@@ -85,21 +85,21 @@ def match_offers(
     `facts` are what an application would say. The champions of the models on the page score the person with them, and
     with what the credential may see. A variant that the person never sees is not on any page.
     """
-    asked = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents)
-    seen = asked.ever_seen()
-    total, page = seen.count(), list(seen.annotate(**_unmet(asked))[offset : offset + limit])
-    models = {(one.blockscore_model_id, one.provider_id) for one in page if one.blockscore_model_id is not None}
+    filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents)
+    seen = filters.ever_seen()
+    total, page = seen.count(), list(seen.annotate(**_unmet(filters))[offset : offset + limit])
+    models = {(offer.blockscore_model_id, offer.provider_id) for offer in page if offer.blockscore_model_id is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
     matches = [(offer, _why_not(offer, scores)) for offer in page]
     return Matches(matches, total, has_more=offset + len(page) < total)
 
 
-def _unmet(asked: CatalogueFilter) -> dict[str, Any]:
+def _unmet(filters: CatalogueFilter) -> dict[str, Any]:
     flag: dict[str, Any] = {"default": Value(value=True), "output_field": BooleanField()}
     return {
-        f"unmet_{name}": Case(When(asked.rules[name], then=Value(value=False)), **flag)
+        f"unmet_{name}": Case(When(filters.rules[name], then=Value(value=False)), **flag)
         for name in _WORDS
-        if name in asked.rules
+        if name in filters.rules
     }
 
 

@@ -40,8 +40,8 @@ class Overrides(NamedTuple):
 
 
 def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
-    made = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
-    return _count(Score.objects.filter(**made).order_by())
+    conditions = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
+    return _count(Score.objects.filter(**conditions).order_by())
 
 
 def newest_overrides(limit: int, *, using: str) -> Overrides:
@@ -122,9 +122,9 @@ def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
 
 def sample(version: ModelVersion, window: Window) -> Sample:
     """Count the newest scores of a window, in two statements."""
-    found = scores_of(version, window)
-    counted = Sample(of=found.count())
-    rows: Any = found.order_by("-created_at").values_list("total", "outcome", "missing")[:SCORES_MAX]
+    scores = scores_of(version, window)
+    counted = Sample(of=scores.count())
+    rows: Any = scores.order_by("-created_at").values_list("total", "outcome", "missing")[:SCORES_MAX]
     for total, outcome, missing in rows.iterator(chunk_size=2_000):
         counted.scores += 1
         counted.totals.append(total)
@@ -179,11 +179,11 @@ def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dic
         ],
         "missing": [
             {
-                "input": one.name,
-                "rate": _share(now.missing[one.name], now.scores),
-                "rate_before": _share(before.missing[one.name], before.scores),
+                "input": source.name,
+                "rate": _share(now.missing[source.name], now.scores),
+                "rate_before": _share(before.missing[source.name], before.scores),
             }
-            for one in version.card.inputs
+            for source in version.card.inputs
         ],
         "outcomes": {outcome: _share(now.outcomes[outcome], now.scores) for outcome in (APPROVE, REFER, DECLINE)},
         "overrides": {"decisions": overrides.decisions, "overrides": overrides.otherwise, "rate": overrides.rate},
@@ -205,11 +205,11 @@ def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit
     `table` counts pairs of outcomes, `flips` lists the newest FLIPS_MAX applications whose outcome differs, `skipped`
     counts scores whose facts are erased or lack one that `other` asks for.
     """
-    found = scores_of(version, window).select_related("kept_facts").order_by("-created_at")[:limit]
+    scores = scores_of(version, window).select_related("kept_facts").order_by("-created_at")[:limit]
     table: Counter[tuple[str, str]] = Counter()
     flips: list[dict[str, Any]] = []
     skipped = 0
-    for score in found.iterator(chunk_size=1_000):
+    for score in scores.iterator(chunk_size=1_000):
         kept = score.facts_if_kept
         facts = {} if kept is None else kept.values()
         if not other.card.facts <= facts.keys():

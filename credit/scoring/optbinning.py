@@ -89,18 +89,18 @@ def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_po
     for variable, rows in variables.items():
         kind, bins = _bins(rows, rounding)
         inputs.append({"name": variable, "from": terms.fact(variable), "type": kind})
-        given = {"name": variable, "input": variable, "reason": terms.reason(variable)}
-        best = max(one["points"] for one in bins if "missing" not in one)
-        characteristics.append({**given, "baseline": best, "bins": bins})
-    found = terms.definition({"inputs": inputs, "base_points": base_points, "characteristics": characteristics})
-    definition.check(found)
-    return found
+        characteristic = {"name": variable, "input": variable, "reason": terms.reason(variable)}
+        best = max(choice["points"] for choice in bins if "missing" not in choice)
+        characteristics.append({**characteristic, "baseline": best, "bins": bins})
+    card = terms.definition({"inputs": inputs, "base_points": base_points, "characteristics": characteristics})
+    definition.check(card)
+    return card
 
 
-def off_by_at_most(found: Mapping[str, Any], rounding: str) -> Decimal:
+def off_by_at_most(card: Mapping[str, Any], rounding: str) -> Decimal:
     """Return how far rounding can put a total off: half a point for each characteristic, or a whole one."""
     each = Decimal("0.5") if rounding in {ROUND_HALF_EVEN, ROUND_HALF_UP} else Decimal(1)
-    return each * len(found["characteristics"])
+    return each * len(card["characteristics"])
 
 
 def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
@@ -133,18 +133,18 @@ def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[st
     first: dict[str, Any] = {"missing": True, "points": missing}
     if _BOUNDS.fullmatch(own[0][1]):
         return "number", [first, *_ranges(own)]
-    lists = [{"in": _texts(given, here), "points": points} for here, given, points in own]
+    lists = [{"in": _texts(texts, here), "points": points} for here, texts, points in own]
     return "text", [first, *lists, {"points": missing}]
 
 
 def _ranges(own: list[tuple[str, str, int]]) -> Iterator[dict[str, Any]]:
     """Yield the bins of a number, which begin at minus infinity, follow one another, and end at infinity."""
     end = "-inf"
-    for here, given, points in own:
-        bounds = _BOUNDS.fullmatch(given)
+    for here, bounds_text, points in own:
+        bounds = _BOUNDS.fullmatch(bounds_text)
         if not bounds or bounds[2] != end:
             where = f"at {end}, where the one before it ends"
-            raise ValidationFailed(f"{here}: the bin {given[:60]!r} does not begin {where}.")
+            raise ValidationFailed(f"{here}: the bin {bounds_text[:60]!r} does not begin {where}.")
         end = bounds[3]
         yield {"points": points} if end == "inf" else {"below": _threshold(_number(end, here)), "points": points}
     if end != "inf":
@@ -158,26 +158,26 @@ def _rounded(text: str, here: str, rounding: str) -> int:
         raise ValidationFailed(f"{here}: {text[:40]!r} are too many points.") from error
 
 
-def _texts(given: str, here: str) -> list[str]:
+def _texts(listed: str, here: str) -> list[str]:
     """Return the texts that a bin lists, `['own' 'rent']`; a list that was shortened is refused."""
-    start, end = given.find("["), given.rfind("]")
-    found: list[str] = []
+    start, end = listed.find("["), listed.rfind("]")
+    texts: list[str] = []
     at = start + 1
     while at < end and start >= 0:
-        if match := _TEXT.match(given, at, end):
+        if match := _TEXT.match(listed, at, end):
             try:
-                found.append(str(literal_eval(match[0])))
+                texts.append(str(literal_eval(match[0])))
             except (SyntaxError, ValueError) as error:
                 raise ValidationFailed(f"{here}: {match[0][:60]} must be a string.") from error
             at = match.end()
-        elif given[at].isspace() or given[at] == ",":
+        elif listed[at].isspace() or listed[at] == ",":
             at += 1
         else:
-            raise ValidationFailed(f"{here}: the bin {given[:60]!r} lists its values in a way that cannot be read.")
-    length = _LENGTH.search(given, end + 1) if start >= 0 else None
-    if not found or (length and int(length[1]) != len(found)):
-        raise ValidationFailed(f"{here}: the bin {given[:60]!r} is neither a range nor a whole list of texts.")
-    return found
+            raise ValidationFailed(f"{here}: the bin {listed[:60]!r} lists its values in a way that cannot be read.")
+    length = _LENGTH.search(listed, end + 1) if start >= 0 else None
+    if not texts or (length and int(length[1]) != len(texts)):
+        raise ValidationFailed(f"{here}: the bin {listed[:60]!r} is neither a range nor a whole list of texts.")
+    return texts
 
 
 def _exact(text: str, here: str) -> Decimal:
@@ -188,14 +188,14 @@ def _exact(text: str, here: str) -> Decimal:
 
 def _number(text: str, here: str) -> Decimal:
     """Return a number that a threshold can be; raises ValidationFailed for one that is larger, or more exact."""
-    found = _exact(text, here)
+    number = _exact(text, here)
     # Looked at before it is written out: 1e999 is short only here.
-    if found and found.adjusted() >= _DIGITS_MAX:
+    if number and number.adjusted() >= _DIGITS_MAX:
         raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the point.")
-    found = found.normalize(_EXACT) if found else Decimal(0)
-    if int(found.as_tuple().exponent) < -_PLACES_MAX:
+    number = number.normalize(_EXACT) if number else Decimal(0)
+    if int(number.as_tuple().exponent) < -_PLACES_MAX:
         raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_PLACES_MAX} digits behind the point.")
-    return found
+    return number
 
 
 def _threshold(value: Decimal) -> int | str:

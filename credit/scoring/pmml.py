@@ -25,8 +25,8 @@ _TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"),
 
 def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     """Return a definition that `definition.check` has passed as a PMML document; `name` is the model's."""
-    used = {one["input"] for one in definition["characteristics"]}
-    inputs = {one["name"]: one for one in definition["inputs"] if one["name"] in used}
+    used = {characteristic["input"] for characteristic in definition["characteristics"]}
+    inputs = {source["name"]: source for source in definition["inputs"] if source["name"] in used}
     fields = _Fields(inputs.values())
     root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     SubElement(SubElement(root, "Header"), "Application", {"name": EXTENDER})
@@ -49,13 +49,13 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     for field in fields.kinds:
         SubElement(schema, "MiningField", {"name": field, "invalidValueTreatment": "asMissing"})
     _output(card, definition)
-    if derived := [one for one in inputs.values() if "ratio" in one or "sum" in one]:
+    if derived := [source for source in inputs.values() if "ratio" in source or "sum" in source]:
         transformations = SubElement(card, "LocalTransformations")
-        for one in derived:
-            _derive(transformations, one, fields)
+        for source in derived:
+            _derive(transformations, source, fields)
     characteristics = SubElement(card, "Characteristics")
-    for one in definition["characteristics"]:
-        _characteristic(characteristics, one, fields.of_input[one["input"]])
+    for characteristic in definition["characteristics"]:
+        _characteristic(characteristics, characteristic, fields.of_input[characteristic["input"]])
     indent(root, " ")
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
@@ -72,18 +72,18 @@ class _Fields:
         self.of_input: dict[str, str] = {}
         self._of_fact: dict[tuple[str, str], str] = {}
         derived = []
-        for one in inputs:
-            if "from" in one:
-                self.of_input[one["name"]] = self.of_fact(one["from"], one["type"])
+        for source in inputs:
+            if "from" in source:
+                self.of_input[source["name"]] = self.of_fact(source["from"], source["type"])
                 continue
-            for fact in (*one.get("ratio", ()), *one.get("sum", ())):
+            for fact in (*source.get("ratio", ()), *source.get("sum", ())):
                 self.of_fact(fact, "number")
-            derived.append(one)
+            derived.append(source)
         names = set(self.kinds)
-        for one in derived:
-            self.of_input[one["name"]] = field = _unused(one["name"], names)
+        for source in derived:
+            self.of_input[source["name"]] = field = _unused(source["name"], names)
             names.add(field)
-            if "months_since" in one:
+            if "months_since" in source:
                 self.kinds[field] = "number"
 
     def of_fact(self, fact: str, kind: str) -> str:
@@ -103,7 +103,9 @@ def _output(card: Element, definition: Mapping[str, Any]) -> None:
     output = SubElement(card, "Output")
     kind = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
     SubElement(output, "OutputField", {"name": "total", **kind})
-    for rank in range(1, len({key_of(one["reason"]) for one in definition["characteristics"]}) + 1):
+    for rank in range(
+        1, len({key_of(characteristic["reason"]) for characteristic in definition["characteristics"]}) + 1
+    ):
         kind = {"feature": "reasonCode", "rank": str(rank), "optype": "categorical", "dataType": "string"}
         SubElement(output, "OutputField", {"name": f"reason {rank}", **kind})
 
@@ -129,16 +131,16 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
     refer(division, whole)
 
 
-def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields) -> None:
-    names = {"name": fields.of_input[given["name"]], "optype": "continuous", "dataType": "double"}
+def _derive(transformations: Element, declared: Mapping[str, Any], fields: _Fields) -> None:
+    names = {"name": fields.of_input[declared["name"]], "optype": "continuous", "dataType": "double"}
     field = SubElement(transformations, "DerivedField", names)
-    if "ratio" in given:
-        part, whole = (fields.of_fact(fact, "number") for fact in given["ratio"])
+    if "ratio" in declared:
+        part, whole = (fields.of_fact(fact, "number") for fact in declared["ratio"])
         _ratio(field, part, whole)
         return
     # The function `sum` leaves out what is missing; `+` takes two, and is missing with either.
     parent = field
-    *rest, first, second = [fields.of_fact(fact, "number") for fact in reversed(given["sum"])]
+    *rest, first, second = [fields.of_fact(fact, "number") for fact in reversed(declared["sum"])]
     for name in rest:
         parent = SubElement(parent, "Apply", {"function": "+"})
         parent.append(Element("FieldRef", {"field": name}))
@@ -147,19 +149,23 @@ def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields)
     SubElement(parent, "FieldRef", {"field": first})
 
 
-def _characteristic(characteristics: Element, given: Mapping[str, Any], field: str) -> None:
-    named = {"name": given["name"], "reasonCode": key_of(given["reason"]), "baselineScore": str(given["baseline"])}
+def _characteristic(characteristics: Element, declared: Mapping[str, Any], field: str) -> None:
+    named = {
+        "name": declared["name"],
+        "reasonCode": key_of(declared["reason"]),
+        "baselineScore": str(declared["baseline"]),
+    }
     characteristic = SubElement(characteristics, "Characteristic", named)
     lower: str | None = None
     # The missing value comes first: the last attribute accepts everything else.
-    for one in sorted(given["bins"], key=lambda one: "missing" not in one):
-        attribute = SubElement(characteristic, "Attribute", {"partialScore": str(one["points"])})
-        if "missing" in one:
+    for choice in sorted(declared["bins"], key=lambda choice: "missing" not in choice):
+        attribute = SubElement(characteristic, "Attribute", {"partialScore": str(choice["points"])})
+        if "missing" in choice:
             SubElement(attribute, "SimplePredicate", {"field": field, "operator": "isMissing"})
-        elif "in" in one:
-            _is_in(attribute, field, one["in"])
+        elif "in" in choice:
+            _is_in(attribute, field, choice["in"])
         else:
-            upper = str(one["below"]) if "below" in one else None
+            upper = str(choice["below"]) if "below" in choice else None
             _between(attribute, field, lower, upper)
             lower = upper
 
@@ -171,8 +177,8 @@ def _between(attribute: Element, field: str, lower: str | None, upper: str | Non
         SubElement(attribute, "True")
         return
     parent = SubElement(attribute, "CompoundPredicate", {"booleanOperator": "and"}) if len(wanted) == 2 else attribute
-    for one in wanted:
-        SubElement(parent, "SimplePredicate", one)
+    for predicate in wanted:
+        SubElement(parent, "SimplePredicate", predicate)
 
 
 def _is_in(attribute: Element, field: str, values: list[Any]) -> None:

@@ -35,7 +35,7 @@ _BESIDE_AGE = frozenset(
 
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a text, one of several things as one: `races` is `race`."""
-    letters = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    letters = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return tuple(_singular(word.lower()) for word in _WORD.findall(letters))
 
 

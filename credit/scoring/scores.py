@@ -60,15 +60,15 @@ def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
 
     An offer may name any number: another provider's model never counts for it.
     """
-    found = [LiveVersion(*row) for row in _find_live(model_id=model_id, provider_id=provider_id)]
-    versions = sorted(found, key=lambda version: version.role != CHAMPION)
+    published = [LiveVersion(*row) for row in _find_live(model_id=model_id, provider_id=provider_id)]
+    versions = sorted(published, key=lambda version: version.role != CHAMPION)
     return versions if versions and versions[0].role == CHAMPION else []
 
 
 def keep(
     version: ModelVersion | LiveVersion,
     facts: Mapping[str, Any],
-    found: Evaluation,
+    evaluation: Evaluation,
     *,
     purpose: str,
     user_id: int,
@@ -78,9 +78,9 @@ def keep(
     """Write a score and the facts that it was computed from."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
-        "points": [list(one) for one in found.points],
-        "reasons": list(found.reasons),
-        "missing": list(found.missing),
+        "points": [list(points) for points in evaluation.points],
+        "reasons": list(evaluation.reasons),
+        "missing": list(evaluation.missing),
     }
     score = Score(
         version_id=version.id,
@@ -88,9 +88,9 @@ def keep(
         user_id=user_id,
         purpose=purpose,
         facts_sha256=sha256(nonce + text).hexdigest(),
-        total=found.total,
-        outcome=found.outcome,
-        segment=found.segment or "",
+        total=evaluation.total,
+        outcome=evaluation.outcome,
+        segment=evaluation.segment or "",
         created_at=now,
         **figures,
     )
@@ -99,11 +99,11 @@ def keep(
     return score
 
 
-def last_score(model_id: int, card: Card, found: Evaluation, *, user_id: int, now: datetime) -> LastScore:
+def last_score(model_id: int, card: Card, evaluation: Evaluation, *, user_id: int, now: datetime) -> LastScore:
     """Return, not saved, what a card makes of a person as the catalogue is to know it."""
-    segment = (found.segment or "") if card.segments else None
-    told = {"outcome": found.outcome, "segment": segment, "reasons": list(found.reasons), "scored_at": now}
-    return LastScore(user_id=user_id, model_id=model_id, **told)
+    segment = (evaluation.segment or "") if card.segments else None
+    columns = {"outcome": evaluation.outcome, "segment": segment, "reasons": list(evaluation.reasons), "scored_at": now}
+    return LastScore(user_id=user_id, model_id=model_id, **columns)
 
 
 def remember(scores: Iterable[LastScore]) -> None:
@@ -132,27 +132,27 @@ def score_submission(application: Any, *, now: datetime) -> None:
     if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
         return
     try:
-        asked = facts_for(
+        gathered = facts_for(
             versions,
             user_id=application.consumer_id,
             application_data=application.application_data,
             may_read=shared(application.share),
             now=now,
         )
-        computed = [(version, facts, evaluate(version.card, facts)) for version, facts in asked]
+        computed = [(version, facts, evaluate(version.card, facts)) for version, facts in gathered]
     except Error:
         raise  # the transaction is broken, and the submission with it
     except Exception:
         logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
         return
-    champion, _, found = computed[0]
-    if due := list(_unreadable(champion.card, found)):
+    champion, _, evaluated = computed[0]
+    if due := list(_unreadable(champion.card, evaluated)):
         raise RequirementsDue.of_each(due)
     for version, facts, evaluation in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
         keep(version, facts, evaluation, **about)
-    remember([last_score(model_id, champion.card, found, user_id=application.consumer_id, now=now)])
+    remember([last_score(model_id, champion.card, evaluated, user_id=application.consumer_id, now=now)])
 
 
 _WANTED = {
@@ -162,10 +162,10 @@ _WANTED = {
 }
 
 
-def _unreadable(card: Card, found: Evaluation) -> Iterator[Due]:
+def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
     """Yield what the applicant must correct: data that is present, and of another type than the card reads."""
-    for name in found.unreadable:
-        read_fact = next(one.read_fact for one in card.inputs if name in one.facts)
+    for name in evaluation.unreadable:
+        read_fact = next(source.read_fact for source in card.inputs if name in source.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
         if path := path_of(name):
             yield Due("".join(f"/{escaped(part)}" for part in ("application_data", *path)), path[-1], kind, why)

@@ -43,8 +43,8 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
         if terms is not None:
             return shown(terms, True, offered.expires_at, None)
     if application.loan_terms is None:
-        told = application.offer_snapshot
-        return Acceptable(is_open, told, application.terms_sha256, expires_at, application.accepted_at)
+        pinned = application.offer_snapshot
+        return Acceptable(is_open, pinned, application.terms_sha256, expires_at, application.accepted_at)
     terms = terms_today(application.loan_terms, now=now) if is_open else application.loan_terms
     if terms is None:
         is_open, expires_at, terms = False, None, application.loan_terms
@@ -141,7 +141,7 @@ def take_up(
     )
     if settings.ANCHOR_DECISIONS:
         accepted = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
-        told = NOT_RECORDED if terms is None else terms.recorded()
-        record = record_about(application, record_version=2, **accepted, **told)
+        agreed_terms = NOT_RECORDED if terms is None else terms.recorded()
+        record = record_about(application, record_version=2, **accepted, **agreed_terms)
         record_keys.queue(record, now=now, acceptance=acceptance, application=application)
     record_application_event("accepted", application, now=now)

@@ -40,9 +40,9 @@ def open_of(application: Application) -> Counteroffer | None:
 
 def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | None:
     """Return the counteroffer that the consumer can accept now: in time, and on the data that it was made on."""
-    found = open_of(application)
-    is_so = found is not None and found.expires_at > now and found.seen == application.reviewed_state
-    return found if is_so else None
+    offered = open_of(application)
+    is_so = offered is not None and offered.expires_at > now and offered.seen == application.reviewed_state
+    return offered if is_so else None
 
 
 def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
@@ -54,23 +54,23 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
     """
     if open_of(application) is not None:
         raise CounterofferOpen
-    given = metadata if isinstance(metadata, dict) else {}
-    named_terms = given.get("terms")
+    members = metadata if isinstance(metadata, dict) else {}
+    named_terms = members.get("terms")
     if named_terms is None or (isinstance(named_terms, dict) and all(value is None for value in named_terms.values())):
         raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
     loan = loan_of(application, named_terms, where="terms")
     assert loan is not None  # noqa: S101  terms are read or refused
     terms = compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
-    reasons, reports = reasons_of(given), application.reports_in(given, COUNTEROFFER)
+    reasons, reports = reasons_of(members), application.reports_in(members, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")
     application.check_incomplete(reasons)
-    expires_at = datetime.fromisoformat(given["expires_at"])
+    expires_at = datetime.fromisoformat(members["expires_at"])
     latest = now.date() + timedelta(days=OPEN_MAX_DAYS)
     if not now.date() < expires_at.date() <= latest:
         message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
         raise ValidationFailed.of_member("expires_at", message)
-    told = {"with_denial": bool(given.get("with_denial")), "consumer_report": reports or None}
-    return terms, {"terms": named(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **told}
+    extra = {"with_denial": bool(members.get("with_denial")), "consumer_report": reports or None}
+    return terms, {"terms": named(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **extra}
 
 
 def make(
@@ -88,7 +88,7 @@ def make(
     clocks.close_review_request(application, COUNTEROFFER, by=offered_by, now=now)
     _count(application, now)
     terms.save(force_insert=True)
-    made = Counteroffer.objects.create(
+    offered = Counteroffer.objects.create(
         application=application,
         loan_terms=terms,
         reasons=bound["reasons"],
@@ -104,10 +104,10 @@ def make(
         **columns,
     )
     Notice.cancel_undelivered(application, now=now)
-    clocks.owe(application, COUNTEROFFER, now=now, counteroffer=made)
-    record_application_event("counteroffered", application, now=now, counteroffer_id=str(made.pk))
+    clocks.owe(application, COUNTEROFFER, now=now, counteroffer=offered)
+    record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
     mail_person("counteroffered", application, now=now)
-    return made
+    return offered
 
 
 def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime) -> None:
@@ -144,9 +144,9 @@ def expire(*, now: datetime) -> int:
     Each is its own transaction, on a fresh read of the row: concurrent acceptances, transitions and reopenings win.
     """
     actor, ended = Actor.system("expire_applications"), Counter[bool]()
-    asked = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)
+    requests = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)
     # A person has to answer a request for reconsideration, so the system rejects nothing meanwhile.
-    overdue = Counteroffer.objects.filter(~Exists(asked), closed_at__isnull=True, expires_at__lte=now).order_by("id")
+    overdue = Counteroffer.objects.filter(~Exists(requests), closed_at__isnull=True, expires_at__lte=now).order_by("id")
     items = FailedItems("counteroffer", overdue, lease=_LEASE)
     items.process(lambda offered: ended.update([_expire(offered, actor, now)]), now=now)
     return ended[True]
@@ -181,11 +181,11 @@ def _complete(
     **columns: Any,
 ) -> None:
     """Make the transition that the lender decided with a counteroffer."""
-    told = {"counteroffer": offered.recorded(), **(offered.metadata_told if to == REJECTED else {})}
+    metadata = {"counteroffer": offered.recorded(), **(offered.metadata_told if to == REJECTED else {})}
     counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
     changes = {**counted, **columns}
     application.transition_to(
-        to, actor=actor, now=now, reason=reason, metadata=told, changes=changes, completes=offered
+        to, actor=actor, now=now, reason=reason, metadata=metadata, changes=changes, completes=offered
     )
 
 

@@ -36,32 +36,32 @@ class Loan:
     first_payment_on: date | None = None
 
 
-def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> Loan | None:
+def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> Loan | None:
     """Return the loan of an approval that gives these terms (None: none), with what they leave out.
 
     None where nothing is given and nothing has to be: under `open`, and for an offer that is not listed. Raises
     TermsRequired, ValidationFailed, or TermsOutsideOffer; what the loan costs is held against the offer by `compute`.
     """
     offer: Mapping[str, Any] | None = application.offer_snapshot
-    if given is None and (offer is None or settings.REVIEW_POLICY == "open"):
+    if terms is None and (offer is None or settings.REVIEW_POLICY == "open"):
         return None
-    asked = _read({} if given is None else given, where)
-    said, limits = Figures(application.application_data), offer or {}
+    requested = _read({} if terms is None else terms, where)
+    applied, limits = Figures(application.application_data), offer or {}
     # A product that is not listed is a loan if the offer has a term.
     has_term = bool(limits.get("term_options_months")) if offer is not None else True
-    amount = asked["amount_cents"] or said.amount_cents
-    term = asked["term_months"] or (said.term_months if has_term else None)
-    rate = lowest_rate(limits) if asked["rate_percent"] is None else asked["rate_percent"]
+    amount = requested["amount_cents"] or applied.amount_cents
+    term = requested["term_months"] or (applied.term_months if has_term else None)
+    rate = lowest_rate(limits) if requested["rate_percent"] is None else requested["rate_percent"]
     is_told = {
         "amount_cents": 0 < (amount or 0) <= AMOUNT_MAX_CENTS,
         "rate_percent": rate is not None,
         "term_months": (term or 0) <= TERM_MAX_MONTHS and bool(term or offer is None or not has_term),
     }
     if amount is None or rate is None or not all(is_told.values()):
-        missing = [f"{where}.{name}" for name, told in is_told.items() if not told]
+        missing = [f"{where}.{name}" for name, is_known in is_told.items() if not is_known]
         words = "Neither the application nor the offer says it."
         raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
-    loan = Loan(amount, rate, term or None, asked["fee_cents"] or 0, asked["first_payment_on"])
+    loan = Loan(amount, rate, term or None, requested["fee_cents"] or 0, requested["first_payment_on"])
     if loan.fee_cents >= loan.amount_cents:
         raise ValidationFailed.of_member(f"{where}.fee_cents", "Must be less than the amount.")
     if loan.term_months is None and loan.first_payment_on is not None:
@@ -149,14 +149,14 @@ def schedule_of(terms: LoanTerms) -> list[Instalment]:
     )
 
 
-def _read(given: Any, where: str) -> dict[str, Any]:
+def _read(terms: Any, where: str) -> dict[str, Any]:
     """Return the members of given terms, None for what they leave out; raises ValidationFailed."""
-    if not isinstance(given, dict):
+    if not isinstance(terms, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
-    if unknown := sorted(set(given) - set(MEMBERS)):
+    if unknown := sorted(set(terms) - set(MEMBERS)):
         message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(MEMBERS)}."
         raise ValidationFailed.of_member(where, message)
-    read = {name: given.get(name) for name in MEMBERS}
+    read = {name: terms.get(name) for name in MEMBERS}
     limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, TERM_MAX_MONTHS), "fee_cents": (0, None)}
     for name, (least, most) in limits.items():
         value = read[name]
@@ -189,7 +189,7 @@ def _percent(value: Any) -> Decimal | None:
 def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
     """Return the offer's lowest rate in PLACES digits, the only one that it names, or None."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
-    lowest = next((one for one in rates if one is not None), None)
+    lowest = next((rate for rate in rates if rate is not None), None)
     return None if lowest is None else lowest.quantize(STEP, ROUND_CEILING)
 
 
@@ -205,9 +205,9 @@ def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterato
         yield "rate_percent", number(highest), f"The rates of the offer end at {highest}."
 
 
-def _refuse(found: Any, where: str) -> None:
+def _refuse(broken: Any, where: str) -> None:
     """Raise TermsOutsideOffer, which names each limit, where there is one."""
-    details = [{"field": f"{where}.{name}", "message": words, "bound": limit} for name, limit, words in found]
+    details = [{"field": f"{where}.{name}", "message": words, "bound": limit} for name, limit, words in broken]
     if details:
         raise TermsOutsideOffer(details[0]["message"], details=details)
 
@@ -220,13 +220,13 @@ def price_of(application: Application) -> Price | None:
 
 def proposed_terms(application: Application) -> dict[str, Any]:
     """Return what people are proposed: what was applied for at the score's price, else at the offer's lowest rate."""
-    said, offer = Figures(application.application_data), application.offer_snapshot or {}
-    price, amount = price_of(application), said.amount_cents
+    applied, offer = Figures(application.application_data), application.offer_snapshot or {}
+    price, amount = price_of(application), applied.amount_cents
     rate = lowest_rate(offer)
     if price is not None:
         rate = price.rate_percent
         amount = min(amount or 0, price.amount_max_cents or amount or 0) or None
-    term = said.term_months if offer.get("term_options_months") else None
+    term = applied.term_months if offer.get("term_options_months") else None
     return {"amount_cents": amount, "rate_percent": number(rate), "term_months": term}
 
 
