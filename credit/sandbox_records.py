@@ -22,7 +22,7 @@ def expire(*, now: datetime) -> dict[str, int]:
     }
 
 
-def tell(*, now: datetime) -> dict[str, int]:
+def make_notices(*, now: datetime) -> dict[str, int]:
     done = issue_due(now=now)
     return {"notices_made": done["ready"], "notices_overdue": done["overdue"]}
 
@@ -37,5 +37,5 @@ RECORDS = SandboxRecords(
         Timer(ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
         Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
     ),
-    workers=(expire, tell),
+    workers=(expire, make_notices),
 )

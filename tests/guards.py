@@ -267,7 +267,7 @@ GUARDS = (
     ),
     Guard(
         "scope-of-a-scored-agreement", "credit/api/terms/views.py",
-        "if agreement.tells_score and not", "if False and not", "credit/terms/test_agreement.py",
+        "if agreement.includes_score and not", "if False and not", "credit/terms/test_agreement.py",
     ),
     Guard(
         "files-of-a-pdf", "credit/notices/printing.py",

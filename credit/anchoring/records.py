@@ -57,10 +57,10 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     return record_about(
         application,
         **scored,
-        **(application.loan_terms.recorded() if approves else NOT_RECORDED),
+        **(application.loan_terms.to_record() if approves else NOT_RECORDED),
         record_version=4,
         applicants_sha256=application.applicants_sha256,
-        counteroffer=None if counteroffer is None else counteroffer.recorded(),
+        counteroffer=None if counteroffer is None else counteroffer.to_record(),
         application_data_sha256=application.data_sha256,
         share=application.share,
         decision=row.status if row.status in DECIDED else "reopened",

@@ -52,14 +52,14 @@ def bundle_of(application: Application) -> dict[str, Any]:
     Raises NotFound while nothing was decided.
     """
     anchor = decisions_about(application)[-1]
-    score = Score.deciding(application.pk).select_related("kept_facts").first() if anchor.tells_score else None
+    score = Score.deciding(application.pk).select_related("kept_facts").first() if anchor.includes_score else None
     kept = None if score is None else score.facts_if_kept
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
         persons = None  # they changed since
     return {
         "record": anchor.record,
-        "signature": anchor.shown_signature,
+        "signature": anchor.signature_and_key,
         "proof_file": anchor.kept_proof_file,
         "opening": anchor.opening,
         "definition": None if score is None else canonical_json(score.version.definition).decode(),

@@ -20,7 +20,7 @@ from config.ops.failed_items import FailedItems
 from credit.core.applicant_search import index_of, index_rows
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
-from credit.core.due import OFFER_ENDED, Asked
+from credit.core.due import OFFER_ENDED, OfferRequirements
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
@@ -200,7 +200,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
         if not is_active:
             raise RequirementsDue.of_each([OFFER_ENDED])
         pinned = {"offer_version": version, "offer_snapshot": dict(zip(_PINNED, terms, strict=True))}
-    if due := application.due(Asked.by(pinned.get("offer_snapshot"))):
+    if due := application.due(OfferRequirements.by(pinned.get("offer_snapshot"))):
         raise RequirementsDue.of_each(due)
     return pinned
 

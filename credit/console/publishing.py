@@ -13,7 +13,7 @@ from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion
-from credit.requirements.services import unasked_inputs
+from credit.requirements.services import inputs_without_requirement
 from credit.scoring import versions
 
 
@@ -74,7 +74,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
         lines.append("It scores next to the champion, for comparison, and decides nothing.")
         if champion is not None and champion.pk == version.pk:
             lines.append("The model is left without a champion: nothing is scored until there is one.")
-    lines += unasked_inputs(version)
+    lines += inputs_without_requirement(version)
     anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
     return [*lines, f"The publication is entered in the history with your name{anchored}."]
 

@@ -120,7 +120,7 @@ class LoanDesk(ReviewAdmin):
 
 
 def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
-    return [("Loan", in_words(terms.told())), *rows_of(terms.told())]
+    return [("Loan", in_words(terms.to_dict())), *rows_of(terms.to_dict())]
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.html import NOTHING, document, grid, spelled, words
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
-from credit.core.due import Asked
+from credit.core.due import OfferRequirements
 from credit.core.figures import money
 from credit.core.profile import title_of
 from credit.models import Application, ApplicationRevision, DecisionAnchor
@@ -104,7 +104,7 @@ def _value_in_words(value: Any, *, is_money: bool) -> str:
 
 def revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:
     entries, before, is_masked = [], "as created", getattr(record, "is_masked", False)
-    members = Asked.by(record.offer_snapshot).members
+    members = OfferRequirements.by(record.offer_snapshot).members
     for revision in revisions:
         entries.append(
             TimelineEntry(

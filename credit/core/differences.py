@@ -29,16 +29,16 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, dict[str, A
         for name in {**old, **new}:
             where = f"{path}[{name}]" if are_lists else f"{path}.{name}" if path else name
             if name not in new:
-                yield where, {"before": _shown(old[name])}
+                yield where, {"before": _display(old[name])}
             elif name not in old:
-                yield where, {"after": _shown(new[name])}
+                yield where, {"after": _display(new[name])}
             else:
                 yield from _walk(where, old[name], new[name])
     elif type(before) is not type(after) or before != after:
-        yield path, {"before": _shown(before), "after": _shown(after)}
+        yield path, {"before": _display(before), "after": _display(after)}
 
 
-def _shown(value: Any) -> Any:
+def _display(value: Any) -> Any:
     if isinstance(value, str) and len(value) > TEXT_MAX:
         return value[:TEXT_MAX] + "…"
     return value

@@ -36,7 +36,7 @@ OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply t
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentAsked:
+class RequiredDocument:
     """A document that an offer asks for, and where it stands on the application's checklist, if it is there."""
 
     name: str
@@ -45,7 +45,7 @@ class DocumentAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OfferRequirements:
     schema: Mapping[str, Any] | None = None
     documents: Sequence[str] = ()
     applicant: Sequence[str] = ()
@@ -53,7 +53,7 @@ class Asked:
     has_ended: bool = False
 
     @classmethod
-    def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "Asked":
+    def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
         """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
         offered = terms or {}
         min_age = offered.get("min_age")
@@ -118,11 +118,11 @@ class Asked:
 class Requirements:
     currently_due: list[Due]
     application_schema: Mapping[str, Any] | None
-    documents: list[DocumentAsked]
+    documents: list[RequiredDocument]
     applicants: Mapping[str, Any] | None
 
     @classmethod
-    def of(cls, requirements: Asked, due: list[Due], documents: list[DocumentAsked]) -> "Requirements":
+    def of(cls, requirements: OfferRequirements, due: list[Due], documents: list[RequiredDocument]) -> "Requirements":
         return cls(
             due, requirements.schema, documents, schema_of(requirements.applicant) if requirements.applicant else None
         )

@@ -42,10 +42,10 @@ def rows_of(terms: Mapping[str, Any], names: Sequence[str] = COST) -> list[tuple
     """Return what a loan is and costs, named; of a line of credit nothing is computed."""
     is_line = terms["term_months"] is None
     titles = {**_TITLES, **({"amount_cents": gettext_noop("Credit limit")} if is_line else {})}
-    return [(gettext(titles[name]), _shown(name, terms[name])) for name in names if terms[name] is not None]
+    return [(gettext(titles[name]), _display(name, terms[name])) for name in names if terms[name] is not None]
 
 
-def _shown(name: str, value: Any) -> str:
+def _display(name: str, value: Any) -> str:
     if name.endswith("_cents"):
         return money(value)
     if name == "apr_percent":

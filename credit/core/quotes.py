@@ -114,7 +114,7 @@ def make_quote(
     figures, schedule = cost_of(
         amount_cents, rate, term_months, fee_cents, first_payment_on, method=method, today=today
     )
-    return {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": schedule_told(schedule)}
+    return {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": serialize_schedule(schedule)}
 
 
 def cost_of(
@@ -157,7 +157,7 @@ def cost_of(
     return figures, schedule
 
 
-def schedule_told(schedule: list[Instalment]) -> list[dict[str, Any]]:
+def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:
     """Return the schedule as it is hashed and shown."""
     return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
 

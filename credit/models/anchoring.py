@@ -116,7 +116,7 @@ class DecisionAnchor(models.Model):
         return next(kind for about, kind in REPORT_TYPES.items() if getattr(self, f"{about}_id") is not None)
 
     @property
-    def shown_signature(self) -> dict[str, str] | None:
+    def signature_and_key(self) -> dict[str, str] | None:
         return {"key": self.signed_by_id, "value": self.signature} if self.signed_by_id else None
 
     @property
@@ -132,7 +132,7 @@ class DecisionAnchor(models.Model):
         return {"nonce": self.nonce, **committed}
 
     @property
-    def tells_score(self) -> bool:
+    def includes_score(self) -> bool:
         return json.loads(self.record).get("facts_sha256") is not None
 
     @property

@@ -14,7 +14,7 @@ from config.core.names import shows_nothing
 from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of
-from credit.core.due import Asked, Due
+from credit.core.due import Due, OfferRequirements
 from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
 from credit.core.figures import Figures
 from credit.core.machine import (
@@ -262,10 +262,10 @@ class DecisionRules(StatefulModel):
     def missing_titles(self) -> list[str]:
         """List what is missing: requested documents, and other requirements of the pinned offer."""
         requested = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
-        due = self.due(Asked.by(self.offer_snapshot))
+        due = self.due(OfferRequirements.by(self.offer_snapshot))
         return list(dict.fromkeys([*requested, *(item.title for item in due)]))
 
-    def due(self, requirements: Asked) -> list[Due]:
+    def due(self, requirements: OfferRequirements) -> list[Due]:
         """Return what the application lacks of what an offer asks for; costs a statement where that has documents."""
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return requirements.due(

@@ -213,7 +213,7 @@ class Notice(StatefulModel):
         return getattr(self, "anchor", None)
 
     @property
-    def tells_score(self) -> bool:
+    def includes_score(self) -> bool:
         return not {"score", "pricing_score", "score_disclosure"}.isdisjoint((self.made_from or {}).get("blocks", ()))
 
     @property
@@ -250,7 +250,7 @@ class Notice(StatefulModel):
             if offered is not None and not offered.with_denial and offered.closed_at is None:
                 Clock.start(self.application, Clock.COUNTEROFFER, now=at)
         if row.status in {READY, DELIVERED}:
-            self.tell(row.status, now=row.changed_at)
+            self.emit(row.status, now=row.changed_at)
 
     @classmethod
     def readable_by(cls, user: Any, application: Any) -> "models.QuerySet[Notice]":
@@ -277,7 +277,7 @@ class Notice(StatefulModel):
         for notice in rows.defer("content", "html").order_by("-id"):
             notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
 
-    def tell(self, word: str, *, now: datetime) -> None:
+    def emit(self, word: str, *, now: datetime) -> None:
         """Record an event for the provider's owner, and for the consumer whom the notice is for."""
         about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
         owner_id = self.application.provider_owner_id

@@ -246,7 +246,7 @@ class LastScore(models.Model):
     def __str__(self) -> str:
         return f"{self.outcome} by {self.model_id}"
 
-    def tells_the_same_as(self, other: "LastScore | None") -> bool:
+    def has_same_result_as(self, other: "LastScore | None") -> bool:
         mine = (self.outcome, self.segment, self.reasons)
         return other is not None and mine == (other.outcome, other.segment, other.reasons)
 

@@ -20,7 +20,7 @@ def number(value: Decimal | None) -> float | int | None:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def named(loan: Any) -> dict[str, Any]:
+def loan_to_dict(loan: Any) -> dict[str, Any]:
     """Return what a lender names of a loan, or of its terms, as a decision spells it."""
     first = loan.first_payment_on
     return {
@@ -72,12 +72,12 @@ class LoanTerms(models.Model):
     def apr_number(self) -> float | int | None:
         return number(self.apr_percent)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what `terms_sha256` is of: everything but the day and the schedule, which move."""
         return {
             "application_id": str(self.application_id),
             "kind": self.kind,
-            **named(self),
+            **loan_to_dict(self),
             "payment_cents": self.payment_cents,
             "final_payment_cents": self.final_payment_cents,
             "total_of_payments_cents": self.total_of_payments_cents,
@@ -87,10 +87,10 @@ class LoanTerms(models.Model):
             "method": self.method or None,
         }
 
-    def recorded(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return what a record for the ledger says of them."""
         return {
-            "terms": self.told(),
+            "terms": self.to_dict(),
             "terms_sha256": self.terms_sha256,
             "terms_as_of": self.as_of.isoformat(),
             "schedule_sha256": self.schedule_sha256 or None,
@@ -146,7 +146,7 @@ class Counteroffer(ClosableModel):
 
     @property
     def terms(self) -> dict[str, Any]:
-        return self.loan_terms.told()
+        return self.loan_terms.to_dict()
 
     @property
     def terms_sha256(self) -> str:
@@ -160,14 +160,14 @@ class Counteroffer(ClosableModel):
         offered = cls.objects.filter(application=application, closed_at__isnull=True).first()
         return offered is not None and offered.close(cls.SUPERSEDED, by=by, now=now)
 
-    def recorded(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return what the history and the records of the decision that it becomes say of it."""
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
         offered = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
         return {**offered, "reasons": self.reasons, **two}
 
     @property
-    def metadata_told(self) -> dict[str, Any]:
+    def rejection_metadata(self) -> dict[str, Any]:
         """Return the content of the rejection that follows silence, with its counteroffer."""
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}

@@ -80,15 +80,15 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
         Clock.start(application, Clock.APPLICATION, now=now)
     if (before, to) == (states.APPROVED, states.EXPIRED):  # nothing can be accepted any more
         Notice.cancel_undelivered(application, now=now, kind=PRICING)
-    if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _TELL_NOTHING:
+    if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
         return None
     notices = _not_cancelled.all(application_id=application.pk)
     last = next((notice for notice in notices if notice.applicant is None), None)
-    was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
-    if to == states.EXPIRED and was_told_what_is_missing and _lacks_what_was_told(application, last):
+    was_notified_of_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
+    if to == states.EXPIRED and was_notified_of_missing and _still_lacks(application, last):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
         return None
-    if to == states.REJECTED and last is not None and _says_it_all(last, completes):
+    if to == states.REJECTED and last is not None and _contains_rejection(last, completes):
         return None
     _cancel(notices, now)
     if to == states.WITHDRAWN:
@@ -96,15 +96,15 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     elif to == states.APPROVED and completes is not None:
         Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     elif to in _KIND_OF:
-        return owe(application, _KIND_OF[to], now=now, move=row)
-    elif was_told_what_is_missing and not Clock.running(application.pk).exists():
+        return create_notices(application, _KIND_OF[to], now=now, move=row)
+    elif was_notified_of_missing and not Clock.running(application.pk).exists():
         Clock.start(application, Clock.APPLICATION, now=now)  # the missing documents have arrived
     return None
 
 
 # The second is an approval that expired before acceptance: the applicant was notified of the approval, or still will
 # be.
-_TELL_NOTHING = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
+_WITHOUT_NOTICE = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,
     states.REJECTED: models.ADVERSE_ACTION,
@@ -124,20 +124,20 @@ _not_cancelled = PreparedGet(
 _running = PreparedSelect(lambda application_id: Clock.running(application_id, Clock.KINDS), ("kind", "due_at"))
 
 
-def _lacks_what_was_told(application: Any, notice: Notice | None) -> bool:
+def _still_lacks(application: Any, notice: Notice | None) -> bool:
     """Return whether something that this notice named is still missing; later requests do not count."""
     made_from = None if notice is None else notice.made_from
     missing = (made_from or {}).get("missing", ())
     return not set(application.missing_titles()).isdisjoint(missing)
 
 
-def _says_it_all(last: Notice, offered: Any) -> bool:
+def _contains_rejection(last: Notice, offered: Any) -> bool:
     """Return whether the notice of the ending counteroffer contained this rejection already (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
     return is_its and offered.with_denial and last.status == DELIVERED
 
 
-def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
+def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
     """Write the notices that are owed; `about` is their `move` or `counteroffer`. Return which clocks ran before."""
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
@@ -169,7 +169,7 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
         return []
     if counteroffer is not None and counteroffer.with_denial:
         return []  # 12 CFR 1022.74(b)
-    if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.metadata_told)):
+    if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.rejection_metadata)):
         return []
     terms = application.loan_terms if counteroffer is None else counteroffer.loan_terms
     return applicants_owed(application.offer_snapshot, reports, None if terms is None else terms.rate_percent)
@@ -180,7 +180,7 @@ def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> 
     if kind == ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:
-        metadata = counteroffer.metadata_told
+        metadata = counteroffer.rejection_metadata
     else:
         return []
     return sorted({report["applicant"] for report in reports_of(metadata)} - {FIRST})

@@ -89,7 +89,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
     if provider is None or not provider.name or not provider.address:
         return Lacking(Notice.CREDITOR)
-    metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
+    metadata = move.metadata if move is not None else offered.rejection_metadata  # type: ignore[union-attr]
     is_denial = notice.kind == ADVERSE_ACTION or (
         notice.kind == COUNTEROFFER and offered is not None and offered.with_denial
     )
@@ -187,7 +187,7 @@ def _person(person: dict[str, Any]) -> dict[str, Any]:
 
 
 def _terms(terms: LoanTerms) -> dict[str, Any]:
-    return {"kept": terms.told(), "as_of": terms.as_of.isoformat()}
+    return {"kept": terms.to_dict(), "as_of": terms.as_of.isoformat()}
 
 
 def render(content: dict[str, Any], profile: str) -> str:

@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def take_away(provider: Provider, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
+def export_decisions(provider: Provider, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
     """Answer with the decisions made from `from` to `to`, the earliest first, and note who took them.
 
     Raises ValidationFailed for more than ROWS_MAX.
@@ -82,7 +82,7 @@ def _rows(decisions: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
             application.submitted_at,
             row.changed_at,
             row.status,
-            terms.told() if terms is not None and row.status == APPROVED else None,
+            terms.to_dict() if terms is not None and row.status == APPROVED else None,
             reasons_of(row.metadata),
             is_automated,
             entry.score,

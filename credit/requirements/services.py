@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from credit.core.due import Asked, DocumentAsked, Requirements
+from credit.core.due import OfferRequirements, RequiredDocument, Requirements
 from credit.core.errors import RequirementsDue
 from credit.core.facts import path_of
 from credit.core.machine import DRAFT, SUBMITTED
@@ -11,9 +11,9 @@ from credit.models.documents import RequestedDocument
 
 
 def of_offer(offer: Offer) -> Requirements:
-    requirements = Asked.by(offer.terms())
+    requirements = OfferRequirements.by(offer.terms())
     due = requirements.due(data=None, persons=None, handed_in=())
-    return Requirements.of(requirements, due, [DocumentAsked(name) for name in requirements.documents])
+    return Requirements.of(requirements, due, [RequiredDocument(name) for name in requirements.documents])
 
 
 def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
@@ -22,40 +22,44 @@ def of_application(application: Application, *, is_own: bool, now: datetime) -> 
     When the consumer reads it, the current requirements of a draft's offer are put on its checklist, so that files can
     be uploaded for them.
     """
-    requirements = asked_of(application)
+    requirements = requirements_of(application)
     if requirements.documents and is_own and application.status == DRAFT:
         RequestedDocument.put_on_checklist(application, requirements.documents, now=now)
     documents = _documents(application, requirements)
     return Requirements.of(requirements, application.due(requirements), documents)
 
 
-def asked_of(application: Application) -> Asked:
+def requirements_of(application: Application) -> OfferRequirements:
     if application.status != DRAFT:
-        return Asked.by(application.offer_snapshot)
+        return OfferRequirements.by(application.offer_snapshot)
     offer = Offer.objects.filter(pk=application.offer_id).first()
-    return Asked.by(None) if offer is None else Asked.by(offer.terms(), has_ended=not offer.is_active)
+    return (
+        OfferRequirements.by(None)
+        if offer is None
+        else OfferRequirements.by(offer.terms(), has_ended=not offer.is_active)
+    )
 
 
 def refusal_of(application: Application, to: str) -> RequirementsDue | None:
     """Return the error that this transition would meet because of what is due, None where none."""
     if (application.status, to) != (DRAFT, SUBMITTED):
         return None
-    due = application.due(asked_of(application))
+    due = application.due(requirements_of(application))
     return RequirementsDue.of_each(due) if due else None
 
 
-def _documents(application: Application, requirements: Asked) -> list[DocumentAsked]:
+def _documents(application: Application, requirements: OfferRequirements) -> list[RequiredDocument]:
     if not requirements.documents:
         return []
     rows = application.requested_documents.filter(name__in=requirements.documents).values_list("name", "pk", "status")
     checklist = {name: (str(pk), status) for name, pk, status in rows}
-    return [DocumentAsked(name, *checklist.get(name, (None, None))) for name in requirements.documents]
+    return [RequiredDocument(name, *checklist.get(name, (None, None))) for name in requirements.documents]
 
 
 _OFFERS_NAMED = 5
 
 
-def unasked_inputs(version: ModelVersion) -> list[str]:
+def inputs_without_requirement(version: ModelVersion) -> list[str]:
     """Return, in words, which inputs no requirement of the model's active offers asks for, and where.
 
     An offer without a schema takes any data, and warns of nothing.

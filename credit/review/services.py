@@ -20,7 +20,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
 from credit.core.reasons import in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import as_members
-from credit.models.terms import named
+from credit.models.terms import loan_to_dict
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of
 
@@ -115,7 +115,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
     if loan is None:
         return {}
     compute(application, loan, kind=LoanTerms.APPROVAL, now=now)
-    return {"terms": named(loan)}
+    return {"terms": loan_to_dict(loan)}
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:

@@ -14,7 +14,7 @@ from credit.core.apr import PLACES, RATE_MAX_PERCENT
 from credit.core.card import APPROVE, Input, input_of, text_of
 from credit.core.errors import refusal_of
 from credit.core.reasons import OTHER, REASONS, faults_of, names_no_factor
-from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
+from credit.scoring.prohibited import is_prohibited, names_age, names_birth
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
 _REFUSALS_MAX = 20
@@ -110,7 +110,7 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
         else:
             inputs[declared["name"]] = source = input_of(declared)
             yield from _sources(source, sources[0], f"{here}/{sources[0]}")
-            if any(map(tells_age, source.facts)):
+            if any(map(names_age, source.facts)):
                 elderly_from[source.name] = _ELDERLY_YEARS * (12 if sources[0] == "months_since" else 1)
                 yield from _age_input(declared, source, here)
 
@@ -133,7 +133,7 @@ def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterato
         yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
     if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
-    elif "from" in declared and tells_birth(declared["from"]):
+    elif "from" in declared and names_birth(declared["from"]):
         # For the number 1964 it is unknown whether a higher one is older.
         yield here, "A day or year of birth counts by `months_since`."
 

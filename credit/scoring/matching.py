@@ -43,7 +43,7 @@ def scores_for_match(
     if not credential.carries("score:read"):
         return scores
     before = _last_scores(models, user_id)
-    new = [score for key, score in scores.items() if not score.tells_the_same_as(before.get(key))]
+    new = [score for key, score in scores.items() if not score.has_same_result_as(before.get(key))]
     if new and credential.is_first_party:
         remember(new)
     return before | scores

@@ -57,12 +57,12 @@ def is_prohibited(path: str) -> bool:
     )
 
 
-def tells_birth(path: str) -> bool:
+def names_birth(path: str) -> bool:
     """Return whether a path below `application_data` is named like the day or year of a person's birth."""
     return not _BIRTH.isdisjoint(_words(" ".join(path_of(path))))
 
 
-def tells_age(path: str) -> bool:
+def names_age(path: str) -> bool:
     """Return whether a path below `application_data` is named like a person's age, or like its source."""
     parts = [{word for word in _words(part) if not word.isdigit()} for part in path_of(path)]
-    return tells_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)
+    return names_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)

@@ -41,19 +41,21 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
     if (offered := counteroffers.acceptable_of(application, now=now)) is not None:
         terms = terms_today(offered.loan_terms, now=now)
         if terms is not None:
-            return shown(terms, True, offered.expires_at, None)
+            return _acceptable(terms, True, offered.expires_at, None)
     if application.loan_terms is None:
         pinned = application.offer_snapshot
         return Acceptable(is_open, pinned, application.terms_sha256, expires_at, application.accepted_at)
     terms = terms_today(application.loan_terms, now=now) if is_open else application.loan_terms
     if terms is None:
         is_open, expires_at, terms = False, None, application.loan_terms
-    return shown(terms, is_open, expires_at, application.accepted_at)
+    return _acceptable(terms, is_open, expires_at, application.accepted_at)
 
 
-def shown(terms: LoanTerms, is_open: bool, expires_at: datetime | None, accepted_at: datetime | None) -> Acceptable:
+def _acceptable(
+    terms: LoanTerms, is_open: bool, expires_at: datetime | None, accepted_at: datetime | None
+) -> Acceptable:
     schedule, as_of = loans.schedule_of(terms) or None, terms.as_of.isoformat()
-    return Acceptable(is_open, terms.told(), terms.terms_sha256, expires_at, accepted_at, as_of, schedule)
+    return Acceptable(is_open, terms.to_dict(), terms.terms_sha256, expires_at, accepted_at, as_of, schedule)
 
 
 def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
@@ -66,13 +68,13 @@ def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
         return None
 
 
-def agreed(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
+def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
     """Return the terms as of today, saved, if `terms_sha256` is theirs; raises TermsChanged, NothingToAccept."""
     today = terms_today(terms, now=now)
     if today is None:
         raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
     if today.terms_sha256 != terms_sha256:
-        raise TermsChanged(details={"terms": today.told(), "terms_sha256": today.terms_sha256})
+        raise TermsChanged(details={"terms": today.to_dict(), "terms_sha256": today.terms_sha256})
     if today.pk != terms.pk:
         today.save(force_insert=True)
     return today
@@ -95,11 +97,11 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
             if application.accepted_at is not None:
                 return application
         else:
-            terms = agreed(terms, terms_sha256, now=now)
+            terms = _confirmed_terms(terms, terms_sha256, now=now)
         _require_pricing_notices(application)
         if application.approves_less:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
-        take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+        _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
 
 
@@ -108,10 +110,10 @@ def _accept_counteroffer(application: Application, *, terms_sha256: str, actor: 
     offered = counteroffers.acceptable_of(application, now=now)
     if offered is None:
         raise NothingToAccept
-    terms = agreed(offered.loan_terms, terms_sha256, now=now)
+    terms = _confirmed_terms(offered.loan_terms, terms_sha256, now=now)
     _require_pricing_notices(application)
-    counteroffers.take_up(application, offered, terms, actor=actor, now=now)
-    take_up(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+    counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
+    _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
 
 
@@ -121,7 +123,7 @@ def _require_pricing_notices(application: Application) -> None:
         raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
 
 
-def take_up(
+def _store_acceptance(
     application: Application, terms: LoanTerms | None, *, terms_sha256: str, actor: Actor, now: datetime
 ) -> None:
     """Write that the consumer takes an approval up; the caller holds the lock of the application's row."""
@@ -141,7 +143,7 @@ def take_up(
     )
     if settings.ANCHOR_DECISIONS:
         accepted = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
-        agreed_terms = NOT_RECORDED if terms is None else terms.recorded()
+        agreed_terms = NOT_RECORDED if terms is None else terms.to_record()
         record = record_about(application, record_version=2, **accepted, **agreed_terms)
         record_keys.queue(record, now=now, acceptance=acceptance, application=application)
     record_application_event("accepted", application, now=now)

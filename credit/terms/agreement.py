@@ -44,9 +44,9 @@ class Agreement:
     acceptance: Acceptance
 
     @property
-    def tells_score(self) -> bool:
+    def includes_score(self) -> bool:
         """Return whether the decision's record contains a score."""
-        return self.decision.proof is not None and self.decision.proof.tells_score
+        return self.decision.proof is not None and self.decision.proof.includes_score
 
 
 def agreement_of(application: Application) -> Agreement:
@@ -66,7 +66,7 @@ def agreement_of(application: Application) -> Agreement:
         offer_terms_sha256=application.terms_sha256,
         lender=Provider(pk=provider_id, name="") if provider is None else provider,
         borrower=application,
-        terms=terms.told(),
+        terms=terms.to_dict(),
         terms_sha256=terms.terms_sha256,
         starts_on=terms.as_of.isoformat(),
         schedule=schedule_of(terms) or None,

@@ -23,7 +23,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest
 from credit.models.applications import record_application_event
-from credit.models.terms import named
+from credit.models.terms import loan_to_dict
 from credit.notices import clocks
 from credit.terms.loans import MEMBERS, compute, loan_of
 
@@ -70,7 +70,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
         message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
         raise ValidationFailed.of_member("expires_at", message)
     extra = {"with_denial": bool(members.get("with_denial")), "consumer_report": reports or None}
-    return terms, {"terms": named(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **extra}
+    return terms, {"terms": loan_to_dict(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **extra}
 
 
 def make(
@@ -104,13 +104,15 @@ def make(
         **columns,
     )
     Notice.cancel_undelivered(application, now=now)
-    clocks.owe(application, COUNTEROFFER, now=now, counteroffer=offered)
+    clocks.create_notices(application, COUNTEROFFER, now=now, counteroffer=offered)
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
     mail_person("counteroffered", application, now=now)
     return offered
 
 
-def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime) -> None:
+def approve_offered(
+    application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime
+) -> None:
     """Approve on the terms of a counteroffer, which the consumer accepts; raises NothingToAccept."""
     if not offered.close(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
@@ -181,7 +183,7 @@ def _complete(
     **columns: Any,
 ) -> None:
     """Make the transition that the lender decided with a counteroffer."""
-    metadata = {"counteroffer": offered.recorded(), **(offered.metadata_told if to == REJECTED else {})}
+    metadata = {"counteroffer": offered.to_record(), **(offered.rejection_metadata if to == REJECTED else {})}
     counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
     changes = {**counted, **columns}
     application.transition_to(

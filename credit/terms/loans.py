@@ -17,9 +17,9 @@ from credit.core.card import APPROVE, Price, number_of
 from credit.core.errors import TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
 from credit.core.machine import APPROVED
-from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
+from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, serialize_schedule
 from credit.models import Application
-from credit.models.terms import LoanTerms, named, number
+from credit.models.terms import LoanTerms, loan_to_dict, number
 
 METHOD = "us_appendix_j"
 MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
@@ -85,20 +85,20 @@ def compute(
     TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
     """
     today = now.date()
-    about = {**named(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
+    about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
     schedule: list[Instalment] = []  # for a line of credit
     if loan.term_months is not None:
         figures, schedule = cost_of(
             loan.amount_cents, loan.rate_percent, loan.term_months, loan.fee_cents, loan.first_payment_on,
             method=METHOD, today=today, where=f"{where}.", rate_member="rate_percent",
         )  # fmt: skip
-        about |= {**figures, "schedule_sha256": sha256(canonical_json(schedule_told(schedule))).hexdigest()}
+        about |= {**figures, "schedule_sha256": sha256(canonical_json(serialize_schedule(schedule))).hexdigest()}
     terms = LoanTerms(application=application, kind=kind, as_of=today, made_at=now, **about)
     highest = _percent((application.offer_snapshot or {}).get("apr_max_percent")) if bounded else None
     if highest is not None and _is_dearer(terms, schedule, highest):
         words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
-    terms.terms_sha256 = sha256(canonical_json(terms.told())).hexdigest()
+    terms.terms_sha256 = sha256(canonical_json(terms.to_dict())).hexdigest()
     return terms
 
 

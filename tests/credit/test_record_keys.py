@@ -126,7 +126,7 @@ class TestRotation:
         after = approve(api, user)
         assert after.signed_by_id == fresh["key"] != before.signed_by_id
         for row in (before, after):
-            verify_signature(published(), "application_decision", row.record, row.shown_signature)
+            verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
     def test_many_in_a_row_stay_in_order(self, db):
         made = [rotate()["key"] for _ in range(4)]
@@ -153,9 +153,9 @@ class TestRecords:
     def test_acceptances_and_publications_are_signed_too(self, user):
         make_version(make_model(user), role="champion")
         row = DecisionAnchor.objects.get()
-        verify_signature(published(), "scoring_model_version", row.record, row.shown_signature)
+        verify_signature(published(), "scoring_model_version", row.record, row.signature_and_key)
         with pytest.raises(InvalidSignature):
-            verify_signature(published(), "application_decision", row.record, row.shown_signature)
+            verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
     def test_a_record_has_its_signature_whole(self, api, user):
         row = approve(api, user)

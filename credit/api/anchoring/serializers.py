@@ -31,7 +31,7 @@ class AnchorSerializer(ModelResponseSerializer):
     status = TextField(help_text="`anchored` or `pending`.")
     record_sha256 = TextField()
     signature = SignatureSerializer(
-        source="shown_signature", allow_null=True, help_text="Null for records older than the first record key."
+        source="signature_and_key", allow_null=True, help_text="Null for records older than the first record key."
     )
     proof_file = TextField(
         source="kept_proof_file",

@@ -216,7 +216,7 @@ class ApplicationViewSet(ApiViewSet):
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)
-        if not request.auth.carries("score:read") and any(anchor.tells_score for anchor in decided):
+        if not request.auth.carries("score:read") and any(anchor.includes_score for anchor in decided):
             raise InsufficientScope.lacking("score:read")
         decisions, is_cut = fitting(map(DecisionSerializer.represent, decided))
         answer = {

@@ -54,7 +54,7 @@ class NoticeViewSet(ApiViewSet):
         """
         actor, wanted = actor_of(request), request.accepted_renderer.media_type
         notice = services.load_notice(application_id, notice_id, actor)
-        if notice.tells_score and not request.auth.carries("score:read"):
+        if notice.includes_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         if wanted in {HTML, PDF} and notice.html is None:
             raise NotFound("The notice is not made yet, or no longer kept.")

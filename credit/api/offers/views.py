@@ -237,7 +237,7 @@ class DecisionViewSet(ApiViewSet):
         actor = actor_of(request)
         provider = providers.load_read(provider_id, actor)
         with heavy.slot(request):
-            return decisions.take_away(provider, actor, media_type=media_type, **query)
+            return decisions.export_decisions(provider, actor, media_type=media_type, **query)
 
 
 class CatalogueViewSet(ApiViewSet):

@@ -23,7 +23,7 @@ from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringM
 from credit.core.facts import APPLICATION_DATA, catalogue
 from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel
-from credit.requirements.services import unasked_inputs
+from credit.requirements.services import inputs_without_requirement
 from credit.scoring import pmml, versions
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
@@ -132,7 +132,7 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        return published, unasked_inputs(published)
+        return published, inputs_without_requirement(published)
 
     @_writes(
         answer=serializers.VersionSerializer,

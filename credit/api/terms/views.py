@@ -130,6 +130,6 @@ class AgreementViewSet(ApiViewSet):
         `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
-        if agreement.tells_score and not request.auth.carries("score:read"):
+        if agreement.includes_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         return agreement_page(request, agreement) if request.accepted_renderer.media_type == HTML else agreement

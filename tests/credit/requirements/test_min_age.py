@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from credit.core.due import Asked
+from credit.core.due import OfferRequirements
 from credit.models import Application, Provider
 from tests.api import assert_error
 from tests.credit.applicants import LEAST, PERSON
@@ -126,4 +126,4 @@ def test_the_persons_page_says_it(api, client, user, language, wanted):
 def test_the_day_is_that_of_the_persons_country(monkeypatch, moment, country, region, born, is_adult):
     monkeypatch.setattr(timezone, "now", lambda: datetime.fromisoformat(moment).replace(tzinfo=UTC))
     person = {**LEAST, "date_of_birth": born, "address": {**LEAST["address"], "country": country, "region": region}}
-    assert (Asked().due(data=None, persons=[person], handed_in=()) == []) is is_adult
+    assert (OfferRequirements().due(data=None, persons=[person], handed_in=()) == []) is is_adult

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from config.core.errors import ValidationFailed
 from credit.core import profile
 from credit.core.applicant_schema import REQUIRABLE
-from credit.core.due import Asked
+from credit.core.due import OfferRequirements
 from credit.models import Application, Offer, RequestedDocument
 from tests.api import assert_error, client_of
 from tests.credit.applicants import BAD as BAD_PERSONS
@@ -261,7 +261,7 @@ def test_the_schema_of_applicants_matches_the_api(api, user, offer):
 def test_a_region_and_a_postal_code_are_due_only_where_a_country_has_them(api, user, offer, country, needs):
     address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
     person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
-    due = Asked.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
+    due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
     assert {one.pointer for one in due} == {f"/applicants/0/address/{name}" for name in needs}
     judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
     assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())

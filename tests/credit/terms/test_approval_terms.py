@@ -16,7 +16,7 @@ from credit.core.errors import NothingToAccept, TermsChanged, TermsOutsideOffer
 from credit.core.quotes import make_quote
 from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
 from credit.terms import acceptance
-from credit.terms.loans import Loan, compute, schedule_of, schedule_told
+from credit.terms.loans import Loan, compute, schedule_of, serialize_schedule
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.support import make_reviewer as reviewer
@@ -50,12 +50,12 @@ class TestNamed:
             first_payment_on=None, method="us_appendix_j", today=timezone.now().date(),
         )  # fmt: skip
         schedule = quote.pop("schedule")
-        told = terms.told()
+        told = terms.to_dict()
         assert {name: told[name] for name in quote} == quote
         assert {name: told[name] for name in GIVEN} == GIVEN
         assert (told["kind"], told["application_id"]) == ("approval", str(application.pk))
         assert terms.terms_sha256 == sha256(canonical_json(told)).hexdigest()
-        assert schedule_told(schedule_of(terms)) == schedule
+        assert serialize_schedule(schedule_of(terms)) == schedule
         assert terms.schedule_sha256 == sha256(canonical_json(schedule)).hexdigest()
 
     @pytest.mark.parametrize(("given", "expected"), [
@@ -67,7 +67,7 @@ class TestNamed:
     def test_missing_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
         settings.REVIEW_POLICY = policy
         assert approve(lender_of(offer), applied(offer), given).status_code == 200
-        told = LoanTerms.objects.get().told()
+        told = LoanTerms.objects.get().to_dict()
         assert tuple(told[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
 
     @pytest.mark.usefixtures("reviewed")
@@ -252,7 +252,7 @@ class TestTakenUp:
         assert fresh["terms_sha256"] == seen(application, days=5).terms_sha256
         agree(application, fresh["terms_sha256"], days=5)
         kept = Acceptance.objects.get().loan_terms
-        assert kept.told() == fresh["terms"]
+        assert kept.to_dict() == fresh["terms"]
         application.refresh_from_db()
         assert application.loan_terms == kept
 

@@ -57,7 +57,7 @@ def test_compute_shows_what_follows_and_decides_nothing(desk, application):
 
 def test_an_approval_has_the_terms_of_the_form(desk, application):
     confirm(desk, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10")
-    told = LoanTerms.objects.get().told()
+    told = LoanTerms.objects.get().to_dict()
     assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
     assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(desk.get(page_of(application)))
 

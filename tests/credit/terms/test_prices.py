@@ -87,7 +87,7 @@ class TestAutomatic:
     def test_automatic_approval_uses_the_price_and_verifies(self):
         application = scored([{"from_total": 0, "rate_percent": "8.25"}])
         assert decide_scored(now=timezone.now())["approved"] == 1
-        assert LoanTerms.objects.get().rate_percent == 8.25 == float(LoanTerms.objects.get().told()["rate_percent"])
+        assert LoanTerms.objects.get().rate_percent == 8.25 == float(LoanTerms.objects.get().to_dict()["rate_percent"])
         bundle = client_of(application.consumer).read(f"/applications/{application.pk}/decision-bundle").json()
         assert {step.name: step.state for step in verify(json.dumps(bundle).encode())}["decision"] == OK
         assert json.loads(DecisionAnchor.objects.get().record)["automated"] is True

@@ -63,7 +63,7 @@ def test_the_verifier_agrees_about_every_loan(loan, today, days):
     fee = min(loan.fee_cents, loan.amount_cents - 1)
     loan = Loan(loan.amount_cents, loan.rate_percent, loan.term_months, fee, first)
     terms = computed(loan, today)
-    assert checked(terms.recorded(), str(terms.application_id)) == OK
+    assert checked(terms.to_record(), str(terms.application_id)) == OK
 
 
 def computed(loan, today):
@@ -133,7 +133,7 @@ def forged(told=None, rehash=True, **changes):
     application = Application(pk=ABOUT)
     now = timezone.now().replace(2026, 2, 3)
     loan = Loan(1_000_000, Decimal("7.25"), 36, 12_000, date(2026, 4, 20))
-    recorded_terms = compute(application, loan, kind="approval", now=now).recorded()
+    recorded_terms = compute(application, loan, kind="approval", now=now).to_record()
     terms = {**recorded_terms["terms"], **changes}
     if rehash:
         recorded_terms["terms_sha256"] = sha256(canonical_json(terms)).hexdigest()
