@@ -10,7 +10,7 @@ from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
 from credit.applications.mails import mail_person
 from credit.applications.services import pin_at_submission
-from credit.core.machine import DECIDED, SUBMITTED, UNDER_REVIEW
+from credit.core.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
 from credit.models.scoring import PUBLISHED
 from credit.models.terms import Counteroffer
@@ -20,13 +20,11 @@ from credit.terms import loans
 
 
 def _score(application: Any, row: Any, _transition: Transition) -> None:
-    if row.status == SUBMITTED:
-        score_submission(application, now=row.changed_at)
+    score_submission(application, now=row.changed_at)
 
 
 def _score_created(application: Any, now: datetime) -> None:
-    if application.status == SUBMITTED:
-        score_submission(application, now=now)
+    score_submission(application, now=now)
 
 
 def _supersede(application: Any, row: Any, _transition: Transition) -> None:
@@ -35,7 +33,7 @@ def _supersede(application: Any, row: Any, _transition: Transition) -> None:
 
 
 def _anchor(application: Any, row: Any, transition: Transition) -> None:
-    is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
+    is_decision = row.status in DECIDED or row.previous_status in DECIDED
     if is_decision and settings.ANCHOR_DECISIONS:
         record = decision_record(application, row, transition.completes)
         record_keys.queue(record, now=row.changed_at, history=row, application=application)
@@ -50,23 +48,23 @@ def _emit_created(application: Any, now: datetime) -> None:
 
 
 def _mail(application: Any, row: Any, _transition: Transition) -> None:
-    mail_person(row.status, application, now=row.changed_at)
+    mail_person(application, now=row.changed_at)
 
 
 def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None:
-    if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
+    if settings.ANCHOR_DECISIONS:
         record_keys.queue(version.publication_record(row), now=row.changed_at, publication=row)
 
 
 OF_APPLICATIONS = (
-    Follower(created=clocks.begin),
-    Follower(before=pin_at_submission),
-    Follower(after=_score, created=_score_created),
+    Follower(to=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS), created=clocks.begin),
+    Follower(to=(SUBMITTED,), before=pin_at_submission),
+    Follower(to=(SUBMITTED,), after=_score, created=_score_created),
     Follower(after=_supersede),
-    Follower(before=loans.name_terms, after=loans.save_named_terms),
-    Follower(after=_anchor),
+    Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
+    Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(after=clocks.follow),  # and answers requests for reconsideration
     Follower(after=_emit, created=_emit_created),
-    Follower(after=_mail),
+    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_mail),
 )
-OF_MODEL_VERSIONS = (Follower(after=_anchor_publication),)
+OF_MODEL_VERSIONS = (Follower(to=(PUBLISHED,), after=_anchor_publication),)

@@ -5,7 +5,7 @@ the rest in one transaction: compare-and-set on what was read, derived columns, 
 transitions race, one finds the row as it read it, and the other fails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -170,6 +170,8 @@ class Follower:
     The model's `followers` are a list above it: so the model imports nothing of what follows from its transitions.
     """
 
+    # The statuses whose entry the action follows, also by a creation; None for every status.
+    to: Collection[str] | None = None
     # Returns further columns to set. Raises ApiError to refuse the transition. Nothing is written yet.
     before: Callable[[Any, Transition], Mapping[str, Any]] | None = None
     # Receives the record as written, the row of its history, and the transition.
@@ -249,7 +251,7 @@ class StatefulModel(models.Model):
     def follow_creation(self, now: datetime) -> None:
         """Call what follows from the creation of this record. Call it in the transaction that stores the record."""
         for follower in self.followers:
-            if follower.created is not None:
+            if follower.created is not None and (follower.to is None or self.status in follower.to):
                 follower.created(self, now)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
@@ -294,7 +296,8 @@ class StatefulModel(models.Model):
             "updated_at": now,
             **self.derived_columns(transition),
         }
-        for follower in self.followers:
+        followers = [follower for follower in self.followers if follower.to is None or to in follower.to]
+        for follower in followers:
             if follower.before is not None:
                 columns |= follower.before(self, transition)
         columns |= changes or {}
@@ -317,7 +320,7 @@ class StatefulModel(models.Model):
         type(self).insert_row(row)
         for name, value in columns.items():
             setattr(self, name, value)
-        for follower in self.followers:
+        for follower in followers:
             if follower.after is not None:
                 follower.after(self, row, transition)
         self.record_transition(row)

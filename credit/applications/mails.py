@@ -9,20 +9,16 @@ from django.contrib.auth import get_user_model
 from config.core.prepared import PreparedSelect
 from config.mail.outbox import queue_mail
 from credit.core.applicants import language_of
-from credit.core.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
 from credit.models.notices import EMAIL, Consent
 
-# The statuses and events after which the person has something to do or to read.
-_CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})
 
-
-def mail_person(word: str, application: Any, *, now: datetime) -> None:
-    """Write to the person's confirmed address about a status or an event that concerns them, unless they want no mail.
+def mail_person(application: Any, *, now: datetime) -> None:
+    """Write to the person's confirmed address that the application waits for them or was decided.
 
     Applicants who consented to notices by mail get the notice, and one mail is enough; where the notice has to wait,
     `issue_notices` writes this mail instead.
     """
-    if word in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
+    if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         write_to_person(application, now=now)
 
 

@@ -23,7 +23,7 @@ from credit.core.differences import differences
 from credit.core.due import OFFER_ENDED, OfferRequirements
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
-from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
+from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Counteroffer, Notice, Offer, Provider, RequestedDocument
 from credit.models.applications import record_application_event
 
@@ -182,10 +182,9 @@ _find_terms = PreparedSelect(
 ).first
 
 
-def pin_at_submission(application: Application, transition: Transition) -> dict[str, Any]:
+def pin_at_submission(application: Application, _transition: Transition) -> dict[str, Any]:
     """Return the columns that the first submission sets; raises as `pinned_offer`."""
-    is_first = transition.to == SUBMITTED and application.submitted_at is None
-    return pinned_offer(application) if is_first else {}
+    return pinned_offer(application) if application.submitted_at is None else {}
 
 
 def pinned_offer(application: Application) -> dict[str, Any]:

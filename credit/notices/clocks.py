@@ -43,13 +43,11 @@ EU = "eu"
 EU_WITHOUT_DELAY_DAYS = 3
 _SYSTEM = Actor.system("applications")
 _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
-_NOT_DECIDED = frozenset({states.SUBMITTED, states.UNDER_REVIEW, states.PENDING_DOCUMENTS})
 
 
 def begin(application: Any, now: datetime) -> None:
     """Start the clock of an application that begins as submitted, or beyond."""
-    if application.status in _NOT_DECIDED:
-        Clock.start(application, Clock.APPLICATION, now=now)
+    Clock.start(application, Clock.APPLICATION, now=now)
 
 
 def follow(application: Any, row: Any, transition: Transition) -> None:

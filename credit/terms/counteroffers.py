@@ -106,7 +106,7 @@ def make(
     Notice.cancel_undelivered(application, now=now)
     clocks.create_notices(application, COUNTEROFFER, now=now, counteroffer=offered)
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
-    mail_person("counteroffered", application, now=now)
+    mail_person(application, now=now)
     return offered
 
 

@@ -16,7 +16,6 @@ from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, Rat
 from credit.core.card import APPROVE, Price, number_of
 from credit.core.errors import TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
-from credit.core.machine import APPROVED
 from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, serialize_schedule
 from credit.models import Application
 from credit.models.terms import LoanTerms, loan_to_dict, number
@@ -108,7 +107,7 @@ def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
     The approval that completes a counteroffer has the terms of the counteroffer. Raises what `loan_of` and `compute`
     raise.
     """
-    if transition.to != APPROVED or transition.completes is not None:
+    if transition.completes is not None:
         return {}
     metadata = transition.metadata
     loan = loan_of(application, metadata.get("terms") if isinstance(metadata, dict) else None)
@@ -116,9 +115,9 @@ def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
     return {"loan_terms": None if loan is None else compute(application, loan, kind=kind, now=transition.now)}
 
 
-def save_named_terms(application: Any, row: StatusHistory, transition: Transition) -> None:
+def save_named_terms(application: Any, _row: StatusHistory, transition: Transition) -> None:
     """Save the terms that an approval named."""
-    if row.status == APPROVED and transition.completes is None and application.loan_terms is not None:
+    if transition.completes is None and application.loan_terms is not None:
         application.loan_terms.save(force_insert=True)
 
 
