@@ -25,7 +25,7 @@ from credit.core.figures import Figures, money, outside
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Application, Offer, Provider
-from credit.requirements.services import asked_of
+from credit.requirements.services import requirements_of
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, sum_if_known
 from identity.kyc.models import KycVerification
 
@@ -216,7 +216,7 @@ def _identity_of(application: Any) -> Any:
 def data_shown(application: Any) -> SafeString | str:
     """Return the data as titles and values where the offer has a schema, and as JSON what no schema asks for."""
     data = application.application_data
-    members = asked_of(application).members if isinstance(data, dict) else {}
+    members = requirements_of(application).members if isinstance(data, dict) else {}
     if not members:
         return document(data)
     rows = [(profile.title_of(name, part), _formatted(name, part, data.get(name))) for name, part in members.items()]

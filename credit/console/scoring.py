@@ -33,11 +33,10 @@ from credit.console.timeline import anchor_entries
 from credit.core.facts import gather, shared
 from credit.core.figures import end_of_id, reference_of
 from credit.core.reasons import text_of
-from credit.core.version_machine import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED
 from credit.models import Application
 from credit.models.applications import REVIEW_PERMISSION
-from credit.models.scoring import ModelVersion, ScoringModel
-from credit.requirements.cards import unasked_inputs
+from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion, ScoringModel
+from credit.requirements.services import inputs_without_requirement
 from credit.scoring import versions
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
@@ -314,7 +313,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
         lines.append("It scores next to the champion, for comparison, and decides nothing.")
         if champion is not None and champion.pk == version.pk:
             lines.append("The model is left without a champion: nothing is scored until there is one.")
-    lines += unasked_inputs(version)
+    lines += inputs_without_requirement(version)
     anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
     return [*lines, f"The publication is entered in the history with your name{anchored}."]
 

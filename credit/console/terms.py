@@ -131,7 +131,7 @@ def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
         yield TimelineEntry(
             at=counteroffer.offered_at,
             title="Counteroffer",
-            text=in_words(counteroffer.loan_terms.told()),
+            text=in_words(counteroffer.loan_terms.to_dict()),
             claimed=counteroffer.offered_by,
             actor=counteroffer.principal.get_username(),
             credential=counteroffer.credential,
