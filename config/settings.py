@@ -217,6 +217,7 @@ if SERVICE == "platform":
         "identity.accounts.middleware.AccountPages",
         "django.middleware.csrf.CsrfViewMiddleware",
         "config.ops.page_middleware.VisitorMiddleware",
+        "identity.accounts.typed_text.TypedText",
         "django.contrib.messages.middleware.MessageMiddleware",
         "django.middleware.clickjacking.XFrameOptionsMiddleware",
     ]

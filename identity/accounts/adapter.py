@@ -193,12 +193,23 @@ def _username_of(given: str) -> str:
 
 def _known_device(request: HttpRequest, name: str) -> str | None:
     """Return the browser's id if the account of this name, or of this address, has logged in with it."""
-    kept = request.get_signed_cookie(KNOWN_DEVICE, "", salt=KNOWN_DEVICE, max_age=KNOWN_SECONDS)
-    user_id, _, rest = (kept or "").partition(":")
-    device, _, password = rest.partition(":")
+    user_id, device, password = _read_cookie(request)
     user = User.objects.filter(pk=user_id).first() if device else None
     if user is None or not (
         name.casefold() == user.username.casefold() or ("@" in name and comparable(name) == comparable(user.email))
     ):
         return None
     return device if constant_time_compare(password, user.get_session_auth_hash()) else None
+
+
+def known_person(request: HttpRequest) -> int | None:
+    """Return the id of the account that logged in last with this browser, None for an unknown browser."""
+    user_id = _read_cookie(request)[0]
+    return int(user_id) if user_id else None
+
+
+def _read_cookie(request: HttpRequest) -> tuple[str, str, str]:
+    kept = request.get_signed_cookie(KNOWN_DEVICE, "", salt=KNOWN_DEVICE, max_age=KNOWN_SECONDS)
+    user_id, _, rest = (kept or "").partition(":")
+    device, _, password = rest.partition(":")
+    return user_id, device, password

@@ -1,0 +1,81 @@
+"""A form that was sent after its session had ended: what the person typed is offered again after their next log-in.
+
+The body is kept in the new, encrypted session of the browser for SESSION_COOKIE_AGE. It is shown to the account that
+logged in last with this browser (cookie `known_device`), and to no other. Files and passwords are not kept.
+"""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import get_language_from_request, override
+
+from identity.accounts.adapter import known_person
+
+LETTERS_MAX = 100_000
+_KEPT = "typed_text"
+_DISCARD = "discard"
+_PAGES = ("/admin/", "/my", "/account/", "/developers")
+_NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "code", "credential"})
+_PASSWORDS = ("password", "oldpassword")
+
+
+class TypedText:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(_PAGES):
+            return self.get_response(request)
+        if request.method == "GET" and (page := _offer(request)):
+            return page
+        response = self.get_response(request)
+        if request.method == "POST":
+            if _leads_to_log_in(request, response):
+                _keep(request)
+            elif request.session.get(_KEPT, {}).get("path") == request.path:
+                del request.session[_KEPT]
+        return response
+
+
+def _leads_to_log_in(request: HttpRequest, response: HttpResponseBase) -> bool:
+    query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
+    return response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()])
+
+
+def _keep(request: HttpRequest) -> None:
+    person = request.user.pk or known_person(request)
+    fields = {
+        name: values
+        for name, values in request.POST.lists()
+        if name not in _NEVER_KEPT and not name.startswith(_PASSWORDS)
+    }
+    values = [value for values in fields.values() for value in values]
+    if person and any(map(_is_text, values)) and sum(map(len, values)) <= LETTERS_MAX:
+        request.session[_KEPT] = {"person": person, "path": request.path, "fields": fields}
+
+
+def _offer(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that offers the kept text, None if there is none for this page and person."""
+    kept = request.session.get(_KEPT)
+    if kept is None or kept["path"] != request.path or not request.user.is_authenticated:
+        return None
+    if kept["person"] != request.user.pk or _DISCARD in request.GET:
+        del request.session[_KEPT]
+        return HttpResponseRedirect(request.path)
+    fields = [
+        {"name": name, "words": name.replace("_", " "), "value": value, "is_text": _is_text(value)}
+        for name, values in kept["fields"].items()
+        for value in values
+    ]
+    with override(get_language_from_request(request) if request.path_info.startswith("/my") else None):
+        response = render(request, "account/typed_text.html", {"fields": fields, "discard": f"?{_DISCARD}"})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a person typed this: choices, states, and ids have no blanks."""
+    return not value.isascii() or any(letter.isspace() for letter in value.strip())

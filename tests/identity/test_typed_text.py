@@ -1,0 +1,125 @@
+"""What a person typed survives the end of the session: it is offered to the same person after the next log-in."""
+
+from html import unescape
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+
+from tests.backoffice.conftest import staff_of
+from tests.backoffice.test_applications import make, move_of
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.test_account_pages import log_in
+
+pytestmark = pytest.mark.django_db
+REASON = 'Income is stated twice.\r\nSee <b>page 2</b> & "page 3".'
+MOVED = {"reason": REASON, "seen": "x", "documents": "Payslip of May\r\n給与明細"}
+
+
+@pytest.fixture
+def person():
+    return staff_of("Reviewer", username="rita")
+
+
+@pytest.fixture
+def form():
+    return move_of(make(), "pending_documents")
+
+
+def sent_too_late(person, path, fields):
+    """Log in, let the session end, and send a form; return the browser, which is led to the log-in."""
+    browser, _ = log_in(person.username)
+    Session.objects.all().delete()
+    del browser.cookies["sessionid"]
+    answer = browser.post(path, fields)
+    assert answer.status_code == 302
+    assert "/account/login" in answer.headers["Location"] or "/admin/login/" in answer.headers["Location"]
+    return browser
+
+
+def test_the_text_of_a_console_form_is_offered_after_the_log_in_and_sent(person, form):
+    browser = sent_too_late(person, form, MOVED)
+    _, answer = log_in(person.username, browser=browser, QUERY_STRING=f"next={form}")
+    assert answer.headers["Location"] == form
+    page = browser.get(form)
+    shown = unescape(page.content.decode())
+    assert "Nothing was saved" in shown
+    assert REASON in shown
+    assert "給与明細" in shown
+    assert page.headers["Cache-Control"] == "no-store"
+    seen = browser.get(form + "?discard", follow=True).context["form"]["seen"].value()
+    browser = sent_too_late(person, form, {**MOVED, "seen": seen})
+    log_in(person.username, browser=browser)
+    fields = {field["name"]: field["value"] for field in browser.get(form).context["fields"]}
+    assert fields == {**MOVED, "seen": seen}
+    moved = browser.post(form, fields, follow=True)
+    assert "pending documents" in moved.content.decode()
+    assert "Nothing was saved" not in browser.get(form, follow=True).content.decode()
+
+
+def test_another_person_on_the_same_browser_never_reads_the_text(person, form):
+    browser = sent_too_late(person, form, MOVED)
+    other = staff_of("Reviewer", username="otto")
+    log_in(other.username, browser=browser)
+    assert "Income is stated" not in browser.get(form, follow=True).content.decode()
+    assert "typed_text" not in browser.session
+    log_in(person.username, browser=browser)
+    assert "Income is stated" not in browser.get(form, follow=True).content.decode()
+
+
+def test_discarded_text_is_gone(person, form):
+    browser = sent_too_late(person, form, MOVED)
+    log_in(person.username, browser=browser)
+    assert browser.get(form + "?discard").headers["Location"] == form
+    assert "Income is stated" not in browser.get(form).content.decode()
+
+
+@pytest.mark.parametrize(
+    "path", ["/my/applications/01990000-0000-7000-8000-000000000000", "/my/consent", "/developers/keys"]
+)
+def test_text_of_other_pages_is_offered_too(path):
+    person = UserFactory()
+    browser = sent_too_late(person, path, {"statement": "I have a raise since May.", "do": "ask_again"})
+    log_in(person.username, browser=browser)
+    page = browser.get(path)
+    assert "I have a raise since May." in page.content.decode()
+    assert '<input type="hidden" name="do" value="ask_again">' in page.content.decode()
+
+
+def test_the_page_is_in_the_language_of_an_applicants_pages():
+    person = UserFactory()
+    browser = sent_too_late(person, "/my/consent", {"statement": "Gano más que antes."})
+    log_in(person.username, browser=browser)
+    page = browser.get("/my/consent", headers={"Accept-Language": "es-MX"}).content.decode()
+    assert "Su texto está guardado" in page
+
+
+def test_passwords_and_codes_are_never_kept():
+    person = UserFactory()
+    fields = {"oldpassword": PASSWORD, "password1": "a new one, and long", "code": "123456", "csrfmiddlewaretoken": "x"}
+    browser = sent_too_late(person, "/account/password", fields)
+    assert "typed_text" not in browser.session
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"reason": ""}, {"reason": "x " * 50_001}, {"reason": "Fraud", "seen": "0" * 64},
+])  # fmt: skip
+def test_empty_and_huge_forms_are_not_kept(person, form, fields):
+    assert "typed_text" not in sent_too_late(person, form, fields).session
+
+
+def test_a_browser_in_which_nobody_has_logged_in_keeps_nothing(form):
+    browser = Client()
+    assert browser.post(form, MOVED).status_code == 302
+    assert "typed_text" not in browser.session
+
+
+@pytest.mark.parametrize("path", ["/account/", "/my", "/developers/keys", "/admin/"])
+def test_pages_warn_before_the_session_ends(path, superuser_in):
+    assert 'class="session-ends"' in superuser_in.get(path).content.decode()
+
+
+@pytest.fixture
+def superuser_in():
+    person = UserFactory(is_staff=True, is_superuser=True)
+    return log_in(person.username)[0]
