@@ -21,6 +21,16 @@ from config.core.names import clean_name, name_key, skeleton
         ("Новый Банк", "НОВЫЙ БАНК"),
         ("Straße", "STRASSE"),
         ("Offer", "0ffer"),
+        ("Chase", "\u0421hase"),
+        ("Ally Bank", "A11y Bank"),
+        ("SoFi", "S\u03bfFi"),
+        ("Wells", "We\u2113\u2113s"),
+        ("Citi", "C\u0456t\u0456"),
+        ("Discover", "D\u00adiscover"),
+        ("Marcus", "\U0001d40carcus"),
+        ("Zopa", "\u0396opa"),
+        ("Affirm", "Affirm\ufe0e"),
+        ("Nubank", "Nubank\u200d"),
     ],
 )
 def test_look_alike_names_have_the_same_key(name, look_alike):

@@ -1,8 +1,10 @@
 """Email addresses are compared in lower case, with the domain in the ASCII form of IDNA 2008, wherever they count."""
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from config.mail.addresses import normalize
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
 from identity.accounts.addresses import is_named, owns
@@ -16,6 +18,32 @@ from tests.identity.test_managed_accounts import made, partner, shop  # noqa: F4
 
 pytestmark = pytest.mark.django_db
 UNICODE, ASCII, OTHER = "Jane@Stra\u00dfe.de", "jane@xn--strae-oqa.de", "jane@strasse.de"
+
+# Domains of Unicode's IdnaTestV2, of the registries' examples, and of what phones' keyboards write.
+NORMALIZED = [
+    ("fa\u00df.de", "xn--fa-hia.de"), ("\u03b2\u03cc\u03bb\u03bf\u03c2.com", "xn--nxasmm1c.com"),
+    ("\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.com", "xn--mgba3gch31f060k.com"),
+    ("BÜCHER.example", "xn--bcher-kva.example"), ("bu\u0308cher.example", "xn--bcher-kva.example"),
+    ("例え.テスト", "xn--r8jz45g.xn--zckzah"),
+    ("\u0dc1\u0dca\u200d\u0dbb\u0dd3.com", "xn--10cl1a0b660p.com"), ("пример.рф", "xn--e1afmkfd.xn--p1ai"),
+    ("उदाहरण.भारत", "xn--p1b6ci4b4b3a.xn--h2brj9c"), ("실례.테스트", "xn--9n2bp8q.xn--9t4b11yi5a"),
+    ("\uff45xample.com", "example.com"), ("example\u3002com", "example.com"), ("l\u00b7l.com", "xn--ll-0ea.com"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("domain", "ascii_form"), NORMALIZED)
+def test_a_domain_is_compared_by_idna_2008(domain, ascii_form):
+    assert normalize(f"jane@{domain}") == f"jane@{ascii_form}"
+
+
+@pytest.mark.parametrize("address", [
+    "jane@\u2615.us", "jane@a..b", "jane@-a.example", "jane@a_b.example", "jane@xn--a.example", "jane@example.com.",
+    "jane@\u200dx.com", "jane@a\u0300\u200cb.com", "jane@1.2.3.4", "jane@[1.2.3.4]", f"jane@{'a' * 64}.com",
+    "jane@x\u00b7y.com", "jane@localhost",
+])  # fmt: skip
+def test_an_address_that_no_mail_reaches_is_refused(address):
+    with pytest.raises(ValidationError):
+        normalize(address)
 
 
 def test_an_address_is_owned_in_every_form_and_anothers_is_not():

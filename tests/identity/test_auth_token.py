@@ -92,9 +92,15 @@ def test_after_ten_failures_a_name_waits_for_the_next_quarter_of_an_hour(anonymo
     assert log_in(anonymous, user.username).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("chosen", "typed"), [("Stra\u00dfe caf\u00e9", "Stra\u00dfe cafe\u0301"), ("\uff21bcdefghij", "Abcdefghij")]
-)
+@pytest.mark.parametrize(("chosen", "typed"), [
+    ("Stra\u00dfe caf\u00e9", "Stra\u00dfe cafe\u0301"), ("\uff21bcdefghij", "Abcdefghij"),
+    ("\u212bngstr\u00f6m und", "\u00c5ngstro\u0308m und"), ("\ufb01rst ladder", "first ladder"),
+    ("Vi\u1ec7t Nam 1975", "Vie\u0323\u0302t Nam 1975"), ("\u2460\u2461\u2462 mountains", "123 mountains"),
+    ("\uac00\ub098 long enough", "\u1100\u1161\u1102\u1161 long enough"), ("no\u00a0break space", "no break space"),
+    ("\u30d1\u30b9\u30ef\u30fc\u30c9 katakana", "\uff8a\uff9f\uff7d\uff9c\uff70\uff84\uff9e katakana"),
+    ("\u1e9b\u0323 long enough", "\u1e69 long enough"), ("\u2126 ohm and more", "\u03a9 ohm and more"),
+    ("\u0958 long enough", "\u0915\u093c long enough"),
+])  # fmt: skip
 def test_password_is_accepted_in_every_normal_form(anonymous, user, chosen, typed):
     user.set_password(chosen)
     user.save()
