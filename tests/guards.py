@@ -138,11 +138,11 @@ GUARDS = (
     ),
     Guard(
         "fee-rounded", "payments/cards/fees.py",
-        " + BASIS_POINTS // 2)", ")", "payments/test_calculate_fee.py",
+        " + BASIS_POINTS // 2)", ")", "payments/test_money.py",
     ),
     Guard(
         "amount-charged", "payments/cards/processors/stripe.py",
-        "if told != (payment.amount_cents, payment.currency) or ", "if ", "payments/test_process_stripe_truth.py",
+        "if told != (payment.amount_cents, payment.currency) or ", "if ", "payments/test_process_stripe.py",
     ),
     Guard(
         "payment-resumed", "payments/cards/services.py",

@@ -1,6 +1,7 @@
-"""A card payment under whatever its processor says, in whatever order, to whoever holds or has lost its lease."""
+"""Card payments over time: random walks, `reconcile_payments`, and the back office."""
 
 from contextlib import suppress
+from datetime import timedelta
 
 import hypothesis.strategies as st
 import pytest
@@ -10,10 +11,14 @@ from hypothesis import given
 from config.webhooks.models import Event
 from payments.cards import services as card
 from payments.cards.fees import fee_cents
-from payments.cards.models import Payment, PaymentAttempt
+from payments.cards.models import Payment, PaymentAttempt, ProcessorEvent, SandboxCharge
 from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import text_of
+from tests.commands import run_json
 from tests.factories import UserFactory
+from tests.payments.card_support import only_payment, process
 from tests.properties import examples
 
 OPEN = {"Pending", "Processing", "Unknown"}
@@ -91,3 +96,66 @@ def test_no_walk_leaves_the_table_or_charges_twice():
         )
 
     walks()
+
+
+def test_a_charge_whose_answer_was_lost_is_completed(db, api, user, key):
+    process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    assert run_json("reconcile_payments", once=True)["completed"] == 1
+    assert only_payment().status == "Completed"
+    replay = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    assert (replay.status_code, replay.headers["Idempotent-Replayed"]) == (200, "true")
+    assert run_json("reconcile_payments", once=True)["completed"] == 0
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_an_uncharged_payment_fails(db, api, user, key):
+    process(api, user, key=key, payment_method_id="pm_sandbox_error")
+    assert run_json("reconcile_payments", once=True)["failed"] == 1
+    assert (only_payment().status, only_payment().failure) == ("Failed", "not_charged")
+    assert not SandboxCharge.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["Pending", "Processing"])
+def test_a_leased_payment_is_skipped_until_the_lease_ends(db, api, user, status):
+    process(api, user)
+    now = timezone.now()
+    Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + timedelta(seconds=60))
+    assert run_json("reconcile_payments", once=True)["completed"] == 0
+    Payment.objects.update(due_at=now - timedelta(seconds=1))
+    assert run_json("reconcile_payments", once=True)["completed"] == 1
+    assert SandboxCharge.objects.count() == 1
+
+
+@pytest.fixture
+def told(api, user, settings):
+    """A payment whose answer was lost and found again, a kept method, and an event that waits."""
+    settings.PAYMENT_METHODS = "persistent"
+    key = "0193e5a0-0000-7000-8000-00000000000a"
+    for _ in range(2):
+        process(api, user, key=key, payment_method_id="pm_sandbox_timeout", description="Rent for May")
+    api.send("/payments/add", {"user_id": user.pk, "account_id": "tok_secret_part_9876", "processor_type": "card"})
+    payment = only_payment()
+    ProcessorEvent.objects.create(
+        id="evt_1", type="payment_intent.succeeded", payment=payment, detail={"amount": 10_000},
+        received_at=payment.created_at, applied_at=payment.created_at,
+    )  # fmt: skip
+    return payment
+
+
+def test_a_payment_shows_requests_and_responses(told):
+    text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{told.pk}/change/"))
+    for shown in ("Completed", "10,000 USD", "150 USD", told.transaction_id, told.processor_key, "timeout"):
+        assert shown in text, shown
+    story = text.partition("Requests and responses")[2]
+    places = [story.index(word) for word in ("sent", "unknown", "succeeded")]
+    assert places == sorted(places)
+
+
+def test_a_payment_is_found_by_its_number_and_its_person(told, user, stranger_api, stranger):
+    process(stranger_api, stranger)
+    other = Payment.objects.exclude(pk=told.pk).get()
+    client = backoffice_client(staff_of("Support"))
+    for term in (told.pk, f"%23{told.pk}", user.pk, user.username):
+        content = client.get(f"/admin/payments/payment/?q={term}").content.decode()
+        assert f"/payments/payment/{told.pk}/change/" in content, term
+    assert f"/payments/payment/{other.pk}/change/" not in content

@@ -1,15 +1,26 @@
-"""POST /v1/payments/crypto/confirm while no chain is configured; the chain's part stands in test_crypto_on_chain.py."""
+"""`/v1/payments/crypto`: initiate, confirm, receipt and status while no chain is configured; no key in the service."""
 
-from datetime import timedelta
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
 
 from payments.chain.addresses import parse_transaction_hash
+from payments.chain.transactions import read_transfer
 from payments.crypto.models import CryptoPayment
 from tests.api import assert_error
-from tests.payments.crypto_support import confirm, initiate, statuses, stored
-from tests.payments.wallet_support import connected, events
+from tests.payments.crypto_support import (
+    AMOUNT,
+    INITIATED_MEMBERS,
+    TRANSACTION_MEMBERS,
+    confirm,
+    initiate,
+    statuses,
+    stored,
+)
+from tests.payments.wallet_support import MISTYPED_ADDRESS, NETWORK, OTHER_ADDRESS, connected, custodial, events
 
 
 @pytest.fixture
@@ -75,3 +86,144 @@ def test_another_accounts_payment_is_404(api, stranger_api, payment_id):
     for unknown in ("x", "01890000-0000-7000-8000-000000000000", "1" * 255, payment_id.upper()):
         assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")
     assert stored(payment_id).status == "awaiting_signature"
+
+
+def test_without_a_chain_the_payload_is_a_marked_placeholder(api, user):
+    wallet = connected(user)
+    response = initiate(api, user, wallet, description="rent")
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == INITIATED_MEMBERS
+    assert set(body["transaction"]) == TRANSACTION_MEMBERS
+    assert (body["status"], body["simulated"]) == ("awaiting_signature", True)
+    assert (body["wallet_id"], body["to_address"]) == (str(wallet.pk), OTHER_ADDRESS)
+    assert (body["amount_usdc"], body["network"]) == (AMOUNT, NETWORK)
+    # Whoever signs and sends it all the same moves nothing.
+    assert read_transfer(body["transaction"]["data"]) is None
+    assert body["transaction"]["value"] == 0
+    payment = stored(body["payment_id"])
+    assert (payment.simulated, payment.description, payment.user_id) == (True, "rent", user.pk)
+
+
+def test_the_event_has_ids_and_statuses_only(api, user):
+    body = initiate(api, user, connected(user), description="rent").json()
+    assert events(user, "payment.crypto.initiated") == [
+        {
+            "payment_id": body["payment_id"], "status": "awaiting_signature", "network": NETWORK, "tx_hash": None,
+            "simulated": True,
+        }
+    ]  # fmt: skip
+
+
+def test_there_are_fifteen_minutes_to_sign(api, user):
+    before = timezone.now()
+    expires_at = datetime.fromisoformat(initiate(api, user, connected(user)).json()["expires_at"])
+    assert timedelta(minutes=15) <= expires_at - before < timedelta(minutes=16)
+
+
+def test_any_amount_is_kept(api, user):
+    wallet = connected(user)
+    for amount in (0, 2**63 - 1):
+        assert initiate(api, user, wallet, amount_usdc=amount).json()["amount_usdc"] == amount
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"to_address": MISTYPED_ADDRESS}, {"to_address": "0x" + "z" * 40}, {"network": "solana:mainnet"},
+     {"network": "eip155:0"}, {"network": "nowhere"}],
+)  # fmt: skip
+def test_an_invalid_address_or_network_is_rejected(api, user, changes):
+    assert_error(initiate(api, user, connected(user), **changes), 400, "E1001")
+
+
+def test_the_settlement_network_is_the_default(api, user):
+    wallet = connected(user)
+    for given in (None, "base", "eip155:8453"):
+        assert initiate(api, user, wallet, network=given).json()["network"] == NETWORK
+
+
+def test_a_wallet_whose_keys_a_provider_holds_cannot_pay(api, user):
+    body = assert_error(initiate(api, user, custodial(user)), 400, "E1001")
+    assert body["details"][0]["field"] == "wallet_id"
+
+
+def test_another_persons_and_a_disconnected_wallet_are_not_there(api, user, stranger):
+    assert_error(initiate(api, user, connected(stranger)), 404, "E4006")
+    wallet = connected(user)
+    api.remove(f"/wallet/disconnect/{wallet.pk}")
+    assert_error(initiate(api, user, wallet), 404, "E4006")
+
+
+HASH = "0x" + "ab" * 32
+
+
+def read(api, tx_hash, ending=""):
+    """Read a receipt."""
+    return api.read(f"/payments/crypto/receipt/{tx_hash}{ending}")
+
+
+def test_without_a_chain_nothing_is_verified(api):
+    assert read(api, HASH).json() == {"tx_hash": HASH, "verified": False, "network": "eip155:8453"}
+
+
+def test_without_a_chain_the_receipt_has_no_details(api):
+    assert read(api, HASH, "/details").json() == {
+        "tx_hash": HASH, "verified": False, "network": "eip155:8453", "block_number": None, "from": None, "to": None,
+        "amount_usdc": None, "confirmations": 0, "receipt": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["receipt/{}", "receipt/{}/details", "status/{}"])
+def test_an_invalid_hash_is_rejected(api, path):
+    for tx_hash in ("abc", "%00", HASH[2:], "0X" + HASH[2:]):
+        assert_error(api.read(f"/payments/crypto/{path.format(tx_hash)}"), 400, "E1001")
+
+
+def test_without_a_chain_the_answer_is_marked_as_static(api):
+    assert api.read(f"/payments/crypto/status/{HASH}").json() == {
+        "tx_hash": HASH, "status": "confirmed", "confirmations": 12, "simulated": True,
+    }  # fmt: skip
+
+
+def test_a_hash_may_be_spelt_in_upper_case(api):
+    assert api.read(f"/payments/crypto/status/0x{'AB' * 32}").json()["tx_hash"] == HASH
+
+
+ROOT = Path(__file__).resolve().parents[2]
+APPS = ("config", "identity", "payments", "credit", "claims", "staging")
+# What signing for a chain takes, in the library that is installed and in JSON-RPC.
+SIGNING = re.compile(
+    r"private_?key|from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
+    r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)|localaccount|keystore"
+    r"|eth_keyfile"
+)
+# Keys of other kinds, which never meet the chain: the service's own tokens are signed with one.
+NOT_OF_THE_CHAIN = {"identity"}
+
+
+def sources(app):
+    """The Python files of an app, but for what signs records for the ledger, and tables."""
+    left_out = {"anchoring", "migrations"}
+    return sorted(path for path in (ROOT / app).rglob("*.py") if not left_out & set(path.with_suffix("").parts))
+
+
+@pytest.mark.parametrize("app", [app for app in APPS if app not in NOT_OF_THE_CHAIN])
+def test_no_code_holds_a_private_key_or_signs(app):
+    assert sources(app)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sources(app)
+        for number, line in enumerate(path.read_text().lower().splitlines(), 1)
+        if SIGNING.search(line) and "no private key" not in line
+    ]
+    assert found == []
+
+
+def test_no_other_package_uses_signing_libraries():
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for app in APPS
+        for path in sources(app)
+        if re.search(r"\b(?:eth_account|eth_keys)\b", path.read_text())
+    }
+    assert users == {"payments/chain/transactions.py"}

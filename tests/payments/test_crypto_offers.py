@@ -110,7 +110,7 @@ def test_a_refusal_is_lifted_by_a_second_try_with_its_key(api, user, node):
         ({"gas": 1, "maxFeePerGas": 2**256 - 1, "value": 1}, "out of range"),
     ],
 )
-def test_what_no_block_takes_is_refused_before_it_is_sent(api, user, node, changes, why):
+def test_a_transaction_that_no_block_takes_is_refused_before_it_is_sent(api, user, node, changes, why):
     wallet = connected(user, PERSON.address, network=NETWORK)
     offered = initiate(api, user, wallet).json()
     content = {

@@ -69,6 +69,7 @@ def test_the_fees_of_parts_differ_from_the_exact_sum_by_half_a_cent_each_at_most
 @pytest.mark.django_db
 def test_the_quoted_fee_is_stored_and_shown(api, user, no_rate_limits):
     @given(AMOUNTS)
+    @example(INT64_MAX)
     @examples(20)
     def pays(amount):
         quoted = api.read(f"/payments/calculate-fee?amount={amount}").json()
@@ -102,5 +103,25 @@ def test_an_amount_must_be_whole_cents(api, user, no_rate_limits):
     assert not Payment.objects.exists()
 
 
-def test_the_percentages_that_are_shown_are_the_three_of_the_specification():
-    assert {quote_fee(amount).fee_percentage for amount in (1, 5_000_000, 10**9)} == {1.5, 1.25, 1.0}
+VECTORS = [
+    (1, 0, 1.5), (33, 0, 1.5), (34, 1, 1.5), (300, 5, 1.5), (10_000, 150, 1.5), (999_999, 15_000, 1.5),
+    (1_000_000, 12_500, 1.25), (10_000_001, 100_000, 1.0), (34_567, 519, 1.5), (10_000_000, 125_000, 1.25),
+    (2**63 - 1, 92_233_720_368_547_758, 1.0),
+]  # fmt: skip
+
+
+def test_the_fee_is_exact_at_every_boundary():
+    for amount, fee, percentage in VECTORS:
+        quote = quote_fee(amount)
+        assert (quote.fee_amount_cents, quote.net_amount_cents) == (fee, amount - fee), amount
+        assert quote.fee_percentage == percentage, amount
+
+
+def test_a_quote_is_shown_with_a_fraction_in_every_tier(api):
+    for amount, fee, percentage in VECTORS[-3:]:
+        response = api.read(f"/payments/calculate-fee?amount={amount}")
+        assert response.json() == {
+            "amount_cents": amount, "fee_amount_cents": fee, "fee_percentage": percentage,
+            "net_amount_cents": amount - fee,
+        }  # fmt: skip
+        assert b"." in response.content

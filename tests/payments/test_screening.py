@@ -82,7 +82,7 @@ def assert_refused(response, said, *numbers):
         assert "4242" not in heard.replace(number, "")
 
 
-def test_it_is_found_in_any_spelling_and_never_repeated(api, user, said, no_rate_limits):
+def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, said, no_rate_limits):
     for number in NUMBERS:
         said.clear()
         assert_refused(api.send("/payments/process", order(user, description=number)), said, number)
@@ -90,7 +90,7 @@ def test_it_is_found_in_any_spelling_and_never_repeated(api, user, said, no_rate
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
-def test_it_is_found_in_any_member(api, user, member, said):
+def test_a_card_number_is_found_in_any_member(api, user, member, said):
     for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
         assert_refused(api.send("/payments/process", order(user, **{member: number})), said, "4242424242424242")
 
@@ -140,7 +140,7 @@ def test_an_unexpected_body_is_screened(api):
     "parts", [["4242"] * 4, [4242, "4242", 4242, "4242"], list("4242424242424242"), ["42424242", "42424242"],
               ["visa", "4242 4242", "4242 4242", "12/27"]],
 )  # fmt: skip
-def test_it_is_found_where_a_list_splits_it(api, user, parts, said):
+def test_a_card_number_split_by_a_list_is_found(api, user, parts, said):
     assert_error(api.send("/payments/process", order(user, unknown={"parts": parts})), 400, "E1012")
     assert holds_card_number({"a": [parts]})
 

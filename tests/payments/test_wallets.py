@@ -3,10 +3,24 @@
 import pytest
 from django.db import IntegrityError, transaction
 
+from payments.chain.addresses import parse_address
+from payments.crypto.models import CryptoPayment
 from payments.wallets.models import CustodyAccount, Wallet
 from payments.wallets.services import WalletBalance
 from tests.api import assert_error
-from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, WALLET_MEMBERS, connected, custodial, events, stored
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.payments.crypto_support import confirm, initiate
+from tests.payments.wallet_support import (
+    ADDRESS,
+    MISTYPED_ADDRESS,
+    NETWORK,
+    OTHER_ADDRESS,
+    WALLET_MEMBERS,
+    connected,
+    custodial,
+    events,
+    stored,
+)
 
 
 def test_a_wallet_has_its_status(api, user):
@@ -131,3 +145,159 @@ def test_the_database_itself_refuses_half_states(user, columns):
         columns = {"disconnected_at": wallet.connected_at}
     with pytest.raises(IntegrityError), transaction.atomic():
         Wallet.objects.filter(pk=wallet.pk).update(**columns)
+
+
+PATH = "/wallet/connect/circle"
+
+
+def test_a_wallet_is_provisioned(api, user):
+    response = api.send(PATH, {"label": "savings"})
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == WALLET_MEMBERS
+    assert (body["kind"], body["label"], body["status"]) == ("circle", "savings", "connected")
+    assert body["is_default"] is True
+    assert parse_address(body["address"]) == body["address"]
+    assert body["account_id"] == f"{NETWORK}:{body['address']}"
+    account = stored(body["id"]).custody_account
+    assert (account.provider, account.address, account.user_id) == ("sandbox", body["address"], user.pk)
+    assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
+
+
+def test_asking_again_returns_the_same_wallet(api):
+    first = api.send(PATH, {"network": "base"}).json()
+    assert api.send(PATH, {"network": "eip155:8453"}).json() == first
+    assert CustodyAccount.objects.count() == Wallet.objects.count() == 1
+
+
+def test_another_label_or_network_is_another_wallet(api):
+    bodies = [{}, {"label": "savings"}, {"network": "polygon"}]
+    assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
+
+
+def test_two_people_have_two_wallets(api, stranger_api):
+    assert api.send(PATH, {}).json()["address"] != stranger_api.send(PATH, {}).json()["address"]
+
+
+def test_connecting_after_disconnecting_finds_the_account_and_what_is_on_it(api):
+    first = api.send(PATH, {}).json()
+    api.remove(f"/wallet/disconnect/{first['id']}")
+    second = api.send(PATH, {}).json()
+    assert second["id"] != first["id"]
+    assert second["address"] == first["address"]
+    assert CustodyAccount.objects.count() == 1
+
+
+def test_a_network_that_is_none_is_refused(api):
+    assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
+    assert not CustodyAccount.objects.exists()
+
+
+WALLETCONNECT = "/wallet/connect/walletconnect"
+
+
+def test_an_address_becomes_a_wallet(api, user):
+    response = api.send(WALLETCONNECT, {"address": ADDRESS, "label": "my phone"})
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == WALLET_MEMBERS
+    assert body == {
+        "id": body["id"], "kind": "walletconnect", "address": ADDRESS, "network": NETWORK,
+        "account_id": f"{NETWORK}:{ADDRESS}", "label": "my phone", "status": "connected", "is_default": True,
+        "connected_at": body["connected_at"],
+    }  # fmt: skip
+    assert stored(body["id"]).user_id == user.pk
+    assert events(user, "wallet.connected") == [
+        {
+            "wallet_id": body["id"], "kind": "walletconnect", "network": NETWORK, "status": "connected",
+            "is_default": True,
+        }
+    ]  # fmt: skip
+
+
+def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user):
+    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    for spelling in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
+        assert api.send(WALLETCONNECT, {"address": spelling, "label": "again"}).json() == first
+    assert Wallet.objects.count() == 1
+    assert len(events(user, "wallet.connected")) == 1
+
+
+def test_the_same_address_on_another_network_is_another_wallet(api):
+    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    second = api.send(WALLETCONNECT, {"address": ADDRESS, "network": "ethereum"}).json()
+    assert second["account_id"] == f"eip155:1:{ADDRESS}"
+    assert second["id"] != first["id"]
+    assert (first["is_default"], second["is_default"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
+)
+def test_a_network_may_be_named_by_its_id_or_by_an_alias(api, given, kept):
+    assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
+
+
+def test_an_address_of_another_person_may_be_referred_to(api, stranger_api):
+    theirs = stranger_api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    response = api.send(WALLETCONNECT, {"address": ADDRESS})
+    assert response.status_code == 200
+    assert response.json()["id"] != theirs["id"]
+
+
+def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
+    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    api.remove(f"/wallet/disconnect/{first['id']}")
+    second = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    assert second["id"] != first["id"]
+    assert second["is_default"] is True
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"address": address} for address in (
+        ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
+    )] + [{"network": network} for network in ("solana", "eip155:", "eip155:01")],
+)  # fmt: skip
+def test_an_invalid_address_or_network_is_rejected(api, changes):
+    assert_error(api.send(WALLETCONNECT, {"address": ADDRESS, **changes}), 400, "E1001")
+    assert not Wallet.objects.exists()
+
+
+MODELS = ("wallet", "custodyaccount", "cryptopayment")
+
+
+@pytest.fixture
+def furnished(api, user):
+    """A person with wallets of both kinds and payments in several states; returns the submitted payment."""
+    gone = connected(user, OTHER_ADDRESS)
+    api.remove(f"/wallet/disconnect/{gone.pk}")
+    wallet = connected(user, ADDRESS, label="Jane's phone")
+    custodial(user)
+    initiate(api, user, wallet, description="rent for May")
+    payment_id = initiate(api, user, wallet).json()["payment_id"]
+    confirm(api, payment_id, "0x12")
+    return CryptoPayment.objects.get(pk=payment_id)
+
+
+def page(client, model, pk=None):
+    """The list of a model, or a record's page."""
+    address = f"/admin/payments/{model}/" + (f"{pk}/change/" if pk else "")
+    return client.get(address)
+
+
+def test_support_reads_a_payment_with_its_history(furnished):
+    client = backoffice_client(staff_of("Support"))
+    for model in MODELS:
+        assert page(client, model).status_code == 200
+    content = page(client, "cryptopayment", furnished.pk).content.decode()
+    assert furnished.tx_hash in content
+    assert "broadcasting" in content
+    assert "1.500000 USDC" in content
+
+
+def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user):
+    client = backoffice_client(staff_of("Support"))
+    terms = (furnished.pk, furnished.tx_hash, user.username, user.pk, "0x" + "00" * 32)
+    pages = [client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode() for term in terms]
+    assert [str(furnished.pk)[-12:] in page for page in pages] == [True] * 4 + [False]

@@ -1,10 +1,14 @@
 """GET /v1/payments/crypto/receipt/{tx_hash} and its details."""
 
+import pytest
+
 from payments.chain.transactions import TRANSFER_TOPIC, transfer_call_data
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT
 from tests.payments.http_double import unused_address
-from tests.payments.test_crypto_receipt import BOTH, HASH, read
+from tests.payments.test_crypto_confirm import HASH, read
+
+BOTH = pytest.mark.parametrize("ending", ["", "/details"])
 
 
 def test_a_payment_that_is_in_a_block_is_verified_with_all_that_it_moved(payer):

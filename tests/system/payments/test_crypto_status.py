@@ -2,7 +2,7 @@
 
 from tests.api import assert_error
 from tests.payments.http_double import unused_address
-from tests.payments.test_crypto_status import HASH
+from tests.payments.test_crypto_confirm import HASH
 
 
 def test_a_transaction_is_followed_from_the_pool_to_its_depth(payer, settings):
