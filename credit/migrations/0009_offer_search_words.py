@@ -19,5 +19,6 @@ def fold_words(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [("credit", "0008_offer_min_age")]
+    changes = ["credit_offer.search_words"]
 
     operations = [migrations.RunPython(fold_words, migrations.RunPython.noop)]
