@@ -32,7 +32,7 @@ def as_json(record):
 
 
 class TestLine:
-    def test_it_names_the_route_the_credential_and_the_account(self, lines, user):
+    def test_a_line_has_the_route_the_credential_and_the_account(self, lines, user):
         client = ApiClient(api_key=(issued := issue(user)).key)
         answer = client.read("/applications/0193aaaa-0000-7000-8000-000000000000?secret=geheim")
         (line,) = lines()
@@ -45,7 +45,7 @@ class TestLine:
         assert "geheim" not in line.getMessage() + json.dumps(content)
         assert "0193aaaa" not in line.getMessage() + json.dumps(content)
 
-    def test_it_has_the_members_of_every_other_line(self, lines, api):
+    def test_a_line_has_the_members_of_every_other_line(self, lines, api):
         api.read("/applications")
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
@@ -102,7 +102,7 @@ class TestLine:
         client.get("/admin/login/")
         assert [(line.caller, line.user_id) for line in lines()] == [(None, None)]
 
-    def test_it_can_be_switched_off(self, lines, settings, api):
+    def test_the_access_log_can_be_switched_off(self, lines, settings, api):
         settings.ACCESS_LOG = False
         api.read("/applications")
         assert lines() == []
@@ -178,7 +178,7 @@ class TestTracebacks:
         assert written.index("ValueError") < written.index("builtins.RuntimeError")
         assert name not in written
 
-    def test_what_a_database_refuses_is_told_by_code_and_constraint(self, user, needs_postgresql):
+    def test_a_database_error_is_logged_by_code_and_constraint(self, user, needs_postgresql):
         with pytest.raises(IntegrityError) as caught, transaction.atomic():
             get_user_model().objects.create(username=user.username)
         assert user.username in str(caught.value)

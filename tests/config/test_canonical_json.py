@@ -107,6 +107,6 @@ def test_every_kind_of_character_is_written_as_rfc_8785_says():
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_what_is_no_number_has_no_spelling(number):
+def test_nan_and_infinity_are_refused(number):
     with pytest.raises(ValueError, match="no JSON form"):
         canonical_json([number])

@@ -79,7 +79,7 @@ def test_a_kind_that_an_interrupted_rotation_left_behind_is_found(user, settings
     assert "SigningKey" not in why("encryption_keys")
 
 
-def test_one_damaged_value_does_not_stop_a_server(user):
+def test_a_damaged_value_does_not_stop_a_server(user):
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     lose_the_key(issue(user).record)
     require_at_start()

@@ -4,13 +4,17 @@ import re
 import uuid
 
 import pytest
+from django.urls import get_resolver
 
+from config.api.openapi import routes
+from config.ops.page_middleware import PAGES_OF_THE_API
 from config.webhooks.models import Event
 from credit.models import Application
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
+
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 PROXY = "10.0.0.1"
 
@@ -23,7 +27,7 @@ class TestRequestId:
         ):  # fmt: skip
             assert UUID.fullmatch(response.headers["X-Request-Id"])
 
-    def test_it_is_new_every_time(self, anonymous):
+    def test_a_request_id_is_new_every_time(self, anonymous):
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
 
     def test_a_uuid_of_the_callers_is_kept(self, anonymous):
@@ -72,7 +76,7 @@ class TestHttps:
         assert client.read("/openapi.json", X_Forwarded_Proto="https").status_code == 200
         assert client.read("/openapi.json", X_Forwarded_Proto="https", X_Forwarded_Ssl="on").status_code == 200
 
-    def test_nobody_else_is(self):
+    def test_an_untrusted_proxy_is_not_believed(self):
         for address in ("127.0.0.1", "10.0.0.2", "10.0.0.10", "::ffff:10.0.0.1", ""):
             client = ApiClient(REMOTE_ADDR=address)
             assert_error(client.read("/openapi.json", X_Forwarded_Proto="https"), 403, "E1009")
@@ -180,3 +184,20 @@ class TestPublic:
     def test_a_bad_credential_does_not_close_what_is_public(self):
         for client in (ApiClient(bearer="nonsense"), ApiClient(api_key="nonsense")):
             assert client.read("/openapi.json").status_code == 200
+
+
+MIDDLEWARE_OF_AN_API_REQUEST = 6
+
+
+def test_an_api_request_passes_at_most_six_middlewares(settings):
+    assert len(settings.MIDDLEWARE) <= MIDDLEWARE_OF_AN_API_REQUEST
+
+
+def test_each_html_page_below_v1_runs_page_middleware():
+    html = [
+        "/" + route
+        for route, pattern in (entry[:2] for entry in routes(get_resolver().url_patterns))
+        if route.startswith("v1/") and not hasattr(pattern.callback, "actions")
+    ]
+    assert html
+    assert [route for route in html if not route.startswith(PAGES_OF_THE_API) and "openapi" not in route] == []

@@ -233,12 +233,12 @@ class TestWhoseADatabaseIs:
         sentence = f"The database 'default' is one of ENVIRONMENT={theirs}, and this is ENVIRONMENT={ours}."
         assert str(refused.value).startswith(sentence)
 
-    def test_nor_is_one_migrated(self, ours, theirs):
+    def test_migrate_refuses_a_database_of_another_kind(self, ours, theirs):
         if ours != theirs:
             with pytest.raises(ImproperlyConfigured, match=f"one of ENVIRONMENT={theirs}"):
                 call_command("migrate", verbosity=0)
 
-    def test_one_without_tables_is_nobodys_yet(self, settings, monkeypatch):
+    def test_a_database_without_tables_is_of_any_kind(self, settings, monkeypatch):
         settings.ENVIRONMENT = "production"
         monkeypatch.setattr(connection.introspection, "table_names", lambda *_: [])
         assert [one.msg for one in check_installation(["default"])] == ["production"]

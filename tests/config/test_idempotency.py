@@ -6,7 +6,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, OperationalError, connections
+from django.db import OperationalError, connections
 from django.utils import timezone
 
 from config.api import idempotency
@@ -41,7 +41,7 @@ def same(first, second):
 
 
 class TestForms:
-    def test_what_is_not_one_uuid_is_refused(self, api, body):
+    def test_a_key_that_is_not_one_uuid_is_400(self, api, body):
         for key in (
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
@@ -50,23 +50,12 @@ class TestForms:
             assert_error(api.send(PATH, body, key=key.encode().decode("latin-1")), 400, "E1008")
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
 
-    def test_every_spelling_is_the_same_key(self, api, body):
-        first = api.send(PATH, body, key=KEY)
-        for spelling in (f'"{KEY}"', KEY.upper(), f'"{KEY.upper()}"', KEY):
-            same(first, api.send(PATH, body, key=spelling))
-        assert Application.objects.count() == 1
-
 
 class TestReplay:
     def test_order_and_space_do_not_matter(self, api, body):
         first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
         text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
         same(first, api.send(PATH, raw=text.encode(), key=KEY))
-
-    def test_escapes_do_not_matter(self, api, body):
-        first = api.send(PATH, {**body, "application_data": "é"}, key=KEY)
-        text = json.dumps({**body, "application_data": "é"}, ensure_ascii=False).encode()
-        same(first, api.send(PATH, raw=text, key=KEY))
 
     def test_a_key_survives_the_rotation_of_the_credential(self, user, body):
         old = issue(user)
@@ -136,29 +125,19 @@ class TestKept:
 class TestNotKept:
     """The cause is removed, and the same key works."""
 
-    def test_a_body_that_was_not_valid(self, api, body):
+    def test_a_request_refused_before_it_runs_leaves_its_key_free(self, api, user, stranger, anonymous, body):
+        limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
+        assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
+        assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
+        assert_error(api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY), 401, "E2004")
         assert_error(api.send(PATH, {**body, "offer_id": "7"}, key=KEY), 400, "E1001")
         assert_error(api.send(PATH, raw=b"{", key=KEY), 400, "E1002")
         assert_error(api.send(PATH, {**body, "initial_status": "bogus"}, key=KEY), 400, "E1004")
-        assert IdempotencyRecord.objects.count() == 0
-        assert api.send(PATH, body, key=KEY).status_code == 201
-
-    def test_a_missing_credential_or_scope(self, api, user, anonymous, body):
-        assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
-        limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
-        assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
-        assert api.send(PATH, body, key=KEY).status_code == 201
-
-    def test_somebody_elses_user_id(self, api, stranger, body):
-        assert_error(api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY), 401, "E2004")
-        assert IdempotencyRecord.objects.count() == 0
-        assert api.send(PATH, body, key=KEY).status_code == 201
-
-    def test_a_wrong_method_media_type_or_size(self, api, body):
         assert_error(api.call("PATCH", PATH, body, key=KEY), 405, "E4050")
         assert_error(api.send(PATH, body, key=KEY, content_type="text/plain"), 415, "E1013")
         assert_error(api.send(PATH, raw=b" " * 1_048_577, key=KEY), 413, "E1007")
         assert_error(api.send(PATH, body, key=KEY, Accept="text/html"), 406, "E1014")
+        assert IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
     def test_a_limit_that_was_used_up(self, api, body, settings):
@@ -199,13 +178,12 @@ class TestNotKept:
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_key_on_other_operations_is_ignored(self, api, anonymous, user):
+    def test_a_key_on_a_read_or_a_log_in_is_ignored(self, api, anonymous, user):
         assert api.read(PATH, Idempotency_Key="not a uuid").status_code == 200
         log_in = {"username": user.username, "password": PASSWORD}
         answers = [anonymous.send("/auth/token", log_in, key=KEY) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [200, 200]
         assert answers[0].content != answers[1].content
-        assert anonymous.send("/auth/token", log_in, key="not a uuid").status_code == 200
         assert IdempotencyRecord.objects.count() == 0
 
 
@@ -219,11 +197,6 @@ class TestTime:
         assert (second.content == first.content) is replayed
         assert Application.objects.count() == (1 if replayed else 2)
         assert IdempotencyRecord.objects.count() == 1
-
-    def test_an_old_key_may_serve_another_request(self, api, body):
-        api.send(PATH, body, key=KEY)
-        IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=73))
-        assert api.send(PATH, {**body, "offer_id": 9}, key=KEY).status_code == 201
 
 
 class TestTransactions:
@@ -299,7 +272,7 @@ class TestTransactions:
 
         assert idempotency.run_leased(key, pause).body == b"next"
 
-    def test_who_comes_second_answers_what_came_first(self, user, monkeypatch):
+    def test_a_second_execution_returns_the_answer_of_the_first(self, user, monkeypatch):
         """As when two executions pass the look-up together: the constraint decides."""
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))
@@ -308,14 +281,6 @@ class TestTransactions:
             patch.setattr(idempotency.ReservableKey, "claim", lambda _key: None)
             second = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"second"))
         assert (second.body, second.replayed) == (b"first", True)
-
-    def test_one_owner_and_key_is_one_record(self, user):
-        record = {
-            "owner": user, "key": KEY, "fingerprint": "f", "status": 200, "body": b"", "created_at": timezone.now(),
-        }  # fmt: skip
-        IdempotencyRecord.objects.create(**record)
-        with pytest.raises(IntegrityError):
-            IdempotencyRecord.objects.create(**record)
 
 
 def test_a_concurrent_request_with_the_same_key_must_wait(committed, needs_postgresql, settings):

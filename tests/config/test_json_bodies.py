@@ -161,11 +161,6 @@ class TestMethods:
         assert_error(response, 405, "E4050")
         assert Offer.objects.get().is_active
 
-    def test_head_answers_as_get_without_a_body(self, api):
-        got, headed = api.read(APPLICATIONS), api.call("HEAD", APPLICATIONS)
-        assert (headed.status_code, headed.content) == (200, b"")
-        assert headed.headers["Content-Length"] == got.headers["Content-Length"]
-
     def test_options_names_the_methods(self, api, anonymous):
         response = api.call("OPTIONS", APPLICATIONS)
         assert response.status_code == 200

@@ -84,6 +84,7 @@ def test_wrong_variable_is_named_in_development(variable, value, sentence):
         ("BASE_URL", "https://api.example", "BASE_URL='https://api.example' must end in '/v1'."),
         ("BASE_URL", None, "BASE_URL"),
         ("APP_URL", "http://app.example", "APP_URL='http://app.example' must begin with https://"),
+        ("SETTLEMENT_RPC_URL", "ws://node.example/hunter2", "SETTLEMENT_RPC_URL"),
         ("FAULT_POINT", "charged", "FAULT_POINT kills the process"),
         ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
     ],

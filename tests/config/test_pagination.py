@@ -136,13 +136,6 @@ def test_offers_with_those_that_were_deactivated_are_cut_to_what_an_answer_holds
     assert by_header(response)
 
 
-def test_a_description_has_two_thousand_characters(api):
-    body = {"provider_id": "p", "name": "n", "product_type": "t", "description": "ü" * 2_000}
-    assert api.send("/provider-offers", body).status_code == 201
-    refused = api.send("/provider-offers", {**body, "description": "ü" * 2_001})
-    assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "description"
-
-
 @pytest.mark.parametrize(("length", "status"), [(262_144, 200), (262_145, 413)])
 def test_application_data_has_256_kib(api, user, length, status):
     frame = len('{"text":""}')

@@ -8,10 +8,12 @@ import pytest
 from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from config.core.databases import database_of
+from config.core.json_text import render_json
 from config.core.prepared import PreparedGet, PreparedSelect, execute, insert, update
-from credit.models import Application
+from credit.models import Application, ApplicationHistory
 from identity.models import ApiKey, User
 from tests.factories import ApplicationFactory, UserFactory
 
@@ -90,7 +92,7 @@ def test_an_inserted_record_reads_back_as_it_was(way):
 class TestCompiledUpdate:
     """An UPDATE of constant shape."""
 
-    def test_it_changes_what_the_conditions_describe_and_nothing_else(self, way):
+    def test_an_update_changes_the_rows_of_its_conditions_alone(self, way):
         changed, other = ApplicationFactory(), ApplicationFactory()
         values = {"status": "approved", "moves": 7, "application_data": DOCUMENT, "reviewed_at": MOMENT}
         assert update(Application, where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
@@ -100,7 +102,7 @@ class TestCompiledUpdate:
         other.refresh_from_db()
         assert (other.status, other.moves) == ("draft", 0)
 
-    def test_it_says_how_many_rows_it_changed(self, way):
+    def test_an_update_returns_how_many_rows_it_changed(self, way):
         made = ApplicationFactory(reviewed_at=MOMENT)
         values = {"status": "draft", "moves": 1, "application_data": None, "reviewed_at": None}
         where = {"pk": made.pk, "status": "draft", "moves": 0}
@@ -158,7 +160,7 @@ def test_a_rollback_undoes_it(way, connection):
     assert made.notes == "as it was"
 
 
-def test_it_goes_on_after_a_new_connection(committed, needs_postgresql):
+def test_a_statement_works_after_a_new_connection(committed, needs_postgresql):
     connection = connections["default"]
     for number in OFTEN:
         assert execute(connection, "SELECT %s::int", [number])[0] == [(number,)]
@@ -204,7 +206,7 @@ class TestPreparing:
             execute(connection, "SELECT %s::int AS often", [1])
         assert [text for text in self.prepared(driver) if "AS often" in text]
 
-    def test_what_django_sends_is_not_prepared(self, connection, driver):
+    def test_statements_of_django_are_not_prepared(self, connection, driver):
         execute(connection, "SELECT %s::int AS seldom", [1])
         for _ in OFTEN:
             User.objects.filter(username="somebody's name").first()
@@ -216,3 +218,61 @@ class TestPreparing:
         for _ in OFTEN:
             execute(connection, "SELECT %s::int AS pooled", [1])
         assert not [text for text in self.prepared(driver) if "AS pooled" in text]
+
+
+COLUMNS = ("id", "status", "created_at", "application_data", "notes")
+DOCUMENTS = [None, {"a": [1, 2.5, None, "é"]}, [], "text", 0, True]
+
+
+def test_a_prepared_select_finds_what_the_queryset_finds(user):
+    for document in DOCUMENTS:
+        ApplicationFactory(consumer=user, application_data=document)
+    ApplicationFactory()
+    select = PreparedSelect(
+        lambda consumer_id, status: Application.objects.filter(consumer_id=consumer_id, status=status).order_by("id"),
+        COLUMNS,
+        parsed=True,
+    )
+    expected = list(Application.objects.filter(consumer=user, status="draft").order_by("id").values_list(*COLUMNS))
+    assert select.rows(consumer_id=user.pk, status="draft") == expected
+    assert [row[3] for row in expected] == DOCUMENTS
+    assert select.rows(consumer_id=user.pk, status="approved") == []
+    assert select.first(consumer_id=user.pk + 1_000_000, status="draft") is None
+
+
+def test_documents_go_through_to_the_answer_as_they_are(user):
+    ApplicationFactory(consumer=user, application_data={"b": 2.5e-7, "a": [1.0, -0.0]})
+    select = PreparedSelect(
+        lambda consumer_id: Application.objects.filter(consumer_id=consumer_id), ("application_data",)
+    )
+    (row,) = select.rows(consumer_id=user.pk)
+    assert render_json(row[0]) == b'{"b":2.5e-7,"a":[1.0,-0.0]}'
+
+
+@pytest.mark.parametrize("text", ["'; DROP TABLE credit_application; --", "%s", "%(x)s", "100%", '"', "\\", "?"])
+def test_an_argument_is_never_part_of_the_statement(user, text):
+    ApplicationFactory(consumer=user, notes=text)
+    select = PreparedSelect(lambda notes: Application.objects.filter(notes=notes), ("notes",))
+    assert select.rows(notes=text) == [(text,)]
+
+
+def test_a_record_that_was_read_can_be_saved(user):
+    made = ApplicationFactory(consumer=user)
+    found = PreparedGet(Application, lambda pk: Application.objects.filter(pk=pk))(pk=made.id)
+    assert found == made
+    found.notes = "changed"
+    found.save(update_fields=["notes"])
+    assert Application.objects.get(pk=made.pk).notes == "changed"
+
+
+def test_an_insert_fills_in_defaults(db):
+    application = ApplicationFactory()
+    insert(
+        ApplicationHistory(
+            application_id=application.pk, position=1, status="a", previous_status="b", changed_by="c",
+            changed_at=timezone.now(), credential="d",
+        )
+    )  # fmt: skip
+    row = ApplicationHistory.objects.get()
+    assert (row.metadata, row.reason, row.principal) == (None, None, None)
+    assert row.id.version == 7

@@ -74,7 +74,7 @@ def test_successful_answers_stay_the_same(api):
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
 
 
-def test_its_type_is_the_address_of_a_page_about_it(api, client):
+def test_the_type_of_a_problem_is_the_address_of_its_page(api, client):
     for path, code in (("/applications/none", "E4002"), ("/nowhere", "E4001")):
         kind = api.read(path, Accept=BOTH).json()["type"]
         page = client.get(urlsplit(kind).path)

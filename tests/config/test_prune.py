@@ -1,12 +1,9 @@
 """`manage.py prune`: forgets what is over and nothing else."""
 
-import json
 import uuid
 from datetime import timedelta
-from io import StringIO
 
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
 from django.utils import timezone
 from oauth2_provider.models import Grant
 
@@ -16,12 +13,7 @@ from config.webhooks.models import Event
 from identity.access import tokens
 from identity.access.keys import create_api_key
 from identity.models import OAuthClient, RefreshToken, TokenFamily, UsedSignature
-
-
-def prune():
-    out = StringIO()
-    call_command("prune", as_json=True, stdout=out)
-    return json.loads(out.getvalue().splitlines()[-1])
+from tests.commands import run_json
 
 
 def remember(user, *, hours_ago):
@@ -34,7 +26,7 @@ def remember(user, *, hours_ago):
 def test_stored_answers_are_kept_for_72_hours(user):
     remember(user, hours_ago=73)
     kept = remember(user, hours_ago=71)
-    assert prune()["idempotency_records"] == 1
+    assert run_json("prune")["idempotency_records"] == 1
     assert list(IdempotencyRecord.objects.all()) == [kept]
 
 
@@ -42,15 +34,15 @@ def test_more_than_one_batch_is_forgotten(user, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 2)
     for _ in range(5):
         remember(user, hours_ago=80)
-    assert prune()["idempotency_records"] == 5
-    assert prune()["idempotency_records"] == 0
+    assert run_json("prune")["idempotency_records"] == 5
+    assert run_json("prune")["idempotency_records"] == 0
 
 
 def test_counters_of_this_minute_are_kept(db):
     window = int(timezone.now().timestamp() // 60)
     RateCounter.objects.create(bucket="read:a", window=window, used=3)
     RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
-    assert prune()["rate_counters"] == 1
+    assert run_json("prune")["rate_counters"] == 1
     assert RateCounter.objects.get().window == window
 
 
@@ -58,7 +50,7 @@ def test_a_family_is_kept_as_long_as_it_has_a_token(user):
     now = timezone.now()
     tokens.start_family(user=user, now=now)
     tokens.start_family(user=user, now=now - timedelta(days=60))
-    counts = prune()
+    counts = run_json("prune")
     assert (counts["refresh_tokens"], counts["token_families"]) == (1, 1)
     assert RefreshToken.objects.count() == TokenFamily.objects.count() == 1
 
@@ -67,7 +59,7 @@ def test_a_signature_is_kept_while_it_could_be_replayed(db):
     now = timezone.now()
     UsedSignature.objects.create(digest="a" * 64, expires_at=now - timedelta(seconds=1))
     UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))
-    assert prune()["used_signatures"] == 1
+    assert run_json("prune")["used_signatures"] == 1
     assert UsedSignature.objects.get().digest == "b" * 64
 
 
@@ -75,8 +67,8 @@ def test_a_key_that_ends_soon_is_announced_once(user):
     now = timezone.now()
     soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
     create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))
-    assert prune()["api_keys_announced"] == 1
-    assert prune()["api_keys_announced"] == 0
+    assert run_json("prune")["api_keys_announced"] == 1
+    assert run_json("prune")["api_keys_announced"] == 0
     event = Event.objects.get(type="api_key.expiring")
     assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
 
@@ -89,7 +81,7 @@ def test_log_ins_end_with_their_time(user):
     for name, moment in (("old", now - timedelta(seconds=1)), ("new", now + timedelta(minutes=1))):
         Session.objects.create(session_key=name, session_data="", expire_date=moment)
         Grant.objects.create(user=user, code=name, application=client, expires=moment, redirect_uri="https://a.example")
-    counts = prune()
+    counts = run_json("prune")
     assert (counts["sessions"], counts["oauth_grants"]) == (1, 1)
     assert Session.objects.get().session_key == "new"
     assert Grant.objects.get().code == "new"

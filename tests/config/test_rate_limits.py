@@ -46,7 +46,7 @@ class Worker:
 @pytest.mark.django_db
 class TestBound:
     @pytest.mark.parametrize("limit", [0, 1, 2, 7, 64, 100, 500])
-    def test_one_worker_gives_out_exactly_the_limit(self, settings, limit):
+    def test_a_worker_grants_exactly_the_limit(self, settings, limit):
         settings.RATE_LIMITS = {"read": limit}
         assert sum(spent("read", "a") for _ in range(limit + 20)) == limit
 
@@ -163,7 +163,7 @@ class TestAnswers:
         assert [client.send("/provider-offers", {}).status_code for client in own[2:]] == [400, 429]
         assert stranger_api.read("/applications").status_code == 200
 
-    def test_it_comes_before_the_body_is_read(self, api, settings):
+    def test_the_limit_is_checked_before_the_body_is_read(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send("/applications", raw=b"not json", content_type="text/plain"), 429, "E6001")
 
@@ -254,7 +254,7 @@ class TestRedisThatIsAway:
         assert RateCounter.objects.exists()
         assert rate_limits._redis_avoided_until > 0, "it is not asked again at each call"
 
-    def test_nobody_gets_an_error(self, at, api):
+    def test_requests_succeed_while_redis_is_away(self, at, api):
         at(f"redis://127.0.0.1:{free_port()}/0")
         assert api.read("/applications").status_code == 200
 

@@ -41,7 +41,7 @@ def line_of(user, **columns):
 
 
 class TestLine:
-    def test_it_says_what_was_called_with_what_and_how_it_ended(self, user):
+    def test_a_line_has_route_credential_and_outcome(self, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"{NOWHERE}?secret=geheim")
         (line,) = shown(client_of(user))
@@ -79,7 +79,7 @@ class TestLine:
         (line,) = shown(api)
         assert (line["status"], line["code"]) == (500, "E5000")
 
-    def test_who_cannot_be_named_is_not_recorded(self, user, client, anonymous):
+    def test_requests_without_an_account_are_not_recorded(self, user, client, anonymous):
         anonymous.read("/applications")
         ApiClient(bearer="x").read("/applications")
         ApiClient(api_key=issue(user).key).read("/nowhere")
@@ -90,7 +90,7 @@ class TestLine:
 
 
 class TestList:
-    def test_it_is_filtered_and_paged_newest_first(self, api, user):
+    def test_lines_are_filtered_and_paged_newest_first(self, api, user):
         lines = [line_of(user, status=400 + number, code=f"E100{number}", route=f"/v1/{number}") for number in range(3)]
         assert [one["status"] for one in shown(api, "?limit=2")] == [402, 401]
         page = api.read(f"{PATH}?limit=2&offset=2&route=/v1/0").json()
@@ -98,11 +98,11 @@ class TestList:
         for query in ("status=401", "code=E1001", "route=/v1/1", f"request_id={lines[1].request_id}"):
             assert [one["request_id"] for one in shown(api, f"?{query}")] == [str(lines[1].request_id)]
 
-    def test_nobody_sees_anothers(self, user, stranger_api):
+    def test_another_accounts_lines_are_hidden(self, user, stranger_api):
         line_of(user)
         assert shown(stranger_api) == []
 
-    def test_what_a_partner_does_for_somebody_is_the_partners(self, user):
+    def test_requests_on_behalf_of_a_customer_are_the_partners(self, user):
         user.groups.add(Group.objects.get(name="Partner"))
         partner = client_of(user)
         person = {"external_id": "c", "email": "jane@example.org", "name": "Jane"}
@@ -115,7 +115,7 @@ class TestList:
         assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
         assert not RequestLine.objects.filter(account_id=int(account)).exists()
 
-    def test_it_goes_back_a_bounded_number_of_lines(self, api, user, monkeypatch):
+    def test_the_list_ends_after_a_number_of_lines(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
         monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
         lines = [line_of(user) for _ in range(4)]
@@ -164,7 +164,7 @@ def test_nothing_that_was_sent_is_in_it(user):
 
 
 class TestCost:
-    def test_what_has_no_room_is_dropped_and_counted(self, api, monkeypatch, caplog):
+    def test_lines_beyond_the_buffer_are_dropped_and_counted(self, api, monkeypatch, caplog):
         monkeypatch.setattr(request_log, "WAITING_MAX", 2)
         for _ in range(5):
             assert api.read("/applications").status_code == 200

@@ -1,10 +1,11 @@
-"""One stored secret that no key opens: it is named in the log, and everything else goes on."""
+"""Stored secrets: none is in the clear, and one that no key opens is named in the log while everything else goes on."""
 
 import json
 from io import StringIO
 
 import pytest
 from cryptography.fernet import Fernet
+from django.core.exceptions import FieldError
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
@@ -13,6 +14,7 @@ from config.core.encryption import Sealed, UnreadableSecret
 from config.ops.rotation import Rotated, rotate
 from config.webhooks.models import Delivery, Endpoint
 from identity.access import signing_keys
+from identity.access.tokens import start_family
 from identity.bank.models import BankItem
 from identity.models import ApiKey, SigningKey
 from payments.cards.models import FAILED, Payment
@@ -192,3 +194,29 @@ def test_the_back_office_shows_it(make_endpoint):  # noqa: F811
     assert backoffice.get("/admin/webhooks/endpoint/").status_code == 200
     assert "which no key opens" in backoffice.get(f"/admin/webhooks/endpoint/{endpoint.pk}/change/").content.decode()
     assert Endpoint.objects.get().status == "enabled"
+
+
+def everything_stored():
+    """Return the bytes of every row of every table."""
+    parts = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
+            parts += [repr(row) for row in cursor.fetchall()]
+    return "\n".join(parts)
+
+
+def test_no_secret_is_found_in_the_database(user):
+    issued, pair = issue(user), start_family(user=user, now=timezone.now())
+    stored = everything_stored()
+    assert issued.record.pk in stored, "the search itself works"
+    assert issued.record.fingerprint[:8] in stored
+    for secret in (issued.key, issued.secret, pair.access_token, pair.refresh_token, "PRIVATE KEY"):
+        assert secret not in stored
+
+
+@pytest.mark.parametrize("lookup", ["secret", "secret__contains", "secret__in", "secret__startswith"])
+def test_an_encrypted_column_cannot_be_searched(user, lookup):
+    issue(user)
+    with pytest.raises(FieldError, match="encrypted"):
+        list(ApiKey.objects.filter(**{lookup: ["x"] if lookup.endswith("in") else "x"}))

@@ -18,8 +18,8 @@ from credit.documents import storage as document_storage
 from credit.documents.storage import missing_files, storage
 from credit.models import DocumentFile, StoredFile
 from tests.api import assert_error
+from tests.commands import run_json
 from tests.config.test_doctor import why
-from tests.config.test_prune import prune
 from tests.credit.document_support import PDF, PNG, hand_in, path_of
 
 pytestmark = pytest.mark.django_db
@@ -89,16 +89,16 @@ def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypa
         assert hand_in(api, application, PNG).status_code == 500
     assert DocumentFile.objects.count() == 1
     assert len(files_in(folder)) == 2
-    assert prune()["abandoned_document_files"] == 0
+    assert run_json("prune")["abandoned_document_files"] == 0
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
-    assert prune()["abandoned_document_files"] == 1
+    assert run_json("prune")["abandoned_document_files"] == 1
     assert len(files_in(folder)) == StoredFile.objects.count() == 1
     assert content_of(api, application).content == PDF
 
 
 def test_a_row_whose_file_was_never_written_is_forgotten_too(db):
     StoredFile.objects.create(key="x", begun_at=timezone.now() - timedelta(hours=2))
-    assert prune()["abandoned_document_files"] == 1
+    assert run_json("prune")["abandoned_document_files"] == 1
     assert not StoredFile.objects.exists()
 
 
@@ -108,7 +108,7 @@ def test_an_upload_that_resumes_after_prune_keeps_nothing(api, application, monk
     def sleep_for_hours(content, *, now):
         stored = written(content, now=now)
         StoredFile.objects.update(begun_at=now - timedelta(hours=2))
-        prune()
+        run_json("prune")
         return stored
 
     monkeypatch.setattr(documents, "keep", sleep_for_hours)
@@ -124,7 +124,7 @@ def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, 
     assert "must be a folder that this account may write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
     with pytest.raises(CommandError, match="1 rules, tasks or rows failed"):
-        prune()
+        run_json("prune")
 
 
 def test_doctor_does_not_even_make_the_folder(folder):

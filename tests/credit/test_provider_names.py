@@ -14,7 +14,7 @@ from credit.models import Provider, ProviderMember
 from credit.offers.providers import change_provider, make_provider
 from tests.api import assert_error
 from tests.factories import UserFactory
-from tests.identity.test_client_names import LOOK_ALIKES, NAME
+from tests.identity.test_own_oauth_clients import LOOK_ALIKES, NAME
 from tests.races import at_once
 
 PATH = "/providers"
