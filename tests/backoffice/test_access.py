@@ -3,6 +3,7 @@
 import pytest
 from django.contrib import admin
 from django.test import Client
+from django.urls import reverse
 
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.crawling import assert_no_link_fails, furnished, one_record  # noqa: F401  a fixture
@@ -73,3 +74,44 @@ def test_a_refusal_and_an_address_of_nothing_are_pages_with_a_way_back(supports_
         assert response.status_code == status
         assert response.headers["Content-Type"].startswith("text/html")
         assert "/admin/" in links_of(response)
+
+
+# Models whose records each group sees.
+APPLICATIONS = {
+    "credit.Application", "credit.ApplicationHistory", "credit.ApplicationRevision", "credit.Clock", "credit.Notice",
+    "credit.Offer", "credit.ReviewRequest", "claims.Claim", "claims.ClaimHistory", "identity.BankAccount",
+    "identity.BankItem", "identity.BankTransaction", "identity.KycVerification", "payments.PaymentMethod",
+    "staging.Note", "staging.StagedItem",
+}  # fmt: skip
+OPERATED = {
+    "identity.AccountHistory", "identity.Invitation", "identity.ManagedAccount", "ops.FailedItem", "webhooks.Delivery",
+    "webhooks.Endpoint", "webhooks.Event",
+}  # fmt: skip
+ALL_GROUPS = {
+    "credit.DecisionAnchor", "credit.ModelVersion", "credit.Provider", "credit.ScoringModel", "identity.User",
+    "payments.CryptoPayment", "payments.CustodyAccount", "payments.Payment", "payments.Wallet",
+}  # fmt: skip
+VIEWED_BY = {
+    "Support": ALL_GROUPS | APPLICATIONS | OPERATED,
+    "Reviewer": ALL_GROUPS | APPLICATIONS | {
+        "backoffice.Assignment", "backoffice.Note", "backoffice.ReplyTemplate", "credit.Proposal",
+    },
+    "Operations": ALL_GROUPS | OPERATED | {
+        "admin.LogEntry", "backoffice.DataAccess", "identity.ApiKey", "identity.OAuthClient", "identity.SigningKey",
+        "payments.ProcessorEvent",
+    },
+    "": set(),
+}  # fmt: skip
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("group", VIEWED_BY)
+def test_each_group_views_what_its_work_needs(group):
+    client = backoffice_client(staff_of(group))
+    statuses = {
+        model._meta.label: client.get(
+            reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        ).status_code
+        for model in admin.site._registry
+    }
+    assert {label for label, status in statuses.items() if status != 403} == VIEWED_BY[group]

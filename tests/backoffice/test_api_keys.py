@@ -12,7 +12,6 @@ from config.webhooks.models import Event
 from identity.access import keys
 from identity.models import ApiKey, User
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.factories import UserFactory
 from tests.races import at_once
@@ -154,20 +153,6 @@ def test_a_grace_out_of_range_is_refused_on_the_form(operations_client, issued, 
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
     assert response.status_code == 200
     assert ApiKey.objects.count() == 1
-
-
-def test_opening_a_button_changes_nothing(operations_client, issued):
-    for name in ("rotate", "revoke"):
-        operations_client.get(button_of(issued.record, name))
-    issued.record.refresh_from_db()
-    assert issued.record.revoked_at is None
-    assert ApiKey.objects.count() == 1
-
-
-def test_buttons_need_the_token_of_the_form(issued):
-    strict = backoffice_client(staff_of("Operations"), enforce_csrf_checks=True)
-    assert strict.post(button_of(issued.record, "revoke"), {"seen": "x"}).status_code == 403
-    assert ApiKey.objects.get().revoked_at is None
 
 
 def test_support_and_reviewers_do_not_reach_keys(supports_client, reviewers_client, issued):

@@ -251,15 +251,6 @@ def test_a_confirmation_begins_in_its_first_field(reviewers_client, to, first):
     assert f'name="{first}"' in tags[0]
 
 
-def test_opening_a_confirmation_moves_nothing(reviewers_client):
-    application = make()
-    reviewers_client.get(move_of(application, "approved"))
-    reviewers_client.head(move_of(application, "approved"))
-    application.refresh_from_db()
-    assert application.status == "under_review"
-    assert not ApplicationHistory.objects.exists()
-
-
 def test_a_rejection_requires_a_reason(reviewers_client):
     application = make()
     response = confirm(reviewers_client, move_of(application, "rejected"), reason="  ")
@@ -331,11 +322,6 @@ def test_support_reads_and_is_offered_nothing_that_it_may_not_do(supports_client
     assert supports_client.get(move_of(application, "approved")).status_code == 403
     assert supports_client.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
     assert not ApplicationHistory.objects.exists()
-
-
-def test_operations_do_not_see_applications(operations_client):
-    assert operations_client.get(LIST).status_code == 403
-    assert operations_client.get(page_of(make())).status_code == 403
 
 
 def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):

@@ -1,12 +1,15 @@
-"""Moving many at once: a preview, and a result for each row."""
+"""Decisions at the back office: many at once, rejections with principal reasons, and the checklist of documents."""
 
 import pytest
+from django.urls import reverse
 
 from config.backoffice import bases as bulk
-from credit.models import Application, ApplicationHistory, Proposal
+from config.webhooks.models import Event
+from credit.models import Application, ApplicationHistory, Proposal, RequestedDocument
+from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.pages import text_of
-from tests.backoffice.test_applications import LIST, make
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import LIST, make, move_of, page_of
 
 ADDRESS = f"{LIST}bulk/rejected/"
 
@@ -100,3 +103,138 @@ def test_support_is_offered_no_bulk_move(supports_client, reviewer):
     strict = backoffice_client(reviewer, enforce_csrf_checks=True)
     assert strict.post(ADDRESS, {"row": f"{application.pk}|x"}).status_code == 403
     assert not ApplicationHistory.objects.exists()
+
+
+def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
+    application = make()
+    confirm(
+        reviewers_client, move_of(application, "rejected"), code_1="income_insufficient",
+        code_2="obligations_excessive", code_3="no_credit_file", code_4="residence_short",
+    )  # fmt: skip
+    row = ApplicationHistory.objects.get()
+    assert row.metadata["reasons"] == [
+        "income_insufficient", "obligations_excessive", "no_credit_file", "residence_short",
+    ]  # fmt: skip
+    assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
+
+
+def test_another_reason_uses_the_reviewers_words(reviewers_client):
+    fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
+    confirm(reviewers_client, move_of(make(), "rejected"), **fields)
+    row = ApplicationHistory.objects.get()
+    assert row.metadata["reasons"] == [{"code": "other", "text": "The car is too old"}, "bankruptcy"]
+    assert row.reason == "The car is too old; Bankruptcy."
+
+
+def test_the_reviewers_own_words_win(reviewers_client):
+    confirm(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
+    assert ApplicationHistory.objects.get().reason == "We are sorry."
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
+    {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
+])  # fmt: skip
+def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields):
+    response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
+    assert not ApplicationHistory.objects.exists()
+
+
+@pytest.fixture
+def asked(reviewers_client):
+    """An application of which two documents were asked for."""
+    application = make()
+    lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)
+    return application
+
+
+def mark(client, application, document, status):
+    address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
+    return client.post(address, {"status": status}, follow=True)
+
+
+def test_the_checklist_lists_each_requested_document_once(asked):
+    assert [row.name for row in asked.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
+    assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
+
+
+def test_the_person_reads_the_checklist_in_the_transitions(asked, reviewers_client):
+    api = client_of(asked.consumer)
+    first = asked.requested_documents.first()
+    mark(reviewers_client, asked, first, "received")
+    details = api.read(f"/applications/{asked.pk}/transitions").json()["details"]
+    assert [(entry["name"], entry["status"]) for entry in details["documents"]] == [
+        ("Payslip of September", "received"), ("Payslip of October", "requested"),
+    ]  # fmt: skip
+    assert details["documents"][0]["received_at"]
+    assert details["documents"][1]["received_at"] is None
+    assert set(details["documents"][0]) == {
+        "id", "name", "status", "reason", "requested_at", "received_at", "accepted_at", "files",
+    }  # fmt: skip
+
+
+def test_documents_are_received_accepted_and_asked_for_again(asked, reviewers_client):
+    document = asked.requested_documents.first()
+    assert "is accepted" in text_of(mark(reviewers_client, asked, document, "accepted"))
+    document.refresh_from_db()
+    assert document.received_at == document.accepted_at
+    mark(reviewers_client, asked, document, "requested")
+    document.refresh_from_db()
+    assert (document.status, document.received_at, document.accepted_at) == ("requested", None, None)
+    assert Event.objects.filter(type="application.updated").count() == 2
+
+
+def test_asking_for_the_same_document_again_keeps_one_row(asked, reviewers_client):
+    mark(reviewers_client, asked, asked.requested_documents.first(), "accepted")
+    asked.refresh_from_db()
+    confirm(reviewers_client, move_of(asked, "under_review"))
+    confirm(reviewers_client, move_of(asked, "pending_documents"), reason="Again", documents="Payslip of September")
+    assert RequestedDocument.objects.count() == 2
+    assert asked.requested_documents.first().status == "requested"
+
+
+@pytest.mark.parametrize("status", ["", "burnt", "ACCEPTED"])
+def test_a_status_that_the_checklist_lacks_changes_nothing(asked, reviewers_client, status):
+    assert "Document not found on the checklist" in text_of(
+        mark(reviewers_client, asked, asked.requested_documents.first(), status)
+    )
+    assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
+
+
+def test_a_document_of_another_application_is_not_marked(asked, reviewers_client):
+    other = make()
+    assert "Document not found on the checklist" in text_of(
+        mark(reviewers_client, other, asked.requested_documents.first(), "accepted")
+    )
+
+
+def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(asked, reviewers_client, supports_client):
+    document = asked.requested_documents.first()
+    address = reverse("admin:credit_application_document", args=[asked.pk, document.pk])
+    reviewers_client.get(address, {"status": "accepted"})
+    assert supports_client.post(address, {"status": "accepted"}).status_code == 403
+    document.refresh_from_db()
+    assert document.status == "requested"
+    assert "Accept" not in text_of(supports_client.get(page_of(asked)))
+
+
+def test_names_of_documents_are_cleaned_as_over_the_api(reviewers_client):
+    application = make()
+    name = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
+    lines = f"  Pay\u00a0slip  of\u3000May \n{name}"
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    assert set(application.requested_documents.values_list("name", flat=True)) == {"Pay slip of May", name}
+
+
+@pytest.mark.parametrize("lines", [
+    "", "\n \n", "x" * 256, "Pay\u202eslip", "Payslip\u200b", "\u3164", "a\0b",
+    "\n".join(f"document {n}" for n in range(31)),
+])  # fmt: skip
+def test_a_checklist_out_of_bounds_is_refused(reviewers_client, lines):
+    application = make()
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    application.refresh_from_db()
+    assert application.status == "under_review"

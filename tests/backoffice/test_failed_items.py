@@ -52,10 +52,6 @@ def test_support_sees_failed_items_and_retries_none(items):
     assert FailedItem.objects.filter(dead_at__isnull=False).exists()
 
 
-def test_reviewers_see_no_failed_items(items):
-    assert backoffice_client(staff_of("Reviewer")).get(LIST).status_code == 403
-
-
 def test_an_item_that_failed_again_meanwhile_is_not_retried(items):
     client = backoffice_client(staff_of("Operations"))
     dead, _ = items

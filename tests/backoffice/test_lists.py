@@ -1,12 +1,29 @@
-"""Lists over tables of any size: no page asks the database for all the values that a column has."""
+"""Lists of the back office: what they ask the database, filters, names, links."""
+
+import re
+from itertools import product
+from uuid import uuid4
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
+from config.backoffice.html import change_address
+from config.backoffice.lists import LargeListAdmin
+from config.core.casework import DataAccess, Note
+from credit.models import Application, DecisionAnchor
+from identity.models import User
+from identity.oauth.clients import create_client
+from payments.cards.models import ProcessorEvent
+from tests.backoffice.pages import links_of
+from tests.backoffice.test_applications import LIST, make, page_of
+from tests.credit.scoring.making import make_model, make_version
+from tests.factories import ProviderFactory, ScoringModelFactory, UserFactory
 from tests.test_examples import demo  # noqa: F401  a fixture
 
 # Whose assignments there are is read from a table that holds only what is assigned now.
@@ -50,3 +67,181 @@ def test_a_filter_that_no_database_can_be_asked_for_leads_back_to_the_list(super
 @pytest.mark.parametrize("page", ["change", "history"])
 def test_an_id_that_no_database_can_be_asked_for_names_nothing(superusers_client, model, page):
     assert superusers_client.get(f"/admin/{model}/a%00/{page}/").status_code in {302, 404}
+
+
+ADMINS = {model._meta.label_lower: model_admin for model, model_admin in admin.site._registry.items()}
+OURS = sorted(label for label, model_admin in ADMINS.items() if isinstance(model_admin, LargeListAdmin))
+LOOKUPS = ("", "__exact", "__startswith", "__regex", "__contains", "__gt", "__lte", "__in", "__isnull")
+USERS, ACCOUNTS = "/admin/identity/user/", "/admin/identity/bankaccount/"
+
+
+def test_every_list_is_built_on_our_base():
+    assert set(ADMINS) == set(OURS)
+    assert len(OURS) > 25
+
+
+def test_every_paginated_list_has_an_order(rf, superuser):
+    request = rf.get("/")
+    request.user = superuser
+    assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
+
+
+@pytest.mark.parametrize("label", OURS)
+def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, superuser):
+    model_admin = ADMINS[label]
+    request = rf.get("/")
+    request.user = superuser
+    listed = model_admin.get_changelist_instance(request)
+    offered = {name for one in listed.filter_specs for name in one.expected_parameters()}
+    for name in offered:
+        assert model_admin.lookup_allowed(name, "x", request), name
+    filtered = {one[0] if isinstance(one, tuple) else one for one in model_admin.list_filter}
+    for field in model_admin.opts.concrete_fields:
+        for lookup in LOOKUPS:
+            name = f"{field.name}{lookup}"
+            plain = field.name in filtered and lookup in {"", "__exact", "__isnull"}
+            assert plain or name in offered or not model_admin.lookup_allowed(name, "x", request), name
+            assert not model_admin.lookup_allowed(f"user__{name}", "x", request)
+
+
+@pytest.mark.parametrize(("address", "query"), [
+    (LIST, "notes__startswith=confid"), (LIST, "application_data__regex=Acacia"),
+    (LIST, "application_data__name__startswith=J"), (LIST, "consumer__email__startswith=jane"),
+    (LIST, "status_reason__contains=x"), (LIST, "queue=review&notes__startswith=confid"),
+    (USERS, "email__startswith=jane"), (USERS, "password__startswith=m"), (USERS, "date_joined__gt=2020-01-01"),
+    (ACCOUNTS, "current_cents__gt=5"), (ACCOUNTS, "user__first_name=Jane"),
+    ("/admin/credit/applicationhistory/", "reason__startswith=x"), ("/admin/credit/offer/", "nonsense=1"),
+])  # fmt: skip
+def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, query):
+    make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
+    response = supports_client.get(f"{address}?{query}")
+    assert response.status_code == 400
+    assert "offers no such filter" in response.content.decode()
+    look = DataAccess.objects.get()
+    assert (look.action, look.viewer.username, look.details["query"]) == ("refused", "sam", query)
+    assert f"/admin/{look.kind.replace('.', '/')}/" == address
+
+
+def test_neither_exports_nor_the_way_through_a_list_answer_such_a_question(reviewers_client):
+    first, last = make(notes="confidential"), make(notes="confidential")
+    exported = reviewers_client.post(f"{LIST}export/csv/?notes__startswith=confid")
+    assert exported.status_code == 400
+    assert DataAccess.objects.get().action == "refused"
+    page = reviewers_client.get(page_of(first) + "?_changelist_filters=notes__startswith%3Dconfid")
+    assert page.status_code == 200
+    assert reverse("admin:credit_application_change", args=[last.pk]) not in page.content.decode()
+    assert DataAccess.objects.filter(action="refused").count() == 2
+
+
+def test_a_list_that_found_nothing_was_a_question_too(supports_client):
+    make()
+    for address, query in ((LIST, "q=nobody-at-all"), (LIST, "queue=documents"), (USERS, "q=nobody-at-all")):
+        assert supports_client.get(f"{address}?{query}").context["cl"].result_list == []
+        look = DataAccess.objects.order_by("id").last()
+        assert (look.action, look.details) == ("list", {"query": query, "rows": 0})
+
+
+def test_a_mail_address_is_found_whole_and_not_guessed_by_letters(supports_client):
+    person = UserFactory(username="jdoe", email="jane@example.test")
+    assert supports_client.get(f"{USERS}?q=Jane@example.test").context["cl"].result_list == [person]
+    assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
+
+
+def test_every_searchable_list_accepts_any_query(rf, superuser, superusers_client):
+    searched = [one for one in ADMINS.values() if one.search_fields]
+    assert len(searched) > 15
+    for one, term in product(searched, ("1", "ada", "a b", str(uuid4()))):
+        request = rf.get("/", {"q": term})
+        request.user = superuser
+        assert one.get_changelist_instance(request).result_list is not None
+    for one in searched:
+        address = reverse(f"admin:{one.opts.app_label}_{one.opts.model_name}_changelist")
+        assert superusers_client.get(address, {"q": str(2**63)}).status_code == 200, address
+
+
+ROOTS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
+APPS = [app for app in apps.get_app_configs() if app.name.partition(".")[0] in ROOTS]
+NAMES_OURS = [model for app in APPS for model in app.get_models()]
+SHOWN = sorted(admin.site._registry, key=str)
+# Words of which there are not several, and those that stand in the plural already.
+UNCOUNTED = {"history", "mail", "terms", "facts"}
+ACRONYMS = {"API", "OAuth"}
+# What is wrong about a plural that was made by adding an "s".
+WRONG_PLURAL = re.compile(r"(ss|xs|chs|shs|[^aeiou]ys)$")
+
+
+def label(model):
+    return model._meta.label
+
+
+@pytest.mark.parametrize("model", NAMES_OURS + [one for one in SHOWN if one not in NAMES_OURS], ids=label)
+def test_a_models_name_is_one_that_people_say(model):
+    one, many = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
+    for word in f"{one} {many}".replace("-", " ").split():
+        assert word in ACRONYMS or re.fullmatch("[a-z]*[aeiouy][a-z]*", word.removesuffix("s")), word
+        assert word.removesuffix("s").upper() not in {"API", "KYC", "URL", "UUID", "SQL", "JSON"} or word in ACRONYMS
+    last = one.rsplit(maxsplit=1)[-1]
+    if last in UNCOUNTED:
+        assert many == one
+    else:
+        assert many != one
+        assert not WRONG_PLURAL.search(many), many
+        assert many.startswith(one[:-1])
+
+
+def test_no_two_models_of_the_back_office_are_called_alike():
+    names = [(model._meta.app_label, str(model._meta.verbose_name_plural)) for model in SHOWN]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.label)
+def test_an_apps_name_is_one_that_people_say(app):
+    assert re.fullmatch(r"[A-Z][a-z]+( [a-z]+)*", app.verbose_name), app.verbose_name
+    assert app.verbose_name not in {"Api", "Ops", "Docs"}
+
+
+@pytest.mark.parametrize("key", ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30])
+def test_no_content_type_and_no_key_has_a_page_or_a_fault(superusers_client, key):
+    kinds = ContentType.objects.get_for_models(User, Application).values()  # numbered, and by UUID
+    for number in [0, 10**9, *(kind.pk for kind in kinds)]:
+        assert superusers_client.get(f"/admin/r/{number}/{key}/").status_code == 404
+
+
+def test_a_publication_is_listed_and_shown_without_an_application(superusers_client, user):
+    version = make_version(make_model(user), role="champion")
+    row = DecisionAnchor.objects.get()
+    listed = superusers_client.get(reverse("admin:credit_decisionanchor_changelist"))
+    assert (listed.status_code, "scoring_model_version" in listed.content.decode()) == (200, True)
+    shown = superusers_client.get(reverse("admin:credit_decisionanchor_change", args=[row.pk]))
+    assert (shown.status_code, version.definition_sha256 in shown.content.decode()) == (200, True)
+
+
+ODD = ["a\nb", "a/b?c#d", "evt_3Ax_5F", "a b%0A", "é\u2028ü", '"><b>', "..", "x" * 255]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_every_link_to_a_record_leads_to_it(superusers_client, superuser, name):
+    now = timezone.now()
+    model = ScoringModelFactory(provider=ProviderFactory(id=name, owner=superuser))
+    ProcessorEvent.objects.create(id=name, type="x", detail={}, received_at=now)
+    Note.objects.create(kind="credit.provider", record_id=name, author=superuser, text="look", at=now)
+    assert superusers_client.get(reverse("admin:credit_modelversion_changelist")).status_code == 200
+    provider, event = (change_address(kind, name) for kind in ("credit_provider", "payments_processorevent"))
+    for kind, address in (
+        ("credit_scoringmodel", provider), ("credit_provider", provider), ("backoffice_note", provider),
+        ("payments_processorevent", event),
+    ):  # fmt: skip
+        response = superusers_client.get(reverse(f"admin:{kind}_changelist"))
+        assert address in {link.partition("?")[0] for link in links_of(response)}, kind
+        opened = superusers_client.get(address)
+        assert (opened.status_code, opened.context["original"].pk) == (200, name)
+    assert superusers_client.get(reverse("admin:credit_scoringmodel_change", args=[model.pk])).status_code == 200
+
+
+def test_the_page_of_an_oauth_client_opens(superusers_client):
+    client, _ = create_client(
+        name="Shop", redirect_uris=["https://shop.example/back"], scopes=["offers:read"], public=True
+    )
+    response = superusers_client.get(reverse("admin:identity_oauthclient_change", args=[client.pk]))
+    assert response.status_code == 200
+    assert "https://shop.example/back" in response.content.decode()

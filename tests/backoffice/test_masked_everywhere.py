@@ -109,11 +109,11 @@ def told(person, reviewer):
     )  # fmt: skip
     Payment.objects.create(
         user=person, amount_cents=5000, fee_amount_cents=75, currency="usd", payment_method_id="pm",
-        processor="sandbox", processor_key="k1", method_token="pm_sandbox_ok", status="Unknown", description=text(),
+        processor="sandbox", processor_key="k1", method_token=text(), status="Unknown", description=text(),
         due_at=now, created_at=now,
     )  # fmt: skip
     PaymentMethod.objects.create(
-        user=person, processor_type="card", account_token="t", account_hint="visa", created_at=now
+        user=person, processor_type="card", account_token=text(), account_hint="visa", created_at=now
     )
     wallet = connected(person, label=text())
     custodial(person, label=text())

@@ -1,12 +1,15 @@
-"""Who makes somebody a provider's member: its owner and a superuser, and nobody else."""
+"""People at the back office: members of a lender, invitations, and a person's page."""
 
 import pytest
 from django.urls import reverse
 
+from config.mail.models import OutgoingMail
 from credit.models import ProviderMember
+from identity.models import AccountHistory, Invitation
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import text_of
-from tests.factories import ProviderFactory, UserFactory
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import make, page_of
+from tests.factories import ClaimFactory, ProviderFactory, UserFactory
 
 
 @pytest.fixture
@@ -14,7 +17,7 @@ def provider(db):
     return ProviderFactory(id="501", owner=staff_of("Support", username="olga"))
 
 
-def page_of(provider):
+def provider_page(provider):
     return reverse("admin:credit_provider_change", args=[provider.pk])
 
 
@@ -27,7 +30,7 @@ def add(client, provider, person):
     """Send the page's form with one more member."""
     rows = "providermember_set"
     return client.post(
-        page_of(provider),
+        provider_page(provider),
         {
             f"{rows}-TOTAL_FORMS": "1", f"{rows}-INITIAL_FORMS": "0", f"{rows}-0-provider": provider.pk,
             f"{rows}-0-user": str(person.pk),
@@ -39,7 +42,7 @@ def add(client, provider, person):
 def test_no_group_makes_itself_a_member(provider, group):
     person = staff_of(group)
     client = backoffice_client(person)
-    assert client.get(page_of(provider)).status_code == 200
+    assert client.get(provider_page(provider)).status_code == 200
     assert add(client, provider, person).status_code == 403
     assert members_of(provider) == ["olga"]
 
@@ -63,7 +66,7 @@ def test_the_owner_and_a_superuser_add_members_and_the_owner_removes_them(provid
         f"{rows}-TOTAL_FORMS": "1", f"{rows}-INITIAL_FORMS": "1", f"{rows}-0-id": str(member.pk),
         f"{rows}-0-provider": provider.pk, f"{rows}-0-user": str(first.pk), f"{rows}-0-DELETE": "on",
     }  # fmt: skip
-    assert olga.post(page_of(provider), gone).status_code == 302
+    assert olga.post(provider_page(provider), gone).status_code == 302
     assert members_of(provider) == ["olga"]
     assert add(superusers_client, provider, second).status_code == 302
     assert members_of(provider) == ["olga", "second"]
@@ -78,4 +81,83 @@ def test_an_owner_decides_about_their_own_provider_only(provider):
 def test_viewers_of_a_provider_see_its_members(provider, operations_client, reviewers_client):
     ProviderMember.objects.create(provider=provider, user=UserFactory(username="member-of-501"))
     for client in (operations_client, reviewers_client):
-        assert "member-of-501" in text_of(client.get(page_of(provider)))
+        assert "member-of-501" in text_of(client.get(provider_page(provider)))
+
+
+ADD, LIST = "/admin/identity/invitation/add/", "/admin/identity/invitation/"
+FORM = {"email": "jane@example.org", "role": "partner", "provider_id": "", "group": ""}
+
+
+def test_operations_invite_and_take_it_back(operations_client, supports_client):
+    assert operations_client.get(ADD).status_code == 200
+    assert supports_client.post(ADD, FORM).status_code == 403
+    assert operations_client.post(ADD, FORM).status_code == 302
+    sent = Invitation.objects.get()
+    assert (sent.email, sent.role, OutgoingMail.objects.count()) == ("jane@example.org", "partner", 1)
+    page = reverse("admin:identity_invitation_change", args=[sent.pk])
+    for address in (LIST, page):  # neither of them sees whom
+        for client in (operations_client, supports_client):
+            assert "jane@" not in client.get(address).content.decode()
+    button = reverse("admin:identity_invitation_do", args=[sent.pk, "revoke"])
+    assert supports_client.get(button).status_code == 403
+    assert "taken back" in text_of(confirm(operations_client, button))
+    assert Invitation.objects.get().state == "revoked"
+    assert list(AccountHistory.objects.values_list("action", flat=True)) == ["invitation.revoked", "invitation.created"]
+
+
+@pytest.mark.parametrize("wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}])
+def test_the_form_shows_the_errors_of_an_invitation(operations_client, wrong):
+    response = operations_client.post(ADD, {**FORM, **wrong})
+    assert (response.status_code, Invitation.objects.count()) == (200, 0)
+
+
+def person_page(person):
+    return reverse("admin:identity_user_change", args=[person.pk])
+
+
+def test_it_tells_what_every_app_knows(reviewers_client):
+    person = UserFactory()
+    for status in ("submitted", "submitted", "approved"):
+        make(status, consumer=person)
+    ClaimFactory(user=person, status="approved")
+    text = text_of(reviewers_client.get(person_page(person)))
+    assert "Applications 1 approved, 2 submitted" in text
+    assert "Publication claims 1 approved" in text
+    assert "Identity checks none" in text
+    assert "Card payments none" in text
+    assert "Bank accounts none" in text
+    assert "API keys that count 0" in text
+    assert "Edit the account" not in text
+
+
+def test_a_case_tells_the_persons_claims_too(reviewers_client):
+    application = make()
+    ClaimFactory(user=application.consumer)
+    assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))
+
+
+def test_editors_of_a_person_see_the_summary_first(superusers_client):
+    person = UserFactory(username="before")
+    summary = superusers_client.get(person_page(person))
+    assert "What is known" in text_of(summary)
+    assert b'name="username"' not in summary.content
+    assert "Edit the account" in text_of(summary)
+    form = superusers_client.get(person_page(person), {"edit": "1"})
+    assert b'name="username"' in form.content
+    fields = form.context["adminform"].form.initial
+    body = {name: value for name, value in fields.items() if isinstance(value, str)} | {"username": "after"}
+    answer = superusers_client.post(f"{person_page(person)}?edit=1", {**body, "is_active": "on"})
+    assert answer.status_code == 302, answer.content
+    person.refresh_from_db()
+    assert person.username == "after"
+
+
+def test_the_form_is_shown_to_editors_only(reviewers_client):
+    page = reviewers_client.get(person_page(UserFactory()), {"edit": "1"})
+    assert b'name="username"' not in page.content
+
+
+def test_editors_open_the_form_of_a_new_password(superusers_client, reviewers_client):
+    address = reverse("admin:auth_user_password_change", args=[UserFactory().pk])
+    assert superusers_client.get(address).status_code == 200
+    assert reviewers_client.get(address).status_code == 403

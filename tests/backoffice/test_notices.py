@@ -63,12 +63,6 @@ def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):
     assert world.notice.status == "ready"
 
 
-def test_support_sees_it_masked(world):
-    shown = page(backoffice_client(staff_of("Support")), "notice_change", world.notice.pk)
-    assert not any(text in shown for text in ("Quillfeather", "Cedar Street", "Income insufficient"))
-    assert world.notice.sha256 in shown
-
-
 def test_one_that_waits_says_for_what(world, reviewers):
     world.reopen(7)
     world.reject(8)
