@@ -3,6 +3,7 @@
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -155,5 +156,6 @@ def test_a_lender_finds_the_applicants_of_their_own_applications(db):
     application = apply_with(UserFactory())
     for provider, found in ((mine, [application]), (other, [])):
         member = UserFactory()
+        member.groups.add(Group.objects.get(name="Lender"))
         ProviderMember.objects.create(provider=provider, user=member)
         assert applications_found(desk_client(member), "rosa") == found
