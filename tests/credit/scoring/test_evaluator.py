@@ -176,16 +176,16 @@ def test_evaluator_and_verifier_agree_on_random_cards():
 
 # Where a mutant differs: the function, what it says, what the mutant says.
 MUTANTS = {
-    "less or equal": (Characteristic, "bin_of", "value < one.below", "value <= one.below"),
+    "less or equal": (Characteristic, "bin_of", "value < candidate.below", "value <= candidate.below"),
     "missing as zero": (Characteristic, "bin_of", "return self.missing", "value = 0"),
     "largest instead of sum": (
-        evaluator, "_reasons", "losses.get(key, 0) + one.baseline - one.points",
-        "max(losses.get(key, 0), one.baseline - one.points)",
+        evaluator, "_reasons", "losses.get(key, 0) + scored.baseline - scored.points",
+        "max(losses.get(key, 0), scored.baseline - scored.points)",
     ),
     "ties reversed": (
         evaluator, "_reasons", "in losses.items() if", "in reversed(losses.items()) if",
     ),
-    "baseline ignored": (evaluator, "_reasons", "+ one.baseline - one.points", "- one.points"),
+    "baseline ignored": (evaluator, "_reasons", "+ scored.baseline - scored.points", "- scored.points"),
 }  # fmt: skip
 
 
