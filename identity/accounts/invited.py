@@ -11,7 +11,7 @@ from identity.accounts.models import Invitation
 _SESSION_KEY = "account.invitation"
 
 
-def keep(request: HttpRequest, token: str, invitation: Invitation) -> None:
+def remember(request: HttpRequest, token: str, invitation: Invitation) -> None:
     """Let this session sign up as whom the invitation names, whose address its link has shown to be theirs."""
     request.session[_SESSION_KEY] = token
     request.session["account_verified_email"] = invitation.email

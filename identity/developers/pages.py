@@ -2,15 +2,27 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import HttpRequest, QueryDict
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
 from django.utils import timezone
 
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
 from identity.access import own_keys
-from identity.developers.base import DeveloperPage, credential_of, page_of
+from identity.access.keys import DEFAULT_DAYS, IssuedKey, collect_api_key
+from identity.access.models import OAuthClient
+from identity.access.scopes import SCOPES
+from identity.access.serializers import (
+    EXPIRES_MAX_DAYS,
+    ApiKeyRequestSerializer,
+    KeyRotationRequestSerializer,
+)
+from identity.developers.base import DeveloperPage, actor_on, credential_of, offset_in, page_of, show_secrets, whole
+from identity.oauth import own_clients
 from identity.oauth.own_clients import clients_of
+from identity.oauth.serializers import OAuthClientChangeRequestSerializer, OAuthClientRequestSerializer
 
 _GROUPS_SHOWN = 50
 _LINES_SHOWN = 50
@@ -63,3 +75,98 @@ class RequestsPage(DeveloperPage):
             "wanted": wanted,
             "next_page": urlencode({**wanted, "offset": older}) if older is not None else "",
         }
+
+
+class KeysPage(DeveloperPage):
+    template_name = "developers/keys.html"
+    buttons = ("make", "rotate", "revoke", "collect", "confirm")
+
+    def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
+        keys, older = page_of(own_keys.keys_of(request.user), offset_in(request))
+        return {
+            "keys": keys, "older": older, "scopes": SCOPES, "days": DEFAULT_DAYS, "days_max": EXPIRES_MAX_DAYS,
+            "grace_max": own_keys.GRACE_MAX_DAYS, "chosen": request.POST.getlist("scopes"),
+        }  # fmt: skip
+
+    def make(self, request: HttpRequest) -> HttpResponse:
+        given = request.POST
+        asked: dict[str, Any] = {"name": given.get("name", ""), "expires_days": whole(given.get("expires_days", ""))}
+        asked["scopes"] = None if given.get("reach") == "all" else given.getlist("scopes")
+        body = ApiKeyRequestSerializer.read(asked)
+        return _show_key(request, own_keys.create_own_key(actor_on(request), **body, now=timezone.now()))
+
+    def rotate(self, request: HttpRequest) -> HttpResponse:
+        body = KeyRotationRequestSerializer.read({"grace_days": whole(request.POST.get("grace_days", ""))})
+        key_id, now = request.POST.get("key_id", ""), timezone.now()
+        return _show_key(request, own_keys.rotate_own_key(actor_on(request), key_id, **body, now=now))
+
+    def collect(self, request: HttpRequest) -> HttpResponse:
+        """Show a key that operations rotated, as `POST /v1/auth/keys/{key_id}/collect` does."""
+        identifier = request.POST.get("key_id", "")
+        return _show_key(request, collect_api_key(actor_on(request), identifier=identifier, now=timezone.now()))
+
+    def confirm(self, request: HttpRequest) -> str:
+        own_keys.confirm_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
+        return "The key is confirmed: it works again."
+
+    def revoke(self, request: HttpRequest) -> str:
+        own_keys.revoke_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
+        return "The key is revoked: requests with it are refused within five seconds."
+
+
+def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
+    secrets: dict[str, str | None] = {"Key": issued.key, "Secret, for signed requests": issued.secret}
+    facts = {"issued": issued, "try_it": f"{settings.BASE_URL}/auth/me", "back": "developers_keys"}
+    return show_secrets(request, f"The key “{issued.record.name}”", secrets, **facts)
+
+
+def _client_fields(request: HttpRequest) -> dict[str, Any]:
+    given = request.POST
+    return {
+        "name": given.get("name", ""),
+        "redirect_uris": given.get("redirect_uris", "").split(),
+        "scopes": given.getlist("scopes"),
+    }
+
+
+def _show_client(request: HttpRequest, client: OAuthClient) -> HttpResponse:
+    secrets = {"Client id": client.client_id, "Client secret": client.plain_secret}
+    return show_secrets(request, f"The client “{client.name}”", secrets, back="developers_clients")
+
+
+class ClientsPage(DeveloperPage):
+    template_name = "developers/clients.html"
+    buttons = ("make",)
+
+    def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
+        own = own_clients.clients_of(request.user)
+        return {"clients": own[: own_clients.CLIENTS_MAX], "scopes": SCOPES, "chosen": request.POST.getlist("scopes")}
+
+    def make(self, request: HttpRequest) -> HttpResponse:
+        body = OAuthClientRequestSerializer.read(
+            {**_client_fields(request), "public": request.POST.get("public") == "yes"}
+        )
+        return _show_client(request, own_clients.create_own_client(actor_on(request), **body, now=timezone.now()))
+
+
+class ClientPage(DeveloperPage):
+    template_name = "developers/client.html"
+    buttons = ("change", "rotate", "remove")
+
+    def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
+        client = own_clients.load_own_client(request.user, parts["client_id"])
+        chosen = request.POST.getlist("scopes") if "scopes" in request.POST else client.scopes
+        return {"client": client, "scopes": SCOPES, "chosen": chosen}
+
+    def change(self, request: HttpRequest, client_id: str) -> str:
+        changes = OAuthClientChangeRequestSerializer.read(_client_fields(request))
+        own_clients.change_own_client(actor_on(request), client_id, changes=changes, now=timezone.now())
+        return "The client is changed."
+
+    def rotate(self, request: HttpRequest, client_id: str) -> HttpResponse:
+        return _show_client(request, own_clients.rotate_own_secret(actor_on(request), client_id, now=timezone.now()))
+
+    def remove(self, request: HttpRequest, client_id: str) -> HttpResponse:
+        own_clients.delete_own_client(actor_on(request), client_id, now=timezone.now())
+        messages.success(request, "The client is deleted, with everything that people let it do.")
+        return HttpResponseRedirect(reverse("developers_clients"))

@@ -1,8 +1,6 @@
 from django.urls import path
 
-from identity.developers.clients import ClientPage, ClientsPage
-from identity.developers.keys import KeysPage
-from identity.developers.pages import Overview, RequestsPage
+from identity.developers.pages import ClientPage, ClientsPage, KeysPage, Overview, RequestsPage
 from identity.developers.webhooks import EventsPage, WebhookPage, WebhooksPage
 
 urlpatterns = [
