@@ -22,7 +22,7 @@ from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
-from identity.accounts import codes, invited
+from identity.accounts import codes, invitations
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
@@ -104,7 +104,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         if settings.SIGN_UP == "open":
             return True
-        return settings.SIGN_UP == "invited" and invited.of_session(request) is not None
+        return settings.SIGN_UP == "invited" and invitations.of_session(request) is not None
 
     def generate_unique_username(self, txts: Any, regex: Any = None) -> str:  # noqa: ARG002
         """Return a name that says nothing of the person: names are seen by others, and addresses are not."""
@@ -115,7 +115,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if len(email) > ADDRESS_MAX:
             raise self.validation_error("address_too_long")
         email = normalize(email)
-        invitation = invited.of_session(self.request)
+        invitation = invitations.of_session(self.request)
         is_sign_up = self.request.resolver_match.url_name == "account_signup"
         if invitation is not None and is_sign_up and comparable(invitation.email) != email:
             raise self.validation_error("invited_address")
@@ -130,7 +130,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)
         if commit:
-            invited.take_up(request, saved)
+            invitations.accept_of_session(request, saved)
         return saved
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.mail.outbox import queue_mail
 from identity.access.models import User
-from identity.accounts import forgotten, invited
+from identity.accounts import forgotten, invitations
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 
 
@@ -42,7 +42,7 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
         """Do equal work for a known address: make an account, look it up as its log-in does, and roll back."""
         forget_pending(self.cleaned_data["email"])
         if self.account_already_exists:
-            invited.forget(request)
+            invitations.forget_in_session(request)
             email = self.cleaned_data["email"]
             with transaction.atomic():
                 self.account_already_exists, self.cleaned_data["email"] = (

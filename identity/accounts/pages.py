@@ -19,7 +19,7 @@ from django.views.generic import FormView, TemplateView, View
 from identity.access.authentication import forget_credentials
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
-from identity.accounts import addresses, claims, invitations, invited
+from identity.accounts import addresses, claims, invitations
 from identity.accounts.forms import AddressForm
 from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import DeletionRequest, Invitation, OneTimeLink
@@ -99,14 +99,14 @@ class InvitationPage(View):
     """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._show(request, invited.of_link(token))
+        return self._show(request, invitations.find_or_none(token))
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        invitation = invited.of_link(token)
+        invitation = invitations.find_or_none(token)
         if invitation is None:
             return self._show(request, None)
         if not request.user.is_authenticated:
-            invited.keep(request, token, invitation)
+            invitations.remember_in_session(request, token, invitation)
             return HttpResponseRedirect(reverse("account_signup"))
         try:
             invitations.accept(token, request.user, timezone.now())
