@@ -1,4 +1,8 @@
-"""Invitations: one-time links by mail. The owner of the address gets the role, once, within seven days."""
+"""Invitations: one-time links by mail. The owner of the address gets the role, once, within seven days.
+
+Apps declare roles of their own (`invitation_roles` of their AppConfig). A link leads to a page with a button, which
+opens the sign-up form for its address: the session remembers the invitation until then.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +34,9 @@ from identity.accounts.models import Invitation, InvitationQuerySet
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # per inviter
+MAY_INVITE = "identity.add_invitation"
+MAY_MAKE_STAFF = "identity.change_user"
+_SESSION_KEY = "account.invitation"
 
 
 def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
@@ -95,7 +102,7 @@ def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> I
         roles()[found.role].admit(found, user, now=now)
         actor, details = Actor(user, f"invitation:{found.pk}"), {"role": found.role}
         AccountHistory.note("invitation.accepted", actor, now=now, object_id=found.pk, details=details)
-        _tell("accepted", found, now)
+        _record("accepted", found, now)
     return found
 
 
@@ -131,17 +138,13 @@ def _note(verb: str, invitation: Invitation, actor: Actor, now: datetime) -> Non
     AccountHistory.note(
         f"invitation.{verb}", actor, account_id=inviter_id, now=now, object_id=invitation.pk, details=details
     )
-    _tell(verb, invitation, now)
+    _record(verb, invitation, now)
 
 
-def _tell(verb: str, invitation: Invitation, now: datetime) -> None:
+def _record(verb: str, invitation: Invitation, now: datetime) -> None:
     if invitation.invited_by_id is not None:
         members = {"invitation_id": str(invitation.pk), "role": invitation.role}
         record_event(f"invitation.{verb}", account_id=invitation.invited_by_id, now=now, **members)
-
-
-MAY_INVITE = "identity.add_invitation"
-MAY_MAKE_STAFF = "identity.change_user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +204,6 @@ ROLES = (
     InvitedRole("lender", "makes providers", _check_outsider, _admit_to(LENDER)),
     InvitedRole("staff", "works at the back office, in `group`", _check_staff, _admit_staff),
 )
-
-
-_SESSION_KEY = "account.invitation"
 
 
 def remember_in_session(request: HttpRequest, token: str, invitation: Invitation) -> None:

@@ -6,27 +6,34 @@ Histories of its actions name both.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from config.core.credentials import InsufficientScope
-from config.core.ids import parse_positive_int64, uuid7
+from config.core.encryption import sealed_values
+from config.core.ids import first_or, parse_positive_int64, uuid7
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
+from config.mail.addresses import comparable
+from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.scopes import ACTING_SCOPES
 from identity.access.tokens import ACCESS_SECONDS, issue_access_token
-from identity.accounts import claims
-from identity.accounts.addresses import check_address
-from identity.accounts.models import ManagedAccount
+from identity.accounts.addresses import check_address, confirm
+from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
+from identity.accounts.models import ManagedAccount, OneTimeLink
 from identity.errors import AccessEnded, AccountNotFound
 
 PARTNER_PERMISSION = "identity.add_managedaccount"
+CLAIM_PURPOSE = "claim"
+CLAIM_VALID_FOR = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def make_account(
                 if account is None:
                     raise
         if email is not None and account.claimed_at is None:
-            claims.send_link(account, email=email, now=now)
+            _send_claim_link(account, email=email, now=now)
     return account, is_new
 
 
@@ -72,7 +79,7 @@ def _insert(actor: Actor, *, external_id: str, name: str | None, now: datetime) 
     facts = {"external_id": external_id, "name": name, "created_at": now}
     account = ManagedAccount.objects.create(user=user, partner=actor.user, **facts)
     AccountHistory.note("account.created", actor, account_id=user.pk, now=now)
-    _tell("created", account, now)
+    _record("created", account, now)
     return account
 
 
@@ -90,14 +97,11 @@ def load_account(actor: Actor, identifier: str) -> ManagedAccount:
     """Raises InsufficientScope for an account that is not a partner, AccountNotFound, AccessEnded."""
     _require_partner(actor)
     number = parse_positive_int64(identifier)
-    found = None
-    if number is not None:
-        found = ManagedAccount.objects.select_related("user").filter(partner=actor.user, pk=number).first()
-    if found is None:
-        raise AccountNotFound
-    if found.ended_at is not None:
+    own = ManagedAccount.objects.select_related("user").filter(partner=actor.user)
+    account = first_or(own.filter(pk=number) if number else own.none(), AccountNotFound)
+    if account.ended_at is not None:
         raise AccessEnded
-    return found
+    return account
 
 
 def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
@@ -107,7 +111,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
     """
     account = load_account(actor, identifier)
     with transaction.atomic():
-        user, account = claims.lock(account)  # its person may have claimed it meanwhile
+        user, account = _lock(account)  # its person may have claimed it meanwhile
         if not _end(account, now=now):
             raise AccessEnded
         if account.claimed_at is None:
@@ -118,7 +122,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
             user.save(update_fields=["is_active"])
         verb = "access_ended" if account.claimed_at else "disabled"
         AccountHistory.note(f"account.{verb}", actor, account_id=account.pk, now=now)
-        _tell(verb, account, now)
+        _record(verb, account, now)
     forget_credentials()
 
 
@@ -128,7 +132,7 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
         if not _end(account, now=now):
             return
         AccountHistory.note("account.access_ended", Actor(account.user, "session"), now=now)
-        _tell("access_ended", account, now)
+        _record("access_ended", account, now)
     forget_credentials()
 
 
@@ -147,7 +151,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
     for why_not in declared("account_not_acted_for"):
         if reason := why_not(user.pk):
             raise RecordNotEditable(reason)
-    scope = " ".join(one for one in ACTING_SCOPES if one in scopes)
+    scope = " ".join(scope for scope in ACTING_SCOPES if scope in scopes)
     with transaction.atomic():
         # Locked, so that a concurrent revocation of the access ends this token as well.
         if ManagedAccount.objects.select_for_update().get(pk=account.pk).ended_at is not None:
@@ -168,10 +172,10 @@ def _require_partner(actor: Actor) -> None:
 
 
 def _existing(actor: Actor, external_id: str) -> ManagedAccount | None:
-    found = ManagedAccount.objects.filter(partner=actor.user, external_id=external_id).first()
-    if found is not None and found.ended_at is not None:
+    account = ManagedAccount.objects.filter(partner=actor.user, external_id=external_id).first()
+    if account is not None and account.ended_at is not None:
         raise AccessEnded
-    return found
+    return account
 
 
 def _end(account: ManagedAccount, *, now: datetime) -> bool:
@@ -179,14 +183,67 @@ def _end(account: ManagedAccount, *, now: datetime) -> bool:
     ended = ManagedAccount.objects.filter(pk=account.pk, ended_at__isnull=True)
     if not ended.update(ended_at=now, email=None, name=None):
         return False
-    claims.end_links_of(account, now=now)
+    _end_claim_links(account, now=now)
     TokenFamily.objects.filter(user_id=account.pk, actor_id=account.partner_id).revoke(now=now)
     return True
 
 
-def _tell(verb: str, account: ManagedAccount, now: datetime) -> None:
-    """Tell the partner, and the person where they have claimed the account."""
+def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
+    """Write the event for the partner, and for the person once they have claimed the account."""
     members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
-    told = {account.partner_id} | ({account.pk} if account.claimed_at else set())
-    for account_id in sorted(told):
+    recipients = {account.partner_id} | ({account.pk} if account.claimed_at else set())
+    for account_id in sorted(recipients):
         record_event(f"account.{verb}", account_id=account_id, now=now, **members)
+
+
+def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
+    """Mail the person how to claim the account, unless a link to that address waits already. Raises RateLimited."""
+    with transaction.atomic():
+        account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
+        waiting = OneTimeLink.objects.usable_at(now).filter(purpose=CLAIM_PURPOSE, subject=str(account.pk)).exists()
+        if waiting and account.email is not None and comparable(account.email) == email:
+            return
+        _end_claim_links(account, now=now)
+        ManagedAccount.objects.filter(pk=account.pk).update(**sealed_values(account, email=email))
+        token = make_link(CLAIM_PURPOSE, email=email, subject=str(account.pk), lasts=CLAIM_VALID_FOR, now=now)
+        address = f"{settings.APP_URL}{reverse('account_claim', args=[token])}"
+        queue_mail(email, "claim", {"link": address}, named_by=account.partner_id, now=now)
+
+
+def _end_claim_links(account: ManagedAccount, *, now: datetime) -> None:
+    end_links(CLAIM_PURPOSE, subject=str(account.pk), now=now)
+
+
+def find_claimable(token: str, *, now: datetime) -> ManagedAccount:
+    """Return the account of a link without using it. Raises LinkEnded."""
+    waiting = ManagedAccount.objects.filter(claimed_at__isnull=True, ended_at__isnull=True, user__is_active=True)
+    of_link = waiting.select_related("user", "partner").filter(pk=int(find_link(token, CLAIM_PURPOSE, now=now).subject))
+    return first_or(of_link, LinkEnded)
+
+
+def _lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
+    """Hold a person and their account for this transaction, and return both as they are now.
+
+    A change of both, or of the links, locks them in this order: the person, the account, the links.
+    """
+    user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
+    return user, ManagedAccount.objects.select_for_update().get(pk=account.pk)
+
+
+def claim(token: str, *, username: str, password: str, now: datetime) -> User:
+    """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
+    ends that. Raises LinkEnded; IntegrityError for a user name that is in use.
+    """
+    with transaction.atomic():
+        user, account = _lock(find_claimable(token, now=now))
+        # The link has ended if the account was disabled meanwhile.
+        email = use_link(token, CLAIM_PURPOSE, now=now).email
+        user.username = username
+        user.set_password(password)
+        user.save()
+        confirm(user, email)
+        ManagedAccount.objects.filter(pk=account.pk).update(claimed_at=now, email=None, name=None)
+        AccountHistory.note("account.claimed", Actor(user, "claim"), now=now)
+        account.claimed_at = now
+        _record("claimed", account, now)
+    return user

@@ -19,7 +19,7 @@ from django.views.generic import FormView, TemplateView, View
 from identity.access.authentication import forget_credentials
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
-from identity.accounts import addresses, claims, invitations
+from identity.accounts import addresses, invitations, managed
 from identity.accounts.forms import AddressForm
 from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import DeletionRequest, Invitation, OneTimeLink
@@ -143,10 +143,10 @@ class ClaimPage(View):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         form = ClaimForm(request.POST)
         try:
-            claims.find(token, now=timezone.now())
+            managed.find_claimable(token, now=timezone.now())
             if form.is_valid():
                 facts = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
-                claims.claim(token, **facts, now=timezone.now())
+                managed.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
         except LinkEnded:
             pass  # the page has the message
@@ -157,7 +157,7 @@ class ClaimPage(View):
     @staticmethod
     def _show(request: HttpRequest, token: str, form: ClaimForm) -> HttpResponse:
         try:
-            account, status = claims.find(token, now=timezone.now()), 200
+            account, status = managed.find_claimable(token, now=timezone.now()), 200
         except LinkEnded:
             account, status = None, 410
         return render(request, "account/claim.html", {"account": account, "form": form}, status=status)

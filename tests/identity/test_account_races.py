@@ -7,10 +7,9 @@ from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from identity.access.own_keys import KEYS_MAX, create_own_key
 from identity.accounts import managed
-from identity.accounts.claims import claim
 from identity.accounts.invitations import accept, invite
 from identity.accounts.links import LinkEnded
-from identity.accounts.managed import disable_account, end_access, issue_token, make_account
+from identity.accounts.managed import claim, disable_account, end_access, issue_token, make_account
 from identity.errors import AccessEnded
 from identity.models import ApiKey, ManagedAccount, TokenFamily, User
 from tests.factories import UserFactory
