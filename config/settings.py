@@ -302,10 +302,10 @@ ACCOUNT_RATE_LIMITS = False  # ours count: RATE_LIMITS
 PASSWORD_RESET_TIMEOUT = 3600
 MFA_ADAPTER = "identity.accounts.adapter.SecondFactorAdapter"
 MFA_FORMS = {
-    "authenticate": "identity.accounts.factors.CodeForm",
-    "reauthenticate": "identity.accounts.factors.CodeAgainForm",
-    "activate_totp": "identity.accounts.factors.AddAppForm",
-    "add_webauthn": "identity.accounts.factors.AddPasskeyForm",
+    "authenticate": "identity.accounts.forms.CodeForm",
+    "reauthenticate": "identity.accounts.forms.CodeAgainForm",
+    "activate_totp": "identity.accounts.forms.AddAppForm",
+    "add_webauthn": "identity.accounts.forms.AddPasskeyForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth keeps what they are worked out from
 MFA_TOTP_ISSUER = PROVIDER_NAME

@@ -23,7 +23,7 @@ class IdentityConfig(Declarations, AppConfig):
     tones = "kyc.machine.TONES"
     queues = ("admin.QUEUE", "kyc.admin.QUEUE")
     person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
-    mail_makers = "accounts.forgotten.MAIL_MAKERS"
+    mail_makers = "accounts.forms.MAIL_MAKERS"
     invitation_roles = "accounts.invitations.ROLES"
     staged_kinds = "bank.staged.KINDS"
 

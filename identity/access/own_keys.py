@@ -9,10 +9,8 @@ from django.db import transaction
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import askable, first_or
 from config.core.lifecycle import Actor, RecordNotEditable
-from config.webhooks.endpoints import disable_of_account
-from identity.access.authentication import forget_credentials
 from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
-from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, TokenFamily, User
+from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
 from identity.access.second_factor import require_second_factor
 
 KEYS_MAX = 20  # per account: active keys, and those that wait for collection
@@ -79,16 +77,6 @@ def confirm_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
             key.suspended_at = None
             key.save(update_fields=["suspended_at"])
             AccountHistory.note("api_key.confirmed", actor, now=now, object_id=key.pk)
-
-
-def suspend_credentials(user: User, *, now: datetime) -> None:
-    """Suspend keys and webhook endpoints, and end what apps may do, after a password reset by mail."""
-    usable = ApiKey.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now, suspended_at__isnull=True)
-    if usable.update(suspended_at=now):
-        AccountHistory.note("api_key.suspended", Actor(user, "password_reset"), now=now)
-    TokenFamily.objects.filter(user=user).revoke(now=now)
-    disable_of_account(user.pk, now=now)
-    forget_credentials()
 
 
 def _lock(owner: User) -> None:

@@ -25,9 +25,12 @@ from django.utils.crypto import constant_time_compare
 
 from config.core.credentials import SignatureReplayed
 from config.core.encryption import FERNET, UnreadableSecret, mode, opened, seal
+from config.core.lifecycle import Actor
 from config.core.log_in import SECOND_FACTOR
 from config.ops.rotation import Column
-from identity.access.own_keys import suspend_credentials
+from config.webhooks.endpoints import disable_of_account
+from identity.access.authentication import forget_credentials
+from identity.access.models import AccountHistory, ApiKey, TokenFamily
 from identity.access.signatures import use_once
 from identity.accounts import recovery, seeds
 
@@ -129,7 +132,14 @@ def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_sign
 
 @receiver(password_reset, dispatch_uid="suspend-credentials")
 def _suspend_credentials(user: Any, **_signal: Any) -> None:
-    suspend_credentials(user, now=timezone.now())
+    """Suspend keys and webhook endpoints, and end what apps may do, after a password reset by mail."""
+    now = timezone.now()
+    usable = ApiKey.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now, suspended_at__isnull=True)
+    if usable.update(suspended_at=now):
+        AccountHistory.note("api_key.suspended", Actor(user, "password_reset"), now=now)
+    TokenFamily.objects.filter(user=user).revoke(now=now)
+    disable_of_account(user.pk, now=now)
+    forget_credentials()
 
 
 def renew_session(request: HttpRequest) -> None:

@@ -1,18 +1,30 @@
+"""allauth's forms with our fields, limits, and mails."""
+
 import secrets
 from typing import Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm, default_token_generator
 from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
+from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from config.mail.outbox import queue_mail
 from identity.access.models import User
-from identity.accounts import forgotten, invitations
+from identity.accounts import invitations
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
+from identity.accounts.codes import spend
+
+CODE_MAX, NAME_MAX, PASSKEYS_MAX = 32, 64, 20
+FORGOTTEN_TEMPLATE = "forgotten_password"
 
 
 class LogInForm(LoginForm):  # type: ignore[misc]
@@ -67,7 +79,7 @@ class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002
         email: str = self.cleaned_data["email"]
-        queue_mail(email, forgotten.TEMPLATE, {}, now=timezone.now())
+        queue_mail(email, FORGOTTEN_TEMPLATE, {}, now=timezone.now())
         return email
 
 
@@ -89,3 +101,60 @@ class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
         if not get_adapter().reauthenticate(self.user, given):
             raise get_adapter().validation_error("enter_current_password")
         return given
+
+
+def _code_field(label: str, **attributes: Any) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autofocus": True, **attributes}
+    return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
+
+
+class _CodeForm(forms.Form):
+    """Checks a code within the limits of log-ins; raises RateLimited."""
+
+    user: Any
+    code = _code_field("Code")
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        self.authenticator = get_adapter().use_code(self.user, code)
+        if self.authenticator is None:
+            raise forms.ValidationError("This code is wrong, or was used already. Wait for the next one.")
+        return code
+
+
+class CodeForm(_CodeForm, AuthenticateForm):  # type: ignore[misc]
+    """Asks for the code of a log-in."""
+
+
+class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
+    """Asks for a code to confirm a log-in that lasts."""
+
+
+class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
+    code = _code_field("Code that it shows", inputmode="numeric")
+
+    def clean_code(self) -> str:
+        code: str = super().clean_code()
+        spend(self.user, code)
+        return code
+
+
+class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
+    name = forms.CharField(label="Your name for it", max_length=NAME_MAX, required=False)
+
+    def clean(self) -> Any:
+        if self.user.authenticator_set.filter(type="webauthn").count() >= PASSKEYS_MAX:
+            raise forms.ValidationError(f"An account has at most {PASSKEYS_MAX} passkeys.")
+        return super().clean()
+
+
+def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
+    """Return template and context: a link for a new password, or that no account has this address."""
+    users = accounts_with(recipient.lower())
+    if not users:
+        return "has_no_account", {"link": f"{settings.APP_URL}{reverse('account_signup')}"}
+    key = {"uidb36": user_pk_to_url_str(users[0]), "key": default_token_generator.make_token(users[0])}
+    return "new_password", {"link": f"{settings.APP_URL}{reverse('account_reset_password_from_key', kwargs=key)}"}
+
+
+MAIL_MAKERS = {FORGOTTEN_TEMPLATE: _make_forgotten_mail}
