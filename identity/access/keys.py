@@ -20,19 +20,23 @@ from django.utils.crypto import get_random_string
 
 from config.core.credentials import KEY_EXPIRY_NOTICE, InvalidToken
 from config.core.digest import digest_of
-from config.core.ids import askable
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import askable, first_or
 from config.core.json_text import rfc3339
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
-from identity.access.models import ApiKey, User
+from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
 from identity.access.scopes import SCOPES
+from identity.access.second_factor import require_second_factor
 from identity.errors import NothingToCollect
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
+KEYS_MAX = 20  # per account: active keys, and those that wait for collection
+GRACE_MAX_DAYS = 90
 NAME_MAX_LENGTH = 255
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-KEY_START = "ck_"  # length of a string that looks like an API key, of either profile
+KEY_START = "ck_"  # how an API key begins, of either profile
 _SHAPE = re.compile(r"ck_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
@@ -122,7 +126,7 @@ def create_api_key(
     with transaction.atomic():
         columns = {"owner": owner, "name": name, "scopes": scopes, "second_factor": second_factor}
         issued = _issue(**columns, expires_at=expires_at, now=now)
-        _record("api_key.created", issued.record, now)
+        _record_event("api_key.created", issued.record, now)
     return issued
 
 
@@ -178,7 +182,7 @@ def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
         replaces=old,
         **columns,
     )
-    _record("api_key.rotated", issued.record, now, replaces=old.pk)
+    _record_event("api_key.rotated", issued.record, now, replaces=old.pk)
     return issued
 
 
@@ -195,7 +199,7 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
         if key.revoked_at is None:
             key.revoked_at = now
             key.save(update_fields=["revoked_at"])
-            _record("api_key.revoked", key, now)
+            _record_event("api_key.revoked", key, now)
         return key.revoked_at
 
 
@@ -211,12 +215,90 @@ def announce_expiring(*, now: datetime) -> dict[str, int]:
             # Another run may be announcing it at this moment: the update decides whose event it is.
             is_first = ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now)
             if is_first:
-                _record("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
+                _record_event("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
         announced += is_first
 
     items.process(announce, now=now)
     return {"api_keys_announced": announced}
 
 
-def _record(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:
+def _record_event(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:
     record_event(event_type, account_id=key.owner_id, now=now, api_key_id=key.pk, **members)
+
+
+def keys_of(owner: Any) -> ApiKeyQuerySet:
+    own: ApiKeyQuerySet = ApiKey.objects.filter(owner=owner).defer("secret").order_by("-created_at", "-id")
+    return own
+
+
+def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:
+    """Raises SecondFactorRequired, ValidationFailed when the account has KEYS_MAX."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        _lock(actor.user)
+        expires_at = now + timedelta(days=expires_days)
+        made_as = {"owner": actor.user, "second_factor": actor.second_factor}
+        issued = create_api_key(name=name, scopes=scopes, now=now, expires_at=expires_at, **made_as)
+        _check_number(actor.user, now=now)
+        details = {"scopes": scopes}
+        AccountHistory.note("api_key.created", actor, now=now, object_id=issued.record.pk, details=details)
+    return issued
+
+
+def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime) -> IssuedKey:
+    """Make a successor; the old key works on for its grace.
+
+    Raises SecondFactorRequired, NotFound, RecordNotEditable for a key that ended or waits to be collected,
+    ValidationFailed when the account has KEYS_MAX.
+    """
+    require_second_factor(actor)
+    with transaction.atomic():
+        _lock(actor.user)
+        old = find_own_key(actor.user, key_id)
+        if old.state_at(now) != "active":
+            raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
+        try:
+            issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days), second_factor=actor.second_factor)
+        except ValidationError as refusal:  # a member of staff at the back office was quicker
+            raise RecordNotEditable("; ".join(refusal.messages)) from refusal
+        _check_number(actor.user, now=now)
+        details = {"replaces": old.pk}
+        AccountHistory.note("api_key.rotated", actor, now=now, object_id=issued.record.pk, details=details)
+    return issued
+
+
+def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
+    """Revoke a key, idempotent; raises SecondFactorRequired, NotFound."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        key = find_own_key(actor.user, key_id)
+        if key.revoked_at is None:
+            AccountHistory.note("api_key.revoked", actor, now=now, object_id=key.pk)
+        revoke_api_key(key, now=now)
+
+
+def confirm_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
+    """Confirm a key that a password reset suspended. Idempotent. Raises SecondFactorRequired, NotFound."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        key = find_own_key(actor.user, key_id)
+        if key.suspended_at is not None:
+            key.suspended_at = None
+            key.save(update_fields=["suspended_at"])
+            AccountHistory.note("api_key.confirmed", actor, now=now, object_id=key.pk)
+
+
+def _lock(owner: User) -> None:
+    """Hold the account, which makes the number of its keys exact."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
+
+
+def _check_number(owner: User, *, now: datetime) -> None:
+    if ApiKey.objects.filter(owner=owner, revoked_at__isnull=True, expires_at__gt=now).count() > KEYS_MAX:
+        raise ValidationFailed(
+            f"An account has at most {KEYS_MAX} API keys, those in their grace included: revoke one first."
+        )
+
+
+def find_own_key(owner: User, key_id: str) -> ApiKey:
+    return first_or(ApiKey.objects.filter(pk=askable(key_id), owner=owner), NotFound("API key not found."))

@@ -1,8 +1,7 @@
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
-from identity.access.keys import DEFAULT_DAYS, NAME_MAX_LENGTH
+from identity.access.keys import DEFAULT_DAYS, GRACE_MAX_DAYS, NAME_MAX_LENGTH
 from identity.access.models import ApiKey
-from identity.access.own_keys import GRACE_MAX_DAYS
 from identity.access.scopes import SCOPES
 
 EXPIRES_MAX_DAYS = 365

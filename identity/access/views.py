@@ -8,7 +8,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import LOG_IN
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.access import own_keys, serializers
+from identity.access import keys, serializers
 from identity.access.keys import IssuedKey
 from identity.access.models import ApiKey
 from identity.access.serializers import IssuedKeySerializer
@@ -22,7 +22,7 @@ class ApiKeyViewSet(ApiViewSet):
     @endpoint(access=LOG_IN, page=PageQuery, answer=serializers.ApiKeysPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
         """List the account's API keys, the newest first; their texts are shown nowhere."""
-        return own_keys.keys_of(request.user)
+        return keys.keys_of(request.user)
 
     @endpoint(
         access=LOG_IN,
@@ -38,7 +38,7 @@ class ApiKeyViewSet(ApiViewSet):
         Only this response, and a retry with its Idempotency-Key, contain the key and its secret. An account with a
         second factor must log in with it. An account has at most 20 keys.
         """
-        return own_keys.create_own_key(actor_of(request), **body, now=timezone.now())
+        return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
     @endpoint(
         access=LOG_IN,
@@ -52,9 +52,9 @@ class ApiKeyViewSet(ApiViewSet):
 
         The old key works on for `grace_days`, and never longer than it would have. Both count among the 20.
         """
-        return own_keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
+        return keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 
     @endpoint(access=LOG_IN, idempotent=True, errors=(SecondFactorRequired, NotFound))
     def revoke(self, request: ApiRequest, key_id: str) -> None:
         """Revoke a key: requests with it are refused within five seconds. Idempotent."""
-        own_keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())
+        keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
-from identity.access import own_keys
+from identity.access import keys
 from identity.access.keys import DEFAULT_DAYS, IssuedKey, collect_api_key
 from identity.access.models import OAuthClient
 from identity.access.scopes import SCOPES
@@ -34,7 +34,7 @@ class Overview(DeveloperPage):
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
         person: Any = request.user
         now = timezone.now()
-        usable = own_keys.keys_of(person).usable_at(now)
+        usable = keys.keys_of(person).usable_at(now)
         groups = groups_of(person.pk, now=now)
         return {
             "keys": usable.count(),
@@ -65,7 +65,7 @@ class RequestsPage(DeveloperPage):
         lines, older = page_of(own, offset, _LINES_SHOWN)
         groups = groups_of(person.pk, now=now)
         used = {line.credential.removeprefix("api_key:") for line in lines}
-        names = dict(own_keys.keys_of(person).filter(pk__in=used).values_list("pk", "name"))
+        names = dict(keys.keys_of(person).filter(pk__in=used).values_list("pk", "name"))
         return {
             "lines": [(line, names.get(line.credential.removeprefix("api_key:"), "")) for line in lines],
             "groups": groups[:_GROUPS_SHOWN],
@@ -82,10 +82,10 @@ class KeysPage(DeveloperPage):
     buttons = ("make", "rotate", "revoke", "collect", "confirm")
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        keys, older = page_of(own_keys.keys_of(request.user), offset_in(request))
+        own, older = page_of(keys.keys_of(request.user), offset_in(request))
         return {
-            "keys": keys, "older": older, "scopes": SCOPES, "days": DEFAULT_DAYS, "days_max": EXPIRES_MAX_DAYS,
-            "grace_max": own_keys.GRACE_MAX_DAYS, "chosen": request.POST.getlist("scopes"),
+            "keys": own, "older": older, "scopes": SCOPES, "days": DEFAULT_DAYS, "days_max": EXPIRES_MAX_DAYS,
+            "grace_max": keys.GRACE_MAX_DAYS, "chosen": request.POST.getlist("scopes"),
         }  # fmt: skip
 
     def make(self, request: HttpRequest) -> HttpResponse:
@@ -93,12 +93,12 @@ class KeysPage(DeveloperPage):
         asked: dict[str, Any] = {"name": given.get("name", ""), "expires_days": whole(given.get("expires_days", ""))}
         asked["scopes"] = None if given.get("reach") == "all" else given.getlist("scopes")
         body = ApiKeyRequestSerializer.read(asked)
-        return _show_key(request, own_keys.create_own_key(actor_on(request), **body, now=timezone.now()))
+        return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 
     def rotate(self, request: HttpRequest) -> HttpResponse:
         body = KeyRotationRequestSerializer.read({"grace_days": whole(request.POST.get("grace_days", ""))})
         key_id, now = request.POST.get("key_id", ""), timezone.now()
-        return _show_key(request, own_keys.rotate_own_key(actor_on(request), key_id, **body, now=now))
+        return _show_key(request, keys.rotate_own_key(actor_on(request), key_id, **body, now=now))
 
     def collect(self, request: HttpRequest) -> HttpResponse:
         """Show a key that operations rotated, as `POST /v1/auth/keys/{key_id}/collect` does."""
@@ -106,11 +106,11 @@ class KeysPage(DeveloperPage):
         return _show_key(request, collect_api_key(actor_on(request), identifier=identifier, now=timezone.now()))
 
     def confirm(self, request: HttpRequest) -> str:
-        own_keys.confirm_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
+        keys.confirm_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
         return "The key is confirmed: it works again."
 
     def revoke(self, request: HttpRequest) -> str:
-        own_keys.revoke_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
+        keys.revoke_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
         return "The key is revoked: requests with it are refused within five seconds."
 
 

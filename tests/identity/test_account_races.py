@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
-from identity.access.own_keys import KEYS_MAX, create_own_key
+from identity.access.keys import KEYS_MAX, create_own_key
 from identity.accounts import managed
 from identity.accounts.invitations import accept, invite
 from identity.accounts.links import LinkEnded

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.webhooks.models import Event
 from identity.access import tokens
-from identity.access.own_keys import KEYS_MAX
+from identity.access.keys import KEYS_MAX
 from identity.models import AccountHistory, ApiKey
 from tests.api import ApiClient, assert_error
 from tests.identity.support import issue
