@@ -1,14 +1,25 @@
+"""Ending verifications and asking for log-ins by hand, of a developer's own account in the sandbox."""
+
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.utils import timezone
 
 from config.api import serializers
 from config.api.views import ApiRequest, endpoint
+from config.core.ids import get_by_uuid
 from config.sandbox.views import SandboxViewSet
+from identity.bank.models import BankItem
 from identity.errors import BankItemNotFound, InvalidVerificationTransition, VerificationNotFound
+from identity.kyc import machine
 from identity.kyc.models import KycVerification
 from identity.kyc.serializers import VerificationSerializer
-from identity.sandbox_services import OUTCOMES, end_verification, require_login
+from identity.kyc.services import apply_state
+from identity.providers.base import Progress
+from identity.providers.models import SandboxItem, SandboxVerification
+from identity.providers.sandbox import Sandbox, play, state_of
+
+OUTCOMES = {machine.VERIFIED: Progress.PASSED, machine.FAILED: Progress.FAILED, machine.PENDING_REVIEW: Progress.REVIEW}
 
 
 class OutcomeRequestSerializer(serializers.RequestSerializer):
@@ -41,10 +52,21 @@ class SandboxIdentityViewSet(SandboxViewSet):
     )
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
         """End an open verification of yours, as the page at its `hosted_url` does."""
-        return end_verification(verification_id, user=request.user, outcome=body["outcome"], now=timezone.now())
+        now, outcome = timezone.now(), body["outcome"]
+        own = KycVerification.objects.filter(user=request.user, provider=Sandbox.name)
+        if Sandbox.name != settings.OPEN_BANKING:
+            own = own.none()
+        verification = get_by_uuid(own, verification_id, VerificationNotFound)
+        if not verification.is_open or verification.expires_at <= now:
+            raise InvalidVerificationTransition.between(verification, outcome)
+        session = SandboxVerification.objects.get(pk=verification.provider_reference)
+        return apply_state(verification, state_of(play(session.page_token, OUTCOMES[outcome], now=now)), now=now)
 
     @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
     def require_login(self, request: ApiRequest, item_id: str) -> LoginRequired:
         """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
-        require_login(item_id, user=request.user)
+        own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
+        if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():
+            raise BankItemNotFound("You have no such item at the sandbox's bank.")
+        SandboxItem.objects.filter(pk=item_id).update(login_required=True)
         return LoginRequired(item_id)

@@ -5,8 +5,7 @@ from identity.access.views import ApiKeyViewSet
 from identity.accounts.views import AccountInvitationViewSet, ManagedAccountViewSet
 from identity.bank.views import BankdataViewSet
 from identity.kyc.views import KycViewSet, SandboxPage
-from identity.oauth.client_views import OAuthClientViewSet
-from identity.oauth.views import OAuthViewSet
+from identity.oauth.views import OAuthClientViewSet, OAuthViewSet
 from identity.views import AuthViewSet
 
 router = ApiRouter()

@@ -20,8 +20,8 @@ from identity.access.serializers import (
     KeyRotationRequestSerializer,
 )
 from identity.developers.base import DeveloperPage, actor_on, credential_of, offset_in, page_of, show_secrets, whole
-from identity.oauth import own_clients
-from identity.oauth.own_clients import clients_of
+from identity.oauth import clients
+from identity.oauth.clients import clients_of
 from identity.oauth.serializers import OAuthClientChangeRequestSerializer, OAuthClientRequestSerializer
 
 _GROUPS_SHOWN = 50
@@ -139,14 +139,14 @@ class ClientsPage(DeveloperPage):
     buttons = ("make",)
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        own = own_clients.clients_of(request.user)
-        return {"clients": own[: own_clients.CLIENTS_MAX], "scopes": SCOPES, "chosen": request.POST.getlist("scopes")}
+        own = clients.clients_of(request.user)
+        return {"clients": own[: clients.CLIENTS_MAX], "scopes": SCOPES, "chosen": request.POST.getlist("scopes")}
 
     def make(self, request: HttpRequest) -> HttpResponse:
         body = OAuthClientRequestSerializer.read(
             {**_client_fields(request), "public": request.POST.get("public") == "yes"}
         )
-        return _show_client(request, own_clients.create_own_client(actor_on(request), **body, now=timezone.now()))
+        return _show_client(request, clients.create_own_client(actor_on(request), **body, now=timezone.now()))
 
 
 class ClientPage(DeveloperPage):
@@ -154,19 +154,19 @@ class ClientPage(DeveloperPage):
     buttons = ("change", "rotate", "remove")
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
-        client = own_clients.load_own_client(request.user, parts["client_id"])
+        client = clients.load_own_client(request.user, parts["client_id"])
         chosen = request.POST.getlist("scopes") if "scopes" in request.POST else client.scopes
         return {"client": client, "scopes": SCOPES, "chosen": chosen}
 
     def change(self, request: HttpRequest, client_id: str) -> str:
         changes = OAuthClientChangeRequestSerializer.read(_client_fields(request))
-        own_clients.change_own_client(actor_on(request), client_id, changes=changes, now=timezone.now())
+        clients.change_own_client(actor_on(request), client_id, changes=changes, now=timezone.now())
         return "The client is changed."
 
     def rotate(self, request: HttpRequest, client_id: str) -> HttpResponse:
-        return _show_client(request, own_clients.rotate_own_secret(actor_on(request), client_id, now=timezone.now()))
+        return _show_client(request, clients.rotate_own_secret(actor_on(request), client_id, now=timezone.now()))
 
     def remove(self, request: HttpRequest, client_id: str) -> HttpResponse:
-        own_clients.delete_own_client(actor_on(request), client_id, now=timezone.now())
+        clients.delete_own_client(actor_on(request), client_id, now=timezone.now())
         messages.success(request, "The client is deleted, with everything that people let it do.")
         return HttpResponseRedirect(reverse("developers_clients"))

@@ -1,26 +1,37 @@
 import json
+from functools import partial
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils import timezone
 from oauthlib import oauth2
+from rest_framework.decorators import action
+from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
 from config.api.errors import as_api_error, render_exception
 from config.api.parsers import StrictJSONParser
+from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.credentials import PUBLIC, AuthenticationRequired, InvalidToken
-from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.credentials import LOG_IN, PUBLIC, AuthenticationRequired, InvalidToken
+from config.core.errors import MalformedJSON, NotFound, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.json_bodies import read_body
 from config.core.json_text import render_json
+from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
+from identity.access.models import OAuthClient
 from identity.access.scopes import SCOPES
 from identity.access.serializers import TokenSerializer
 from identity.access.tokens import ACCESS_SECONDS
 from identity.errors import OAuthError
-from identity.oauth.parsers import StrictFormParser
+from identity.oauth import clients, serializers
 from identity.oauth.serializers import GrantRequestSerializer, RevocationRequestSerializer
 from identity.oauth.validator import PlatformValidator
 
 METADATA_MAX_AGE_SECONDS = 300
+FORM_MAX_MEMBERS = 64
+_logged_in = partial(endpoint, access=LOG_IN)
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
 
 
@@ -34,6 +45,23 @@ _TOKENS = oauth2.TokenEndpoint(
     },
 )
 _REVOCATION = oauth2.RevocationEndpoint(_validator)
+
+
+class StrictFormParser(BaseParser):
+    """HTML forms in UTF-8, each member given once (RFC 6749, section 3.2)."""
+
+    media_type = "application/x-www-form-urlencoded"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
+        raw = read_body(parser_context["request"])
+        try:
+            pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
+        except ValueError as error:
+            raise ValidationFailed("The body is not a form in UTF-8.") from error
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            raise ValidationFailed("Every member must be given once.")
+        return members
 
 
 class OAuthViewSet(ApiViewSet):
@@ -126,3 +154,60 @@ class MetadataViewSet(ApiViewSet):
             content_type="application/json",
             headers={"Cache-Control": f"public, max-age={METADATA_MAX_AGE_SECONDS}"},
         )
+
+
+class OAuthClientViewSet(ApiViewSet):
+    """The OAuth clients that a logged-in account has registered."""
+
+    lookup_url_kwarg = "client_id"
+    tag = "oauth"
+
+    @_logged_in(page=PageQuery, answer=serializers.OAuthClientsPageSerializer)
+    def list(self, request: ApiRequest) -> Any:
+        """List the account's OAuth clients, the newest first."""
+        return clients.clients_of(request.user)
+
+    @_logged_in(
+        body=serializers.OAuthClientRequestSerializer,
+        answer=serializers.IssuedClientSerializer,
+        status=201,
+        idempotent=True,
+        errors=(SecondFactorRequired, ValidationFailed),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
+        """Register an OAuth client.
+
+        Only this response, and a retry with its Idempotency-Key, contain the secret. An account with a second factor
+        must log in with it. An account has at most 20 clients.
+        """
+        return clients.create_own_client(actor_of(request), **body, now=timezone.now())
+
+    @_logged_in(answer=serializers.OAuthClientSerializer, errors=(NotFound,))
+    def retrieve(self, request: ApiRequest, client_id: str) -> OAuthClient:
+        """Return a client, without its secret."""
+        return clients.load_own_client(request.user, client_id)
+
+    @_logged_in(
+        body=serializers.OAuthClientChangeRequestSerializer,
+        answer=serializers.OAuthClientSerializer,
+        idempotent=True,
+        errors=(SecondFactorRequired, NotFound, ValidationFailed),
+    )
+    def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
+        """Change a client's name, addresses or scopes. Consents of people stay as they were."""
+        return clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
+
+    @action(detail=True, methods=["post"], url_path="rotate-secret")
+    @_logged_in(
+        answer=serializers.IssuedClientSerializer,
+        idempotent=True,
+        errors=(SecondFactorRequired, NotFound, RecordNotEditable),
+    )
+    def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
+        """Give a client a new secret, which is in this answer alone; the old one ends at once."""
+        return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
+
+    @_logged_in(idempotent=True, errors=(SecondFactorRequired, NotFound))
+    def destroy(self, request: ApiRequest, client_id: str) -> None:
+        """Remove a client, with everything that people let it do."""
+        clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

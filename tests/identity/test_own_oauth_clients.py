@@ -11,7 +11,7 @@ from config.core.lifecycle import Actor
 from config.ops.checks import examine
 from config.webhooks.models import Endpoint, Event
 from identity.models import AccountHistory, OAuthClient, TokenFamily
-from identity.oauth.own_clients import CLIENTS_MAX, change_own_client, create_own_client
+from identity.oauth.clients import CLIENTS_MAX, change_own_client, create_own_client
 from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
 from tests.identity.oauth_support import REDIRECT, code_for, exchange, make_client
