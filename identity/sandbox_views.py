@@ -1,6 +1,6 @@
 """Ending verifications and asking for log-ins by hand, of a developer's own account in the sandbox."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -37,11 +37,6 @@ class LoginRequiredPageSerializer(serializers.ResponseSerializer):
     login_required = serializers.FlagField(help_text="Whether its next fetch needs the person to log in again.")
 
 
-class LoginRequired(NamedTuple):
-    item_id: str
-    login_required: bool = True
-
-
 class SandboxIdentityViewSet(SandboxViewSet):
     @endpoint(
         access="identity:write",
@@ -63,10 +58,10 @@ class SandboxIdentityViewSet(SandboxViewSet):
         return apply_state(verification, state_of(play(session.page_token, OUTCOMES[outcome], now=now)), now=now)
 
     @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
-    def require_login(self, request: ApiRequest, item_id: str) -> LoginRequired:
+    def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
         own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
         if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():
             raise BankItemNotFound("You have no such item at the sandbox's bank.")
         SandboxItem.objects.filter(pk=item_id).update(login_required=True)
-        return LoginRequired(item_id)
+        return {"item_id": item_id, "login_required": True}

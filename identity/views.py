@@ -1,5 +1,5 @@
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -22,17 +22,6 @@ WRONG_LOG_IN = (
     "The user name, the password or the code is wrong. An account with an authenticator needs its current code, or a "
     "recovery code, as `otp`."
 )
-
-
-class Caller(NamedTuple):
-    """The caller; an app gets only the first two."""
-
-    id: int
-    scopes: list[str]
-    username: str | None = None
-    email: str | None = None
-    is_staff: bool | None = None
-    groups: list[str] | None = None
 
 
 class AuthViewSet(ApiViewSet):
@@ -101,14 +90,16 @@ class AuthViewSet(ApiViewSet):
         return {}
 
     @endpoint(access=ANY_CALLER, answer=serializers.CallerSerializer)
-    def me(self, request: ApiRequest) -> Caller:
+    def me(self, request: ApiRequest) -> dict[str, Any]:
         """Tell the caller who they are; an app, for whom it acts and what it may do."""
         user: User = request.user
-        scopes = sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)
+        caller = {"id": user.pk, "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)}
         if request.auth.delegated:
-            return Caller(user.pk, scopes)
+            return caller
         groups = sorted(user.groups.values_list("name", flat=True))
-        return Caller(user.pk, scopes, user.username, user.email, user.is_staff, groups)
+        return {
+            **caller, "username": user.username, "email": user.email, "is_staff": user.is_staff, "groups": groups,
+        }  # fmt: skip
 
     @endpoint(access=FIRST_PARTY, answer=IssuedKeySerializer, idempotent=True, errors=(NothingToCollect,))
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connections, router
 
@@ -120,16 +120,11 @@ def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
     return None if row is None else _make_record(row)
 
 
-class UserRecords(NamedTuple):
-    user_id: str
-    hashes: list[Record]
-    total: int
-
-
-def user_records(user_id: str, *, limit: int, offset: int) -> UserRecords:
-    found = Entry.objects.filter(user_id=user_id)
-    rows = found.order_by("index").values_list(*_RECORD_COLUMNS)[offset : offset + limit]
-    return UserRecords(user_id, [_make_record(row) for row in rows], found.count())
+def user_records(user_id: str, *, limit: int, offset: int) -> tuple[list[Record], int]:
+    """A page of a user's entries, the oldest first, and the number of all of them."""
+    entries = Entry.objects.filter(user_id=user_id)
+    rows = entries.order_by("index").values_list(*_RECORD_COLUMNS)[offset : offset + limit]
+    return [_make_record(row) for row in rows], entries.count()
 
 
 _SELECT_TILES = 'SELECT level, "index", hashes FROM ledger_tile WHERE (level, "index") IN (VALUES {marks})'
@@ -222,15 +217,11 @@ def prove_record(record: Record, head: Head) -> Proof:
     return Proof(record, head, audit_path(record.index, head), cosigned_checkpoint(head))
 
 
-class BlocksPage(NamedTuple):
-    blocks: list[Block]
-    total: int
-
-
-def list_blocks(*, limit: int, offset: int) -> BlocksPage:
+def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
+    """A page of blocks, the newest first, and the number of all of them."""
     total = read_head().number
     # Numbers have no gaps, so a page deep in the list is found as fast as the first one.
-    return BlocksPage(list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total)
+    return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
 
 
 def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:

@@ -208,11 +208,11 @@ class ProofSerializer(LogSerializer):
 class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
-    to = serializers.Int64Field(source="new_size", help_text="The larger size of the tree, in entries.")
+    to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
     proof = serializers.ListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
 
     def get_fields(self) -> dict[str, Any]:
-        smaller = serializers.Int64Field(source="old_size", help_text=_SMALLER_SIZE)
+        smaller = serializers.Int64Field(help_text=_SMALLER_SIZE)
         return {"from": smaller, **super().get_fields()}
 
 

@@ -3,9 +3,8 @@
 Each method translates one request into one call and its result into an answer; rules stand elsewhere.
 """
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
@@ -39,6 +38,7 @@ BYTES = "application/octet-stream"
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
+_SHOWN_OF_A_RECORD = ("hash", "user_id", "report_type", "block_number", "timestamp")
 # Declarations that both operations of anchoring and both forms of a proof share.
 _anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
 _proves = partial(
@@ -67,50 +67,6 @@ def read_user_id(text: str) -> str:
             details=[{"field": "user_id", "message": "Not a user id."}],
         )
     return text
-
-
-class LogKey(NamedTuple):
-    """The name and the public key of the log, and the addresses of the logs before and after it."""
-
-    origin: str
-    vkey: str
-    pem: str
-    previous: str | None
-    next: str | None
-
-
-class Consistency(NamedTuple):
-    """A consistency proof between two sizes of the tree; its hashes are in hex."""
-
-    old_size: int
-    new_size: int
-    proof: list[str]
-
-
-class Lookup(NamedTuple):
-    """The result of the search for a hash: its first record, or a message."""
-
-    verified: bool
-    hash: bytes
-    user_id: str | None = None
-    report_type: str | None = None
-    block_number: int | None = None
-    timestamp: str | None = None
-    message: str | None = None
-
-
-class Batch(NamedTuple):
-    """The newest block of a batch, and a receipt for each item."""
-
-    block_number: int
-    results: Sequence[Receipt]
-
-
-class Verdict(NamedTuple):
-    """The result of checking a proof file: each step up to the first that failed."""
-
-    verified: bool
-    steps: Any
 
 
 class ReportParser(StrictJSONParser):
@@ -161,12 +117,17 @@ class NodeViewSet(LedgerViewSet):
         return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
     @endpoint(access=PUBLIC, answer=serializers.KeySerializer)
-    def key(self, _request: ApiRequest) -> LogKey:
+    def key(self, _request: ApiRequest) -> dict[str, Any]:
         """Give the public key that signs checkpoints, and where the logs before and after this one are."""
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        previous, following = settings.LEDGER_PREVIOUS_URL or None, settings.LEDGER_NEXT_URL or None
-        return LogKey(key.name, key.verifier.vkey, pem.decode(), previous, following)
+        return {
+            "origin": key.name,
+            "vkey": key.verifier.vkey,
+            "pem": pem.decode(),
+            "previous": settings.LEDGER_PREVIOUS_URL or None,
+            "next": settings.LEDGER_NEXT_URL or None,
+        }
 
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
@@ -174,14 +135,14 @@ class NodeViewSet(LedgerViewSet):
         return HttpResponse(document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES)
 
     @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencySerializer)
-    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> Consistency:
+    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Prove that the tree of `to` entries begins with the tree of `from` entries."""
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
             limit = f"at most {head.tree_size}, the tree's size now"
             raise ValidationFailed(f"`from` and `to` are sizes in that order, {limit}.")
         proof = log.consistency_proof(old_size, new_size, head)
-        return Consistency(old_size, new_size, [digest.hex() for digest in proof])
+        return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
     @renderer_classes([renderer_for(BYTES)])
     @endpoint(access=PUBLIC, errors=(NotFound,))
@@ -199,9 +160,10 @@ class NodeViewSet(LedgerViewSet):
 
 class BlockViewSet(LedgerViewSet):
     @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksPageSerializer)
-    def list(self, _request: ApiRequest, query: dict[str, Any]) -> log.BlocksPage:
+    def list(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List blocks, newest first."""
-        return log.list_blocks(**query)
+        blocks, total = log.list_blocks(**query)
+        return {"blocks": blocks, "total": total}
 
     @endpoint(access=PUBLIC, answer=serializers.BlockSerializer, errors=(NotFound,))
     def retrieve(self, _request: ApiRequest, number: str) -> Block:
@@ -216,7 +178,7 @@ class RecordViewSet(LedgerViewSet):
         return [*super().get_permissions(), *([HasListedKey()] if self.action == "anchor_batch" else [])]
 
     @endpoint(access=PUBLIC, answer=serializers.HashPageSerializer, errors=(InvalidHashError, NotFound))
-    def hash(self, request: ApiRequest, report_hash: str) -> Lookup:
+    def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
         """Return whether a hash is anchored, and its first place.
 
         An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
@@ -224,11 +186,10 @@ class RecordViewSet(LedgerViewSet):
         wanted = read_hash(report_hash)
         record = log.find_record(wanted)
         if record is not None:
-            about = (record.user_id, record.report_type, record.block_number, record.timestamp)
-            return Lookup(True, record.hash, *about)
+            return {"verified": True, **{name: getattr(record, name) for name in _SHOWN_OF_A_RECORD}}
         if prefers_strict(request.META.get("HTTP_PREFER", "")):
             raise NotFound("This hash is not anchored here.")
-        return Lookup(False, wanted, message="This hash is not anchored here.")
+        return {"verified": False, "hash": wanted, "message": "This hash is not anchored here."}
 
     @endpoint(
         access=ANY_CALLER,
@@ -236,11 +197,12 @@ class RecordViewSet(LedgerViewSet):
         answer=serializers.UserHashesSerializer,
         errors=(NotFound,),
     )
-    def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> log.UserRecords:
+    def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List a user's hashes, oldest first. In production: that user, staff, or a listed key."""
         wanted = read_user_id(user_id)
         self.caller.check(wanted, LIST_SCOPE)
-        return log.user_records(wanted, **query)
+        records, total = log.user_records(wanted, **query)
+        return {"user_id": wanted, "hashes": records, "total": total}
 
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.AnchorRequestSerializer, answer=serializers.AnchorSerializer)
@@ -255,7 +217,7 @@ class RecordViewSet(LedgerViewSet):
 
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer)
-    def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> Batch:
+    def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Anchor 1 to 1,000 reports in one block, all or none. In production for the keys in LEDGER_API_KEYS alone.
 
         Each report counts for the limit of writes.
@@ -265,8 +227,7 @@ class RecordViewSet(LedgerViewSet):
             self.caller.check_anchoring(item)
         receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
         # Entries that were anchored before are in earlier blocks.
-        newest = max(receipt.block_number for receipt in receipts)
-        return Batch(newest, receipts)
+        return {"block_number": max(receipt.block_number for receipt in receipts), "results": receipts}
 
 
 class ProofViewSet(LedgerViewSet):
@@ -296,7 +257,7 @@ class ProofViewSet(LedgerViewSet):
         answer=serializers.VerdictSerializer,
         errors=(InvalidHashError, LogUnavailableError),
     )
-    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> Verdict:
+    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Check a proof file against a report or its hash, step by step.
 
         The body has at most 32 MiB: of a larger report, send the hash.
@@ -304,7 +265,7 @@ class ProofViewSet(LedgerViewSet):
         given = body.get("hash")
         report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
         steps = log.verify_proof(body["proof"], report_hash)
-        return Verdict(steps[-1].ok, steps)
+        return {"verified": steps[-1].ok, "steps": steps}
 
     def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
         record = log.find_record(read_hash(report_hash), query.get("index"))

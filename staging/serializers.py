@@ -88,12 +88,12 @@ class ApprovedItemSerializer(ItemSerializer):
 class ApprovedAllSerializer(serializers.ResponseSerializer):
     """Every item that was approved."""
 
-    approved = serializers.Int64Field(source="number", help_text="How many.")
+    approved = serializers.Int64Field(help_text="How many.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were approved.")
 
 
 class RejectedAllSerializer(serializers.ResponseSerializer):
     """Every item that was rejected."""
 
-    rejected = serializers.Int64Field(source="number", help_text="How many.")
+    rejected = serializers.Int64Field(help_text="How many.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were rejected.")

@@ -1,7 +1,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -47,24 +47,20 @@ def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
         return _decide([_take_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
 
 
-class Decided(NamedTuple):
-    number: int
-    item_ids: list[UUID]  # the oldest first
+def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
+    """Approve all of the actor's staged items, all or nothing, except for kinds that no app knows any more.
 
-
-def approve_all(*, actor: Actor, now: datetime) -> Decided:
-    """Approve all of the actor's staged items, all or nothing, except for kinds that no app knows any more."""
+    Return the items' ids, the oldest first.
+    """
     with transaction.atomic(savepoint=False):
         known = tuple(kinds())
-        ids = [item.pk for items in _take_all(actor, kind__in=known) for item in _approve(items, actor=actor, now=now)]
-    return Decided(len(ids), ids)
+        return [item.pk for items in _take_all(actor, kind__in=known) for item in _approve(items, actor=actor, now=now)]
 
 
-def reject_all(*, actor: Actor, now: datetime) -> Decided:
-    """Reject all items that the actor has in staging now, all or nothing."""
+def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
+    """Reject all items that the actor has in staging now, all or nothing. Return their ids, the oldest first."""
     with transaction.atomic(savepoint=False):
-        ids = [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
-    return Decided(len(ids), ids)
+        return [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:

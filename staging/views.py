@@ -62,14 +62,16 @@ class StagingViewSet(ApiViewSet):
 
     @heavy.operation()
     @_decides_all(answer=serializers.ApprovedAllSerializer)
-    def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> services.Decided:
+    def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Approve everything that the caller has in staging now, all of it or nothing."""
         require_self(request, body["user_id"])
-        return services.approve_all(actor=actor_of(request), now=timezone.now())
+        item_ids = services.approve_all(actor=actor_of(request), now=timezone.now())
+        return {"approved": len(item_ids), "item_ids": item_ids}
 
     @heavy.operation()
     @_decides_all(answer=serializers.RejectedAllSerializer)
-    def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> services.Decided:
+    def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Reject everything that the caller has in staging now, all of it or nothing."""
         require_self(request, body["user_id"])
-        return services.reject_all(actor=actor_of(request), now=timezone.now())
+        item_ids = services.reject_all(actor=actor_of(request), now=timezone.now())
+        return {"rejected": len(item_ids), "item_ids": item_ids}

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -52,31 +52,13 @@ _LEASE = timedelta(minutes=5)  # for all requests about one item
 _LOG_IN_AGAIN = "The bank requires a new log-in. Get a link token for the item and open Link with it."
 
 
-class Linked(NamedTuple):
-    item_id: str
-    staged_item_ids: list[UUID]
-    linked: bool = True
+ItemState = dict[str, Any]  # as `ItemStateSerializer` describes it
 
 
-ItemState = dict[str, Any]
-
-
-class Accounts(NamedTuple):
-    accounts: list[Account]
-    item_ids: list[str]
-    items: list[ItemState]
-    total: int
-
-
-class Transactions(NamedTuple):
-    transactions: list[Transaction]
-    items: list[ItemState]
-    total: int
-    has_more: bool
-
-
-def link_item(*, actor: Actor, public_token: str, now: datetime) -> Linked:
+def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
     """Exchange a public token, keep the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
+
+    Return the members of `ExchangeSerializer`.
 
     The command `stage_bank_accounts` stages data that the provider does not deliver in time. Raises TokenNotAccepted,
     ProviderUnavailable.
@@ -95,8 +77,8 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> Linked:
     except BaseException:
         _end_token(provider, linked)  # otherwise a token would exist without a record of it
         raise
-    staged = stage_item(item, provider=provider, now=now)
-    return Linked(item.item_id, staged)
+    staged_item_ids = stage_item(item, provider=provider, now=now)
+    return {"item_id": item.item_id, "linked": True, "staged_item_ids": staged_item_ids}
 
 
 @transaction.atomic
@@ -268,8 +250,10 @@ def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime
     return staged
 
 
-def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> Accounts:
-    """Return the accounts of each item that can be read, or those that `access_token` opens; raises as `_read_each`."""
+def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
+    """Return the members of `BankAccountsSerializer`: the accounts of each item that can be read, or those that
+    `access_token` opens. Raises as `_read_each`.
+    """
     accounts: list[Account] = []
     item_ids: list[str] = []
     states: list[ItemState] = []
@@ -278,13 +262,15 @@ def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) 
         own = sorted({row["item_id"] for row in rows})
         item_ids += ([item.item_id] if item.item_id else own) if state["error"] is None else []
         states += [{**state, "item_id": item_id} for item_id in ([item.item_id] if item.item_id else own)]
-    return Accounts(accounts, item_ids, states, len(accounts))
+    return {"accounts": accounts, "item_ids": item_ids, "items": states, "total": len(accounts)}
 
 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
-) -> Transactions:
-    """Return one page of the bookings of each item that can be read, newest first; raises as `_read_each`."""
+) -> dict[str, Any]:
+    """Return the members of `BankTransactionsSerializer`: one page of the bookings of each item that can be read,
+    newest first. Raises as `_read_each`.
+    """
     bookings: list[Transaction] = []
     states: list[ItemState] = []
     for item, rows, state in _read_each("list_transactions", user=user, now=now, access_token=access_token):
@@ -297,7 +283,8 @@ def read_transactions(
     bookings.sort(key=itemgetter("transaction_id"))
     bookings.sort(key=itemgetter("date"), reverse=True)
     page = bookings[offset : offset + limit]
-    return Transactions(page, states, len(bookings), has_more=offset + len(page) < len(bookings))
+    has_more = offset + len(page) < len(bookings)
+    return {"transactions": page, "items": states, "total": len(bookings), "has_more": has_more}
 
 
 def _read_each(

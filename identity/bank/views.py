@@ -45,7 +45,7 @@ class BankdataViewSet(ApiViewSet):
         leased=True,
         errors=(UserMismatch, ProviderUnavailable),
     )
-    def exchange(self, request: ApiRequest, body: dict[str, Any]) -> services.Linked:
+    def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Link a bank with what Link returned.
 
         The item's accounts and the bookings of the last 90 days are put into staging, where the person approves or
@@ -60,7 +60,7 @@ class BankdataViewSet(ApiViewSet):
         answer=serializers.BankAccountsSerializer,
         errors=_READING_ERRORS,
     )
-    def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> services.Accounts:
+    def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
@@ -71,7 +71,7 @@ class BankdataViewSet(ApiViewSet):
         answer=serializers.BankTransactionsSerializer,
         errors=_READING_ERRORS,
     )
-    def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> services.Transactions:
+    def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

@@ -1,7 +1,7 @@
 """Payment methods: acknowledged only, as the specification says, or really kept (`PAYMENT_METHODS=persistent`)."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -41,19 +41,14 @@ def _hint(account_id: str) -> str:
     return "…" + account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else "…"
 
 
-class Acknowledged(NamedTuple):
-    id: str | None = None
-    user_id: int | None = None
-    processor_type: str | None = None
-    acknowledged: bool = True
-    persisted: bool = False
+ACKNOWLEDGED = {"acknowledged": True, "persisted": False}
 
 
-def acknowledge(method_id: str) -> Acknowledged:
+def acknowledge(method_id: str) -> dict[str, Any]:
     """Acknowledge without storing; raises ValidationFailed for an impossible id."""
     if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
         raise ValidationFailed(f"A payment method's id has 1 to {ID_MAX_LENGTH} characters.")
-    return Acknowledged(id=method_id)
+    return {"id": method_id, **ACKNOWLEDGED}
 
 
 def own_method(method_id: str, *, user: Any) -> PaymentMethod:

@@ -85,7 +85,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
         answer=serializers.AddedSerializer,
         errors=(UserMismatch, CardDataRefused),
     )
-    def add(self, request: ApiRequest, body: dict[str, Any]) -> PaymentMethod | methods.Acknowledged:
+    def add(self, request: ApiRequest, body: dict[str, Any]) -> PaymentMethod | dict[str, Any]:
         """Add a payment method: a processor's token, never a card number.
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
@@ -94,17 +94,17 @@ class PaymentMethodViewSet(PaymentsViewSet):
         require_self(request, user_id)
         if methods.are_kept():
             return methods.add_method(user=request.user, now=timezone.now(), **body)
-        return methods.Acknowledged(user_id=user_id, processor_type=body["processor_type"])
+        return {"user_id": user_id, "processor_type": body["processor_type"], **methods.ACKNOWLEDGED}
 
     @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
-    def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
+    def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
         """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
             return methods.acknowledge(method_id)
         return methods.make_default(methods.own_method(method_id, user=request.user))
 
     @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
-    def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
+    def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
         """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
             return methods.acknowledge(method_id)

@@ -1,6 +1,5 @@
 """The settlement chain's state of a transaction. While no chain is configured: the documented static answers."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -30,33 +29,11 @@ def read_hash(text: str) -> str:
     return tx_hash
 
 
-@dataclass(frozen=True)
-class Standing:
-    tx_hash: str
-    status: str
-    confirmations: int
-    simulated: bool
-
-
-@dataclass(frozen=True)
-class Proof:
-    """Whether the chain holds a receipt of the transfer; the members below are of the whole receipt alone."""
-
-    tx_hash: str
-    verified: bool
-    network: str
-    block_number: int | None = None
-    from_address: str | None = None
-    to_address: str | None = None
-    amount_usdc: int | None = None
-    confirmations: int = 0
-    receipt: dict[str, Any] | None = None
-
-
-def transaction_status(tx_hash: str) -> Standing:
+def transaction_status(tx_hash: str) -> dict[str, Any]:
     """Return the state of a transaction (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
-        return Standing(tx_hash, CONFIRMED, settings.SETTLEMENT_CONFIRMATIONS, simulated=True)
+        confirmations = settings.SETTLEMENT_CONFIRMATIONS
+        return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": True}
     with settlement_node() as node:
         receipt = node.receipt(tx_hash)
         confirmations = _confirmations(receipt, node)
@@ -66,22 +43,22 @@ def transaction_status(tx_hash: str) -> Standing:
             status = SUBMITTED
         else:
             status = CONFIRMED if receipt.succeeded else FAILED
-    return Standing(tx_hash, status, confirmations, simulated=False)
+    return {"tx_hash": tx_hash, "status": status, "confirmations": confirmations, "simulated": False}
 
 
-def transaction_receipt(tx_hash: str) -> Proof:
+def transaction_receipt(tx_hash: str) -> dict[str, Any]:
     """Return whether the chain holds a receipt of a transfer of the settlement token; raises ProviderUnavailable.
 
     For a transaction of one of our payments it must be that payment's transfer.
     """
-    if not settings.SETTLEMENT_RPC_URL:
-        return Proof(tx_hash, verified=False, network=settings.SETTLEMENT_NETWORK)
-    with settlement_node() as node:
-        verified = _transfer_of(tx_hash, node.receipt(tx_hash)) is not None
-    return Proof(tx_hash, verified, settings.SETTLEMENT_NETWORK)
+    verified = False
+    if settings.SETTLEMENT_RPC_URL:
+        with settlement_node() as node:
+            verified = _transfer_of(tx_hash, node.receipt(tx_hash)) is not None
+    return {"tx_hash": tx_hash, "verified": verified, "network": settings.SETTLEMENT_NETWORK}
 
 
-def transaction_details(tx_hash: str) -> Proof:
+def transaction_details(tx_hash: str) -> dict[str, Any]:
     """Return the receipt's answer with the transfer, the block and the receipt itself; raises ProviderUnavailable."""
     receipt, confirmations = None, 0
     if settings.SETTLEMENT_RPC_URL:
@@ -90,17 +67,17 @@ def transaction_details(tx_hash: str) -> Proof:
             confirmations = _confirmations(receipt, node)
     transfer = _transfer_of(tx_hash, receipt)
     amount = transfer.amount if transfer is not None else None
-    return Proof(
-        tx_hash,
-        verified=transfer is not None,
-        network=settings.SETTLEMENT_NETWORK,
-        block_number=receipt.block_number if receipt is not None else None,
-        from_address=transfer.from_address if transfer is not None else None,
-        to_address=transfer.to_address if transfer is not None else None,
-        amount_usdc=amount if amount is not None and amount <= INT64_MAX else None,
-        confirmations=confirmations,
-        receipt=_shown(receipt.raw) if receipt is not None else None,
-    )
+    return {
+        "tx_hash": tx_hash,
+        "verified": transfer is not None,
+        "network": settings.SETTLEMENT_NETWORK,
+        "block_number": receipt.block_number if receipt is not None else None,
+        "from": transfer.from_address if transfer is not None else None,
+        "to": transfer.to_address if transfer is not None else None,
+        "amount_usdc": amount if amount is not None and amount <= INT64_MAX else None,
+        "confirmations": confirmations,
+        "receipt": _receipt_document(receipt.raw) if receipt is not None else None,
+    }
 
 
 def _confirmations(receipt: Receipt | None, node: Node) -> int:
@@ -118,7 +95,7 @@ def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
     return expected if expected in receipt.transfers else None
 
 
-def _shown(raw: dict[str, Any]) -> dict[str, Any]:
+def _receipt_document(raw: dict[str, Any]) -> dict[str, Any]:
     logs = [log for log in _list(raw.get("logs")) if isinstance(log, dict)]
     return {
         **_texts(raw, _RECEIPT_MEMBERS),

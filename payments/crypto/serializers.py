@@ -95,7 +95,7 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     block_number = serializers.Int64Field(
         allow_null=True, help_text="The network's block that holds it; null while none does."
     )
-    to = serializers.TextField(source="to_address", allow_null=True, help_text="The payee; null while unknown.")
+    to = serializers.TextField(allow_null=True, help_text="The payee; null while unknown.")
     amount_usdc = serializers.Int64Field(
         allow_null=True,
         help_text="In the smallest units of USDC: 1,000,000 are one dollar. Null while it is not known.",
@@ -106,7 +106,5 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     def get_fields(self) -> dict[str, Any]:
         return {
             **super().get_fields(),
-            "from": serializers.TextField(
-                source="from_address", allow_null=True, help_text="The payer; null while unknown."
-            ),
+            "from": serializers.TextField(allow_null=True, help_text="The payer; null while unknown."),
         }

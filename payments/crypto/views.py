@@ -12,8 +12,7 @@ from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from payments import errors
 from payments.crypto import broadcast as crypto
-from payments.crypto import queries as crypto_reads
-from payments.crypto import serializers
+from payments.crypto import queries, serializers
 from payments.crypto.models import CryptoPayment
 from payments.views import PaymentsViewSet
 
@@ -76,16 +75,16 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
 
     @endpoint(access="wallet:read", answer=serializers.TransactionStatusSerializer, errors=_READING_ERRORS)
-    def status(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Standing:  # noqa: ARG002  any caller may read the chain
+    def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
         """Return the state of a transaction."""
-        return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
+        return queries.transaction_status(queries.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)
-    def receipt(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Proof:  # noqa: ARG002
+    def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Return whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
-        return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
+        return queries.transaction_receipt(queries.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsSerializer, errors=_READING_ERRORS)
-    def receipt_details(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Proof:  # noqa: ARG002
+    def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Return the whole receipt, as far as there is one."""
-        return crypto_reads.transaction_details(crypto_reads.read_hash(tx_hash))
+        return queries.transaction_details(queries.read_hash(tx_hash))

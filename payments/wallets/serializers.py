@@ -54,18 +54,13 @@ class WalletConnectionSerializer(WalletSerializer):
 class WalletBalanceSerializer(serializers.ResponseSerializer):
     """A wallet's balance of the settlement asset."""
 
-    wallet_id = serializers.TextField(source="wallet.pk")
+    wallet_id = serializers.TextField()
     asset = serializers.TextField(help_text="The asset, such as `USDC`.")
-    amount = serializers.TextField(source="balance.amount", allow_null=True, help_text="Exact decimal text.")
-    decimals = serializers.Int64Field(
-        source="balance.decimals", help_text="How many digits the asset has behind the point."
-    )
-    amount_usdc = serializers.Int64Field(
-        source="balance.amount_usdc", allow_null=True, help_text="The same in smallest units."
-    )
+    amount = serializers.TextField(allow_null=True, help_text="Exact decimal text.")
+    decimals = serializers.Int64Field(help_text="How many digits the asset has behind the point.")
+    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The same in smallest units.")
     as_of = serializers.DateTimeField(help_text="When it was looked up (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
-        source="balance.source",
         help_text="The source of the amounts; `unavailable` if no source answers now, and the amounts are null.",
     )  # type: ignore[assignment]

@@ -11,7 +11,7 @@ address (EIP-55); `balance` returns an account's USDC in smallest units, and the
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -54,13 +54,6 @@ class WalletBalance:
     def amount_usdc(self) -> int | None:
         """Return the smallest units as an int64; None where they are unknown or do not fit."""
         return self.units if self.units is not None and self.units <= INT64_MAX else None
-
-
-class Holding(NamedTuple):
-    wallet: Wallet
-    balance: WalletBalance
-    as_of: datetime
-    asset: str = ASSET
 
 
 def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:

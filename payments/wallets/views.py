@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -14,13 +14,6 @@ from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
 
 LIST_MAX = 1_000
-
-
-class Wallets(NamedTuple):
-    """The connected wallets of an account, the oldest first, and the number of all of them."""
-
-    wallets: list[Wallet]
-    total: int
 
 
 class WalletViewSet(CardFreeViewSet):
@@ -58,12 +51,12 @@ class WalletViewSet(CardFreeViewSet):
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
     @endpoint(access="wallet:read", answer=serializers.WalletListSerializer, errors=(UserMismatch, CardDataRefused))
-    def list(self, request: ApiRequest, user_id: str) -> Wallets:
+    def list(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's connected wallets, oldest first: the first thousand."""
         require_self(request, user_id)
         connected = request.user.wallets.connected()
         shown = [*connected[:LIST_MAX]]
-        return Wallets(shown, len(shown) if len(shown) < LIST_MAX else connected.count())
+        return {"wallets": shown, "total": len(shown) if len(shown) < LIST_MAX else connected.count()}
 
     @endpoint(
         access="wallet:read", answer=serializers.WalletConnectionSerializer, errors=(WalletNotFound, CardDataRefused)
@@ -77,10 +70,14 @@ class WalletViewSet(CardFreeViewSet):
         answer=serializers.WalletBalanceSerializer,
         errors=(WalletNotFound, CardDataRefused, ProviderUnavailable),
     )
-    def balance(self, request: ApiRequest, wallet_id: str) -> wallets.Holding:
+    def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Return what a wallet holds, asked of the custody provider or of the settlement chain now."""
         wallet = wallets.load_wallet(wallet_id, request.user)
-        return wallets.Holding(wallet, wallets.read_balance(wallet), as_of=timezone.now())
+        balance = wallets.read_balance(wallet)
+        return {
+            "wallet_id": wallet.pk, "asset": wallets.ASSET, "amount": balance.amount, "decimals": balance.decimals,
+            "amount_usdc": balance.amount_usdc, "as_of": timezone.now(), "source": balance.source,
+        }  # fmt: skip
 
     @endpoint(
         access=FIRST_PARTY,

@@ -48,7 +48,7 @@ def test_an_item_is_decided_once_and_becomes_permanent_only_by_approval():
                 changing = [item.pk for item in items[:old] if model[item.pk] == "staged"]
             elif step.endswith("_all"):
                 done = getattr(services, step)(actor=actor, now=now)
-                assert sorted(done.item_ids) == sorted(changing)
+                assert sorted(done) == sorted(changing)
             else:
                 decide = getattr(services, f"{step}_item")
                 if changing:
