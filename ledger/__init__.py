@@ -12,7 +12,7 @@ Its operator need not be trusted: independent witnesses cosign its checkpoints (
 it (`following`).
 
 Layers, from the inside out, each knowing only those before it:
-`merkle`, `tiles`, `checkpoint`, `cosignature`, `policy`, `proofs` (pure, no Django) - `entries`, `models`,
+`merkle`, `tiles`, `checkpoint`, `policy`, `proofs` (pure, no Django) - `entries`, `models`,
 `triggers` (tables that only grow) - `keys`, `guard` (what lives outside the database) - `log` (reads and proofs),
 `signing` (who may sign on top of what), `sealing` (one transaction, one block), `group_commit` (many requests, one
 block) - `witnessing`, `following` - `service_a` (what is asked of it), `credentials` - `serializers`,

@@ -14,8 +14,7 @@ from typing import Any
 from django.db import DatabaseError, transaction
 
 from ledger import guard, log, merkle, tiles
-from ledger.checkpoint import Checkpoint, NoteError, Verifier, open_checkpoint, open_note
-from ledger.cosignature import WitnessVerifier
+from ledger.checkpoint import Checkpoint, NoteError, Verifier, WitnessVerifier, open_checkpoint, open_note
 from ledger.entries import commitment_of
 from ledger.errors import LogUnavailableError
 from ledger.models import Block, Cosignature, Entry, Tile, database

@@ -1,13 +1,17 @@
-"""C2SP signed-note and tlog-checkpoint: what the log signs, in the one spelling that is allowed.
+"""C2SP signed-note, tlog-checkpoint and tlog-cosignature: what is signed, in the one spelling that is allowed.
 
 Parsers here accept the canonical form only: a text that means the same but is spelled otherwise is
 refused, so that two parties never disagree about the bytes that were signed.
+
+A witness adds a tlog-cosignature, of the type with Ed25519. It says that at this time the checkpoint was the largest
+tree of this log that the witness had seen, and that it continues everything that the witness saw of it before.
 """
 
 import base64
 import binascii
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import ClassVar, Self
 
@@ -22,6 +26,10 @@ KEY_ID_BYTES = 4
 # and still bounds the work for a hostile file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
+COSIGNATURE_TYPE = b"\x04"
+_TIMESTAMP_BYTES = 8
+_YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are allowed, and have no date in Python
+ED25519_BYTES = 64
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
@@ -214,3 +222,39 @@ def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
     if checkpoint.origin != verifier.name:
         raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")
     return checkpoint
+
+
+def cosigned_message(text: str, timestamp: int) -> str:
+    """Return what a witness signs for a checkpoint's text, seen at `timestamp`, in seconds since 1970."""
+    return f"cosignature/v1\ntime {timestamp}\n{text}"
+
+
+def timestamp_of(signature: Signature) -> int:
+    """When a witness cosigned, in seconds since 1970."""
+    return int.from_bytes(signature.signature[:_TIMESTAMP_BYTES], "big")
+
+
+def ed25519_of(signature: Signature) -> bytes:
+    return signature.signature[_TIMESTAMP_BYTES:]
+
+
+def utc_text(seconds: int) -> str:
+    if seconds >= _YEAR_10000:
+        return f"second {seconds} since 1970"
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+class WitnessVerifier(Verifier):
+    """A name and an Ed25519 public key that is trusted to cosign checkpoints."""
+
+    signature_type: ClassVar[bytes] = COSIGNATURE_TYPE
+
+    def accepts(self, text: str, signature: bytes) -> bool:
+        """Whether these 72 bytes, a time and a signature, are this witness's cosignature of the checkpoint's text."""
+        timestamp = int.from_bytes(signature[:_TIMESTAMP_BYTES], "big")
+        if len(signature) != _TIMESTAMP_BYTES + ED25519_BYTES or timestamp >= 1 << 63:
+            return False
+        return super().accepts(cosigned_message(text, timestamp), signature[_TIMESTAMP_BYTES:])
+
+    def signature(self, timestamp: int, ed25519: bytes) -> Signature:
+        return Signature(self.name, self.key_id, timestamp.to_bytes(_TIMESTAMP_BYTES, "big") + ed25519)

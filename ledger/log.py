@@ -15,8 +15,7 @@ from django.db import connections, router
 
 from config.core.json_text import canonical_json
 from ledger import merkle, proofs, tiles
-from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, open_checkpoint, open_note
-from ledger.cosignature import WitnessVerifier
+from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, WitnessVerifier, open_checkpoint, open_note
 from ledger.entries import ERASED
 from ledger.errors import LogDamagedError
 from ledger.keys import signer

@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 
-from ledger.cosignature import ED25519_BYTES, WitnessVerifier
+from ledger.checkpoint import ED25519_BYTES, WitnessVerifier
 from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.merkle import HASH_BYTES
 

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ledger.checkpoint import NoteError, Verifier, parse_note, signatures_of
-from ledger.cosignature import WitnessVerifier, timestamp_of, utc_text
+from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
 # The minimum that the format requires of every program; a higher limit would let a file cause any amount of work.

@@ -21,8 +21,16 @@ from django.core.exceptions import ImproperlyConfigured
 from config.core.leases import contain
 from config.core.outgoing import Answer, NoAnswer, exchange
 from ledger import log
-from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, encode_base64, parse_decimal, parse_note, signatures_of
-from ledger.cosignature import ed25519_of, timestamp_of
+from ledger.checkpoint import (
+    MAX_NOTE_BYTES,
+    NoteError,
+    ed25519_of,
+    encode_base64,
+    parse_decimal,
+    parse_note,
+    signatures_of,
+    timestamp_of,
+)
 from ledger.errors import LogDamagedError, NotWitnessedYetError
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, WitnessOutcome, database

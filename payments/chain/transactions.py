@@ -6,10 +6,12 @@ Anything else is refused: a transaction without a chain could be replayed on eve
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from config.core.ids import INT64_MAX
-from payments.chain.addresses import checksum_address
+from payments.chain.addresses import chain_id_of, checksum_address
 
 # ERC-20: the first four bytes of the hash of each function's signature, and the whole hash of the event's.
 TRANSFER_SELECTOR = "a9059cbb"
@@ -25,6 +27,7 @@ _FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin b
 _UINT256_BYTES, _UINT256_MAX = 32, 2**256 - 1
 _GAS_MAX = 2**64 - 1
 _ADDRESS_BYTES = 20
+_PLACEHOLDER_GAS = 21_000
 # The order of the curve secp256k1. Only the form of a signature with the lower `s` is valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
@@ -189,3 +192,22 @@ def _is_entry(entry: Any) -> bool:
 
 def _integer(member: bytes) -> int:
     return int.from_bytes(member, "big")
+
+
+def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) -> dict[str, Any]:
+    """Return what a wallet signs where no chain is configured: no transfer, so sending it moves nothing."""
+    return {
+        "to": to_address,
+        "data": "0x" + f"simulated:{payment_id}".encode().hex(),
+        "value": 0,
+        "chain_id": chain_id_of(network),
+        "nonce": 0,
+        "gas": _PLACEHOLDER_GAS,
+        "max_fee_per_gas": 0,
+        "max_priority_fee_per_gas": 0,
+    }
+
+
+def simulated_hash(payment_id: UUID) -> str:
+    """Return the one hash that a simulated payment gets; no transaction has it."""
+    return "0x" + sha256(f"simulated:{payment_id}".encode()).hexdigest()

@@ -30,12 +30,13 @@ from config.core.ids import get_by_uuid, uuid7
 from config.core.lifecycle import Actor
 from payments.chain.addresses import chain_id_of, checksum_address, has_no_owner
 from payments.chain.rpc import Node, NodeRefused
-from payments.chain.simulated import placeholder_transaction, simulated_hash
 from payments.chain.transactions import (
     SignedTransaction,
     UnreadableTransaction,
     decode_signed,
+    placeholder_transaction,
     read_transfer,
+    simulated_hash,
     transfer_call_data,
 )
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import CommandError, call_command
 
 from ledger import merkle
-from ledger.checkpoint import Checkpoint, Signer
-from ledger.cosignature import WitnessVerifier
+from ledger.checkpoint import Checkpoint, Signer, WitnessVerifier
 from ledger.entries import commitment_of
 from ledger.management.commands.verify import Command
 from ledger.proofs import ProofFile

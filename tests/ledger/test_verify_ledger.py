@@ -10,7 +10,7 @@ from django.db import transaction
 
 from ledger import guard
 from ledger.audit import verify_log
-from ledger.cosignature import ed25519_of
+from ledger.checkpoint import ed25519_of
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry, Tile, database
 from tests.ledger.conftest import OTHER_SIGNING_KEY, open_log, seal_reports

@@ -10,8 +10,17 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ledger import merkle
-from ledger.checkpoint import Checkpoint, NoteError, Signer, decode_hash, encode_base64, open_note, parse_note
-from ledger.cosignature import WitnessVerifier, cosigned_message
+from ledger.checkpoint import (
+    Checkpoint,
+    NoteError,
+    Signer,
+    WitnessVerifier,
+    cosigned_message,
+    decode_hash,
+    encode_base64,
+    open_note,
+    parse_note,
+)
 from ledger.keys import KEY_FILE_NAME
 from tests.ledger.trees import tree_root
 

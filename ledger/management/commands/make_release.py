@@ -1,5 +1,7 @@
 import json
 import os
+import secrets
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +15,14 @@ from django.core.management.base import CommandError
 
 from config.core.outgoing import NoAnswer, exchange
 from config.ops.commands import JsonCommand
-from config.ops.supervisor import BASE_DIR, CannotStart
+from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, Processes, bind, manage, start, stop, wait_until_healthy
 from ledger.releases import contents
 from ledger.releases.contents import CannotRelease, Names, Source
-from ledger.releases.throw_away import throw_away_ledger
 
 SECONDS = 60.0  # that a ledger may take; for its witnesses it waits 20 of them
 MAX_BYTES = 1024 * 1024
+THROW_AWAY_ORIGIN = "throw-away.invalid"
+START_SECONDS = 120.0  # also while other work runs
 NO_PROOF = "CHAIN_URL is not set, so a throw-away ledger was made: its proof proves nothing to others."
 
 
@@ -112,8 +115,26 @@ class Ledger(NamedTuple):
 
 @contextmanager
 def _ledger() -> Iterator[Ledger]:
+    """Yield the ledger at CHAIN_URL, or one for the length of the block, whose database and keys are gone at the end.
+
+    Raises CannotStart.
+    """
     if os.environ.get("CHAIN_URL", "").strip():
         yield Ledger(settings.CHAIN_URL, settings.LEDGER_CLIENT_KEY, counts=True)
         return
-    with throw_away_ledger() as made:
-        yield Ledger(made.url, made.client_key, counts=False)
+    with tempfile.TemporaryDirectory(prefix="throw-away-ledger-") as folder:
+        port = bind(LOCAL, 0)
+        ledger = Ledger(f"http://{LOCAL}:{port}", secrets.token_urlsafe(32), counts=False)
+        environment = {
+            "PATH": os.defpath, "VAR_DIR": folder, "CHAIN_URL": ledger.url, "LEDGER_ORIGIN": THROW_AWAY_ORIGIN,
+            "LEDGER_CLIENT_KEY": ledger.client_key,
+        }  # fmt: skip
+        manage(environment, "migrate", "-v0")
+        gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"{LOCAL}:{port}", "--workers", "1"]
+        running: Processes = {}
+        try:
+            running["The throw-away ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
+            wait_until_healthy(running, f"{ledger.url}/key", seconds=START_SECONDS)
+            yield ledger
+        finally:
+            stop(running)
