@@ -6,7 +6,7 @@ commitment to others.
 """
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import ClassVar
@@ -63,9 +63,6 @@ class Receipt:
     @property
     def extrinsic_hash(self) -> str:
         return f"0x{self.leaf_hash.hex()}"
-
-    def again(self) -> "Receipt":
-        return replace(self, duplicate=True)
 
 
 def make_receipt(submission: Submission, *, index: int, block_number: int, timestamp: str) -> Receipt:

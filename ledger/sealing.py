@@ -10,6 +10,7 @@ not looked up at first: the database rejects them, and only then the block is se
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -85,7 +86,7 @@ def seal(take: Take) -> list[Receipt]:
 
     A submission that is anchored already (same hash, user and type) gets the first receipt, and if all are, no new
     block is made. Returns only after the commit. Raises LogUnavailableError, with nothing appended, when the database
-    cannot be used or `signing.check_may_sign` refuses.
+    cannot be used or `signing.check_guard` or `signing.check_key` refuses.
     """
     taken: list[Submission] = []
 
@@ -118,14 +119,17 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         vendor = database().vendor
         head, before = lock_and_read_heads(cursor, vendor)
         submissions = take()
-        signing.check_may_sign(head, before, using=database().alias)
+        signing.check_guard(head, before, using=database().alias)
+        signing.check_key(head)
         known = _read_known(cursor, vendor, submissions) if looks_first else {}
         timestamp = max(format_timestamp(datetime.now(UTC)), head.timestamp)
         fresh: dict[Identity, tuple[Submission, Receipt]] = {}
         answers = []
         for submission in submissions:
             identity = submission.identity
-            receipt = known.get(identity) or (fresh[identity][1].again() if identity in fresh else None)
+            receipt = known.get(identity)
+            if receipt is None and identity in fresh:
+                receipt = replace(fresh[identity][1], duplicate=True)
             if receipt is None:
                 receipt = make_receipt(
                     submission, index=head.tree_size + len(fresh), block_number=head.number + 1, timestamp=timestamp

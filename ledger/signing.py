@@ -16,7 +16,7 @@ _known: tuple[log.Head, Signer] | None = None
 
 
 def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
-    """Whether `check_may_sign` passes; its guard half alone without a key."""
+    """Whether `check_guard` passes, and `check_key` where this machine has the key."""
     try:
         check_guard(head, using=using)
         if with_key:
@@ -24,15 +24,6 @@ def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True)
     except LogUnavailableError:
         return False
     return True
-
-
-def check_may_sign(head: log.Head, before: log.Head, *, using: str) -> None:
-    """Raise unless a block may be signed on top of `head`, the newest block of the database `using`.
-
-    Raises what `check_guard` and `check_key` raise, all of them LogUnavailableError.
-    """
-    check_guard(head, before, using=using)
-    check_key(head)
 
 
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:

@@ -7,16 +7,12 @@ from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
 
 
-def what_is_on_its_way(user_id: int) -> str:
+def why_not_closed(user_id: int) -> str:
+    """Return why an account cannot be closed now, "" if nothing is in flight."""
     if Payment.objects.filter(user_id=user_id, status__in=OPEN).exists():
-        return "A card payment is on its way. Wait until it is Completed or Failed"
+        return "A card payment is on its way. Wait until it is Completed or Failed."
     given = Exists(CryptoTransaction.objects.filter(payment=OuterRef("pk")))
     on_its_way = Q(status__in=(BROADCASTING, SUBMITTED)) | Q(given, status=AWAITING_SIGNATURE)
     if CryptoPayment.objects.filter(on_its_way, user_id=user_id).exists():
-        return "A signed crypto payment is on its way. Wait until it has settled"
+        return "A signed crypto payment is on its way. Wait until it has settled."
     return ""
-
-
-def why_not_closed(user_id: int) -> str:
-    waits_for = what_is_on_its_way(user_id)
-    return f"{waits_for}." if waits_for else ""

@@ -13,6 +13,7 @@ from config.core.errors import Unavailable
 HASHES_AT_ONCE = 2
 WAITING_MAX = 2
 WAIT_SECONDS = 3.0
+_BUSY = "Too many people are logging in at this moment. Try again."
 
 _turns = threading.BoundedSemaphore(HASHES_AT_ONCE)
 _places = threading.BoundedSemaphore(HASHES_AT_ONCE + WAITING_MAX)
@@ -33,20 +34,16 @@ class PasswordHasher(Argon2PasswordHasher):
 @contextmanager
 def _turn() -> Iterator[None]:
     if not _places.acquire(blocking=False):
-        raise _busy()
+        raise Unavailable(_BUSY)
     try:
         if not _turns.acquire(timeout=WAIT_SECONDS):
-            raise _busy()
+            raise Unavailable(_BUSY)
         try:
             yield
         finally:
             _turns.release()
     finally:
         _places.release()
-
-
-def _busy() -> Unavailable:
-    return Unavailable("Too many people are logging in at this moment. Try again.")
 
 
 class RecoveryCodeHasher(PasswordHasher):

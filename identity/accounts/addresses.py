@@ -1,7 +1,6 @@
 """Email addresses: how they are compared, and whose they are. An address counts once its owner has confirmed it."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -14,7 +13,6 @@ from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.models import User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
-from identity.accounts.models import OneTimeLink
 
 ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
 CHANGE = "address"
@@ -66,10 +64,6 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
     token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=CHANGE_VALID_FOR, now=now)
     link = f"{settings.APP_URL}{reverse('account_confirm_address', args=[token])}"
     queue_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
-
-
-def waiting_change(user: Any, *, now: datetime) -> OneTimeLink | None:
-    return OneTimeLink.objects.usable_at(now).filter(purpose=CHANGE, subject=str(user.pk)).last()
 
 
 def change(user: User, token: str, *, now: datetime) -> None:

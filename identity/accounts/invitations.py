@@ -19,9 +19,8 @@ from django.utils import timezone
 
 from config.core.credentials import InsufficientScope
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, NotFound, ValidationFailed
+from config.core.errors import ApiError, ValidationFailed
 from config.core.groups import LENDER, PARTNER
-from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.core.registration import declared
 from config.mail.outbox import queue_mail
@@ -113,10 +112,6 @@ def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
         if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
             end_links(PURPOSE, subject=str(invitation.pk), now=now)
             _note("revoked", invitation, actor, now)
-
-
-def load_own(inviter: User, identifier: str) -> Invitation:
-    return get_by_uuid(invitations_of(inviter), identifier, NotFound("Invitation not found."))
 
 
 def _still_counts(invitation: Invitation) -> bool:

@@ -47,15 +47,11 @@ def log_in(
         is_code_right = shows_code()
         user: Any = authenticate(request, username=username, password=password)
         if user is None:
-            _hash_raw_form(username, password)
+            # `User.check_password` tries two forms of some passwords, so an unknown name hashes once more.
+            if unicodedata.normalize("NFKC", password) != password and not User.objects.named(username).exists():
+                User().set_password(password)
             raise WrongCredentials
         if needs_code and not (is_code_right and code is not None and use_code(user, code)):
             raise WrongCredentials
         return user if isinstance(user, User) else None
     return None
-
-
-def _hash_raw_form(username: str, password: str) -> None:
-    """Hash once more for an unknown name: `User.check_password` tries two forms of some passwords."""
-    if unicodedata.normalize("NFKC", password) != password and not User.objects.named(username).exists():
-        User().set_password(password)

@@ -64,7 +64,8 @@ class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     form_class = AddressForm
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
-        waiting = addresses.waiting_change(self.request.user, now=timezone.now())
+        links = OneTimeLink.objects.usable_at(timezone.now())
+        waiting = links.filter(purpose=addresses.CHANGE, subject=str(self.request.user.pk)).last()
         return super().get_context_data(**options) | {"waiting": waiting}
 
     def form_valid(self, form: AddressForm) -> HttpResponse:

@@ -8,6 +8,7 @@ from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
 from identity.accounts import invitations, managed
 from identity.accounts.models import Invitation, ManagedAccount
@@ -59,8 +60,9 @@ class AccountInvitationViewSet(ApiViewSet):
     @endpoint(access=LOG_IN, idempotent=True, errors=(NotFound, SecondFactorRequired))
     def revoke(self, request: ApiRequest, invitation_id: str) -> None:
         """Take an invitation back: its link ends. One that is over stays as it is."""
-        found = invitations.load_own(request.user, invitation_id)
-        invitations.revoke(found, actor=actor_of(request), now=timezone.now())
+        own = invitations.invitations_of(request.user)
+        invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
+        invitations.revoke(invitation, actor=actor_of(request), now=timezone.now())
 
 
 class ManagedAccountViewSet(ApiViewSet):

@@ -149,12 +149,6 @@ def _removals() -> FailedItems[BankItem]:
     return FailedItems("unlinked_bank_item", _unlinked(), lease=_LEASE)
 
 
-def remove_unlinked(*, now: datetime) -> int:
-    """Remove unlinked items at the vendor and delete their rows; return how many still wait for the vendor."""
-    _removals().process(_remove, now=now)
-    return _unlinked().count()
-
-
 def _remove_now(item: BankItem, now: datetime) -> None:
     with _removals().attempt(item.pk, now=now):  # otherwise `stage_bank_accounts` removes it
         _remove(item)
@@ -186,7 +180,10 @@ def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[
 
 
 def stage_missing(*, now: datetime) -> dict[str, int]:
-    """Stage what a first fetch did not bring; return how many items lacked something and how many lack nothing now."""
+    """Stage what a first fetch did not bring, and remove unlinked items at the vendor.
+
+    Return how many items lacked something, how many lack nothing now, and how many still wait to be removed.
+    """
     lacking = BankItem.objects.linked().filter(
         Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True),
         provider=settings.OPEN_BANKING, gone_at__isnull=True, user__is_active=True,
@@ -204,7 +201,8 @@ def stage_missing(*, now: datetime) -> dict[str, int]:
 
     items.process(stage, now=now)
     missing = lacking.filter(pk__in=keys).count()
-    return {"items": len(keys), "staged": len(keys) - missing, "not_removed": remove_unlinked(now=now)}
+    _removals().process(_remove, now=now)
+    return {"items": len(keys), "staged": len(keys) - missing, "not_removed": _unlinked().count()}
 
 
 Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]

@@ -38,6 +38,7 @@ _ERROR_OF = {
     Progress.EXPIRED: {"code": "verification_expired", "message": "The person did not finish in time."},
     Progress.CANCELED: {"code": "verification_canceled", "message": "The provider called the verification off."},
 }
+_REVOKING = frozenset({Progress.FAILED, Progress.CANCELED, Progress.EXPIRED, Progress.REVIEW})
 _TAKEN_BACK = {"code": REVOKED, "message": "The provider had verified the person, and has taken it back.", "steps": []}
 
 
@@ -158,8 +159,12 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
-        if current.status == machine.VERIFIED and current.provider_status == SUCCESS:
-            _note_revocation(current, state, now)
+        was_success = current.status == machine.VERIFIED and current.provider_status == SUCCESS
+        if was_success and state.progress in _REVOKING:
+            # The vendor took the success back. The status stays: people decide what follows.
+            current.provider_status, current.last_error = state.status, _TAKEN_BACK
+            current.save(update_fields=["provider_status", "last_error"])
+            record_verification_event("revoked", current, now=now)
         if current.status not in machine.UNDECIDED:
             return current
         _take_over(current, state, now)
@@ -168,15 +173,6 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
         if current.status == machine.REQUIRES_INPUT and current.expires_at <= now:
             _expire(current, now=now)
     return current
-
-
-def _note_revocation(verification: KycVerification, state: VerificationState, now: datetime) -> None:
-    """Flag a success that the vendor took back. The status stays: people decide what follows."""
-    if state.progress not in {Progress.FAILED, Progress.CANCELED, Progress.EXPIRED, Progress.REVIEW}:
-        return
-    verification.provider_status, verification.last_error = state.status, _TAKEN_BACK
-    verification.save(update_fields=["provider_status", "last_error"])
-    record_verification_event("revoked", verification, now=now)
 
 
 def _take_over(verification: KycVerification, state: VerificationState, now: datetime) -> None:

@@ -10,49 +10,39 @@ ADDRESSES_MAX = 10
 ADDRESS_MAX_LENGTH = 2_048
 
 
-def _name(**options: Any) -> Any:
-    return serializers.NameField(
-        help_text="The name that the consent page shows. No other client has it, or one that looks like it.", **options
+class OAuthClientRequestSerializer(serializers.RequestSerializer):
+    """An OAuth client to be."""
+
+    name = serializers.NameField(
+        help_text="The name that the consent page shows. No other client has it, or one that looks like it."
     )
-
-
-def _redirect_uris(**options: Any) -> Any:
-    return serializers.ListField(
+    redirect_uris = serializers.ListField(
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,
         max_length=ADDRESSES_MAX,
         help_text="Redirect URIs: https, or http with 127.0.0.1, [::1] or localhost.",
-        **options,
     )
-
-
-def _scopes(**options: Any) -> Any:
-    return serializers.ListField(
+    scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
         help_text="The scopes that it may request.",
-        **options,
     )
-
-
-class OAuthClientRequestSerializer(serializers.RequestSerializer):
-    """An OAuth client to be."""
-
-    name = _name()
-    redirect_uris = _redirect_uris()
-    scopes = _scopes()
     public = serializers.FlagField(
         default=False, help_text="Whether it keeps no secret (an app, a page) and proves itself with PKCE."
     )
 
 
-class OAuthClientChangeRequestSerializer(serializers.RequestSerializer):
+class OAuthClientChangeRequestSerializer(OAuthClientRequestSerializer):
     """Changes of an OAuth client: the members that are present."""
 
-    name = _name(required=False)
-    redirect_uris = _redirect_uris(required=False)
-    scopes = _scopes(required=False)
+    public = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
+
+    def get_fields(self) -> dict[str, Any]:
+        fields = super().get_fields()
+        for field in fields.values():
+            field.required = False
+        return fields
 
 
 class OAuthClientSerializer(serializers.ModelResponseSerializer):

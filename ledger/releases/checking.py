@@ -119,7 +119,7 @@ class Release:
 
     def _committed(self) -> str:
         with tarfile.open(self.archive) as archive:
-            commit, first = contents.commit_of(archive), archive.next()
+            commit, first = archive.pax_headers.get("comment"), archive.next()  # git writes the commit there
             if commit != self.told["predicate"]["commit"]:
                 raise Fault(f"The archive is of commit {commit}.")
             if first is None or first.name != self.names.stem:

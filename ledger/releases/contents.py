@@ -10,7 +10,6 @@ import json
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
 import tomllib
 from collections.abc import Mapping
@@ -153,11 +152,6 @@ def locked(requirements: str) -> set[tuple[str, str]]:
 def listed(sbom: Mapping[str, Any]) -> set[tuple[str, str]]:
     """The packages of an SBOM, with their versions."""
     return {(one["name"].lower(), one["version"]) for one in sbom["components"]}
-
-
-def commit_of(archive: tarfile.TarFile) -> str | None:
-    """The commit that git wrote at the head of an archive."""
-    return archive.pax_headers.get("comment")
 
 
 def _git(root: Path, *arguments: str) -> bytes:

@@ -29,16 +29,12 @@ def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime
             user=user,
             processor_type=processor_type,
             account_token=account_id,
-            account_hint=_hint(account_id),
+            account_hint="…" + (account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else ""),
             is_default=not PaymentMethod.objects.filter(user=user, is_default=True).exists(),
             created_at=now,
         )
         record_event("payment_method.added", account_id=user.pk, now=now, payment_method_id=str(method.pk))
     return method
-
-
-def _hint(account_id: str) -> str:
-    return "…" + account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else "…"
 
 
 ACKNOWLEDGED = {"acknowledged": True, "persisted": False}

@@ -53,7 +53,7 @@ class Command(JsonCommand):
             files[names.statement] = source.statement(names, contents.digests_of(files))
             with _ledger() as ledger:
                 files[names.proof], opening = ledger.anchor(files[names.statement])
-                key = ledger.key()
+                key = json.loads(ledger.request("GET", "/key"))["vkey"]
         except (CannotRelease, CannotStart, OSError) as error:
             raise CommandError(str(error)) from error
         files[contents.SUMS] = contents.sums(names, contents.digests_of(files), opening)
@@ -86,18 +86,14 @@ class Ledger(NamedTuple):
         """
         told = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**told, "report_data": statement.decode()}).encode()
-        kept = json.loads(self._ask("POST", "/anchor", body))
-        has_witnesses = any(line.startswith(b"witness ") for line in self._ask("GET", "/policy").splitlines())
+        kept = json.loads(self.request("POST", "/anchor", body))
+        has_witnesses = any(line.startswith(b"witness ") for line in self.request("GET", "/policy").splitlines())
         of = f"?index={kept['index']}" + ("&witnessed=1" if has_witnesses else "")
-        stands = json.loads(self._ask("GET", f"/proof/{kept['hash']}{of}"))
-        proof = self._ask("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
+        stands = json.loads(self.request("GET", f"/proof/{kept['hash']}{of}"))
+        proof = self.request("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
         return proof, {**told, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}
 
-    def key(self) -> str:
-        key: str = json.loads(self._ask("GET", "/key"))["vkey"]
-        return key
-
-    def _ask(self, method: str, path: str, body: bytes = b"") -> bytes:
+    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         headers = {"X-API-Key": self.client_key} | ({"Content-Type": "application/json"} if body else {})
         try:
             answer = exchange(
