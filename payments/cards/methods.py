@@ -15,7 +15,7 @@ from payments.cards.models import PaymentMethod
 PROCESSOR_TYPES = ("crypto", "card", "stripe")
 ID_MAX_LENGTH = 255
 _SHOWN_CHARACTERS = 4
-_UNUSABLE = "This payment method cannot be used."
+_UNUSABLE = "This payment method can't be charged. Send the id of an active one of yours, or a processor's token."
 
 
 def are_kept() -> bool:
@@ -54,7 +54,7 @@ def own_method(method_id: str, *, user: Any) -> PaymentMethod:
 
 def make_default(method: PaymentMethod) -> PaymentMethod:
     if not method.is_active:
-        raise ValidationFailed("An inactive payment method cannot be the default.")
+        raise ValidationFailed("The payment method is inactive, so it can't be the default. Activate it first.")
     with transaction.atomic():
         # The person's rows are locked in one order, so that two such requests wait for each other.
         own = PaymentMethod.objects.filter(user=method.user_id)

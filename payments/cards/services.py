@@ -334,5 +334,7 @@ def check_currency(currency: str) -> str:
     """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
     folded = currency.lower()
     if folded not in SUPPORTED:
-        raise ValidationFailed.of_member("currency", "Not a currency that is charged in.")
+        raise ValidationFailed.of_member(
+            "currency", "Cards can't be charged in this currency. Send another ISO 4217 code, such as USD."
+        )
     return folded

@@ -40,7 +40,7 @@ def parse_address(text: str) -> str | None:
 
 
 def has_no_owner(address: str) -> bool:
-    """Return whether nobody has the key of an address: zero, those of precompiled contracts, and 0x…dEaD."""
+    """Return whether an address has no key: zero, those of precompiled contracts, and 0x…dEaD."""
     return int(address, 16) <= _LAST_WITHOUT_OWNER
 
 

@@ -79,12 +79,17 @@ def prepare_payment(
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:
         raise ValidationFailed.of_member(
-            "wallet_id", "A wallet held by the custody provider cannot sign; name one of your own."
+            "wallet_id",
+            "The custody provider holds the keys of this wallet, so it can't sign. Send the id of a wallet of the kind "
+            "`walletconnect`.",
         )
     _check_recipient(to_address, payer=wallet.address)
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
-        raise ValidationFailed.of_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
+        raise ValidationFailed.of_member(
+            "network",
+            f"This is not the network on which payments settle. Send {settings.SETTLEMENT_NETWORK}, or null.",
+        )
     payment = CryptoPayment(
         id=uuid7(),
         user=owner,
@@ -114,13 +119,18 @@ def _check_recipient(address: str, *, payer: str) -> None:
     """Raise ValidationFailed for an address at which a transfer is lost, or is none."""
     if has_no_owner(address):
         raise ValidationFailed.of_member(
-            "to_address", "Nobody has the key of this address: a transfer to it would be lost."
+            "to_address",
+            "This is the zero address, a burn address, or a precompiled contract: a transfer to it would be lost. "
+            "Send the address of a wallet.",
         )
     if address == payer:
-        raise ValidationFailed.of_member("to_address", "Must be another address than the wallet that pays.")
+        raise ValidationFailed.of_member(
+            "to_address", "This is the wallet that pays. Send the address of another wallet."
+        )
     if address.lower() == settings.SETTLEMENT_TOKEN_ADDRESS.lower():
         raise ValidationFailed.of_member(
-            "to_address", "This is the contract of the token: a transfer to it would be lost."
+            "to_address",
+            "This is the contract of the token: a transfer to it would be lost. Send the address of a wallet.",
         )
 
 

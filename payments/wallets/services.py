@@ -82,7 +82,9 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
     """
     provider = custody_provider()
     if not provider.supports(network):
-        raise ValidationFailed.of_member("network", f"The custody provider holds no accounts on {network}.")
+        raise ValidationFailed.of_member(
+            "network", f"The custody provider holds no accounts on {network}. Send another network."
+        )
     account, is_new = CustodyAccount.objects.get_or_create(
         user=owner, provider=provider.name, network=network, label=label or "", defaults={"requested_at": now}
     )
