@@ -56,19 +56,19 @@ class Claim(StatefulModel):
     claim_type = models.CharField(max_length=64, help_text="The kind of the claim, such as `author` or `contributor`.")
     status = models.CharField(
         max_length=32,
-        choices=[(one, one) for one in MACHINE.statuses],
+        choices=[(choice, choice) for choice in MACHINE.statuses],
         default=DRAFT,
         help_text="The status of the claim.",
     )
     verification_level = models.CharField(
         max_length=32,
-        choices=[(one, one.replace("_", " ")) for one in LEVELS],
+        choices=[(choice, choice.replace("_", " ")) for choice in LEVELS],
         default=SELF_ASSERTED,
         help_text="How the claim is verified: by its owner, evidence, its source, or an institution.",
     )
     visibility = models.CharField(
         max_length=16,
-        choices=[(one, one) for one in VISIBILITIES],
+        choices=[(choice, choice) for choice in VISIBILITIES],
         default=PRIVATE,
         help_text="`private`: its owner reads it. `conditional`: reviewers, too. `shared`: every account.",
     )

@@ -43,19 +43,19 @@ def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[C
 
     Raises UserMismatch when another user's claims are requested without naming a publication.
     """
-    found = Claim.objects.order_by("-id")
+    claims = Claim.objects.order_by("-id")
     if publication_id:
-        found = found.filter(publication_key=publication_key(publication_id))
+        claims = claims.filter(publication_key=publication_key(publication_id))
     if user_id == str(viewer.pk) or not (user_id or publication_id):
-        found = found.filter(user=viewer)
+        claims = claims.filter(user=viewer)
     elif not publication_id:
         raise UserMismatch
     else:
-        shown = (SHARED, CONDITIONAL) if viewer.has_perm(REVIEW_PERMISSION) else (SHARED,)
-        found = found.filter(Q(visibility__in=shown) | Q(user=viewer))
+        visibilities = (SHARED, CONDITIONAL) if viewer.has_perm(REVIEW_PERMISSION) else (SHARED,)
+        claims = claims.filter(Q(visibility__in=visibilities) | Q(user=viewer))
         if user_id:
-            found = found.filter(user_id=parse_positive_int64(user_id) or 0)
-    return found
+            claims = claims.filter(user_id=parse_positive_int64(user_id) or 0)
+    return claims
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:

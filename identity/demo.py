@@ -43,8 +43,9 @@ _EXPIRES_IN_DAYS = 5
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     _let_in(consumer, now=now)
     if not ApiKey.objects.filter(pk=demo_ids.EXPIRING_KEY).exists():
-        made, ends = now - timedelta(days=DEFAULT_DAYS - _EXPIRES_IN_DAYS), now + timedelta(days=_EXPIRES_IN_DAYS)
-        _keep_key(demo_ids.EXPIRING_KEY, staff, name="Nightly report", now=made, expires_at=ends)
+        expires_at = now + timedelta(days=_EXPIRES_IN_DAYS)
+        created_at = expires_at - timedelta(days=DEFAULT_DAYS)
+        _keep_key(demo_ids.EXPIRING_KEY, staff, name="Nightly report", now=created_at, expires_at=expires_at)
     if Sandbox.name == settings.OPEN_BANKING and not KycVerification.objects.filter(pk=demo_ids.VERIFIED).exists():
         began = now - timedelta(days=_VERIFIED_DAYS_AGO)
         first = _begin(demo_ids.VERIFIED, consumer, previous=None, now=began)
@@ -64,9 +65,9 @@ def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
         return
     state = request_verification(user=person, key=None, template_id=None, redirect_uri=None, now=now)
     actor = Actor(user=person, credential="demo")
-    made = create_verification(actor=actor, state=state, template_id=None, redirect_uri=None, now=now)
+    verification = create_verification(actor=actor, state=state, template_id=None, redirect_uri=None, now=now)
     if progress is not None:
-        _finish(made, progress, now=now)
+        _finish(verification, progress, now=now)
 
 
 @transaction.atomic
@@ -126,8 +127,8 @@ def _let_in(partner: Any, *, now: datetime) -> None:
     for client_id, name in ((demo_ids.OAUTH_CLIENT, "Savings app"), (demo_ids.OAUTH_CLIENT_TO_DELETE, "Old app")):
         if not OAuthClient.objects.filter(client_id=client_id).exists():
             uris, scopes = ["https://app.example/callback"], ["offers:read"]
-            made, _ = create_client(name=name, redirect_uris=uris, scopes=scopes, public=False, owner=partner)
-            OAuthClient.objects.filter(pk=made.pk).update(client_id=client_id)
+            client, _ = create_client(name=name, redirect_uris=uris, scopes=scopes, public=False, owner=partner)
+            OAuthClient.objects.filter(pk=client.pk).update(client_id=client_id)
     invited = {"role": "member", "provider_id": str(demo_ids.OWN_PROVIDER), "email": "colleague@example.org"}
     Invitation.objects.get_or_create(
         id=demo_ids.ACCOUNT_INVITATION,

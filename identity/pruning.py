@@ -30,14 +30,14 @@ def _unconfirmed(now: datetime) -> Any:
     """Select accounts without a confirmed address, a log-in, and any record."""
     addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
     made_before = now - timedelta(days=UNCONFIRMED_DAYS)
-    found = User.objects.filter(
+    accounts = User.objects.filter(
         Exists(addresses), ~Exists(addresses.filter(verified=True)), last_login=None, date_joined__lte=made_before
     ).filter(is_staff=False, groups=None)
     for relation in User._meta.related_objects:
         if relation.related_model is not EmailAddress:
             rows: Any = relation.related_model
-            found = found.filter(~Exists(rows._default_manager.filter(**{relation.field.name: OuterRef("pk")})))
-    return found
+            accounts = accounts.filter(~Exists(rows._default_manager.filter(**{relation.field.name: OuterRef("pk")})))
+    return accounts
 
 
 RULES = (

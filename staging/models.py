@@ -29,7 +29,7 @@ class StagedItem(models.Model):
     kind = models.CharField(max_length=64, help_text="The kind of the payload, such as `note` or `claim`.")
     status = models.CharField(
         max_length=16,
-        choices=[(one, one) for one in MACHINE.statuses],
+        choices=[(choice, choice) for choice in MACHINE.statuses],
         default=STAGED,
         help_text="The status of the item.",
     )

@@ -24,9 +24,9 @@ def find_api_key(identifier: str) -> ApiKey:
 
 
 def add_password_arguments(parser: ArgumentParser) -> None:
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument("--password", help="Refused in production, where others read command lines.")
-    given.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--password", help="Refused in production, where others read command lines.")
+    source.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")
 
 
 def take_password(options: Mapping[str, Any], user: User) -> str:

@@ -62,14 +62,14 @@ def forget_on_change() -> None:
 
 
 def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
-    found = _remembered.get(text)
-    if found is not None and found.until > time.monotonic():
-        return found
+    remembered = _remembered.get(text)
+    if remembered is not None and remembered.until > time.monotonic():
+        return remembered
     if len(_remembered) >= _REMEMBERED_MAX:
         _remembered.clear()
     _remembered.pop(text, None)
-    made = _remembered[text] = check(text)
-    return made
+    checked = _remembered[text] = check(text)
+    return checked
 
 
 def _check_token(text: str) -> _Remembered:

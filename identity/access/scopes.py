@@ -57,5 +57,5 @@ def reading(scopes: list[str]) -> list[str]:
 
 def refused_with(scopes: list[str]) -> list[str]:
     """Return, in plain words, what a client with these scopes cannot do."""
-    given = {scope.partition(":")[0] for scope in scopes}
-    return [words for area, words in _AREAS.items() if area not in given] + list(_NEVER)
+    areas = {scope.partition(":")[0] for scope in scopes}
+    return [words for area, words in _AREAS.items() if area not in areas] + list(_NEVER)

@@ -47,8 +47,8 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")
     if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > _TOLERANCE_SECONDS:
         raise credentials.TimestampOutOfRange
-    given: str = meta["HTTP_X_SERVICE_SIGNATURE"]
-    if not _SIGNATURE.fullmatch(given):
+    signature: str = meta["HTTP_X_SERVICE_SIGNATURE"]
+    if not _SIGNATURE.fullmatch(signature):
         raise credentials.InvalidSignature
     target = str(meta.get("RAW_URI") or request.get_full_path())
     body = read_body(request)
@@ -60,8 +60,8 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     # A query string may be left out where nothing changes.
     paths = {target, target.partition("?")[0]} if method in credentials.SAFE_METHODS else {target}
     for path in paths:
-        if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), given):
-            return given
+        if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), signature):
+            return signature
     raise credentials.InvalidSignature
 
 

@@ -51,15 +51,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return log_in(request, **facts, device=_known_device(request, name), has_code_step=True)
 
     def reauthenticate(self, user: Any, password: str) -> bool:
-        found = self.authenticate(self.request, username=user.get_username(), password=password)
-        if found is None or found.pk != user.pk:
+        account = self.authenticate(self.request, username=user.get_username(), password=password)
+        if account is None or account.pk != user.pk:
             return False
         renew_session(self.request)
         return True
 
     def use_code(self, user: Any, code: str) -> Any:
         """Use a code of a second factor: return its kind, None when it is wrong. One try, as above."""
-        name, found = user.get_username(), None
+        name, factor = user.get_username(), None
         device = _known_device(self.request, name)
 
         def shows_code() -> bool:
@@ -69,10 +69,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             suppress(WrongCredentials),
             login_attempt(name, client_address(self.request), device=device, shows_code=shows_code),
         ):
-            found = use_code(user, code)
-            if found is None:
+            factor = use_code(user, code)
+            if factor is None:
                 raise WrongCredentials
-        return found
+        return factor
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
         """Let the browser be known from now on, until the account gets another password."""
@@ -178,17 +178,17 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return entity | {"name": settings.PROVIDER_NAME}
 
 
-def _username_of(given: str) -> str:
+def _username_of(login: str) -> str:
     """Return the user name of an address, confirmed ones first; anything else, and an unknown address, as it is."""
-    if "@" not in given:
-        return given
+    if "@" not in login:
+        return login
     try:
-        email = normalize(given)
+        email = normalize(login)
     except ValidationError:
-        return given
+        return login
     known = EmailAddress.objects.filter(email=email).order_by("-verified", "pk")
     username: str | None = known.values_list("user__username", flat=True).first()
-    return username or given
+    return username or login
 
 
 def _known_device(request: HttpRequest, name: str) -> str | None:

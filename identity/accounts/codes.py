@@ -70,10 +70,10 @@ def _app_showing(code: str, **user: Any) -> Authenticator | None:
     app = Authenticator.objects.filter(**user, type=Type.TOTP).first()
     secret = _other_secret(mode.read()) if app is None else app.data["secret"]  # the same work without an app
     try:
-        shown = codes_around(open_secret(secret, app.user_id if app else 0))
+        codes = codes_around(open_secret(secret, app.user_id if app else 0))
     except UnreadableSecret:
         return None  # `reset_second_factor` lets its owner add another
-    return app if any(constant_time_compare(code, shown_code) for shown_code in shown) else None
+    return app if any(constant_time_compare(code, shown_code) for shown_code in codes) else None
 
 
 @cache
@@ -98,10 +98,10 @@ def open_secret(encrypted: str, user_id: int) -> str:
 
 def codes_around(secret: str) -> list[str]:
     """Return the code of this half minute, and those of its neighbours: clocks may be one step apart."""
-    shown = TOTP(b32decode(secret), 6, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303  RFC 6238, section 1.2
+    totp = TOTP(b32decode(secret), 6, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303  RFC 6238, section 1.2
     now = int(time.time())
     tolerance: int = settings.MFA_TOTP_TOLERANCE
-    return [shown.generate(now + step * STEP_SECONDS).decode() for step in range(-tolerance, tolerance + 1)]
+    return [totp.generate(now + step * STEP_SECONDS).decode() for step in range(-tolerance, tolerance + 1)]
 
 
 def _column(kind: str, member: str, *, of: str, place: Callable[[int], str]) -> Column:

@@ -97,10 +97,10 @@ class AddressForm(forms.Form):
 class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
         """Count a try like one to log in: a stolen session must not guess."""
-        given: str = self.cleaned_data["oldpassword"]
-        if not get_adapter().reauthenticate(self.user, given):
+        password: str = self.cleaned_data["oldpassword"]
+        if not get_adapter().reauthenticate(self.user, password):
             raise get_adapter().validation_error("enter_current_password")
-        return given
+        return password
 
 
 def _code_field(label: str, **attributes: Any) -> forms.CharField:

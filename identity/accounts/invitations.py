@@ -45,24 +45,24 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     ValidationFailed for a malformed address, or when WAITING_MAX wait; RateLimited.
     """
     email = check_address(email)
-    made = Invitation(
+    invitation = Invitation(
         email=email, role=role, provider_id=provider_id, group=group, invited_by=actor.user, created_at=now,
         expires_at=now + Invitation.VALID_FOR,
     )  # fmt: skip
     if not actor.is_system:
         require_second_factor(actor)
-    roles()[role].check(actor.user, made)
+    roles()[role].check(actor.user, invitation)
     with transaction.atomic():
         if not actor.is_system:
             User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # the number is exact
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
                 raise ValidationFailed(f"At most {WAITING_MAX} invitations of yours may wait: revoke one first.")
-        made.save(force_insert=True)
-        token = make_link(PURPOSE, email=email, subject=str(made.pk), lasts=Invitation.VALID_FOR, now=now)
+        invitation.save(force_insert=True)
+        token = make_link(PURPOSE, email=email, subject=str(invitation.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
         queue_mail(email, "invitation", {"link": address}, named_by=None if actor.is_system else actor.user.pk, now=now)
-        _note("created", made, actor, now)
-    return made
+        _note("created", invitation, actor, now)
+    return invitation
 
 
 def invitations_of(inviter: User) -> InvitationQuerySet:
@@ -76,10 +76,10 @@ def find(token: str, *, now: datetime) -> Invitation:
     Raises LinkEnded, also if the inviter may no longer invite.
     """
     subject = find_link(token, PURPOSE, now=now).subject
-    found = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
-    if found is None or not _still_counts(found):
+    invitation = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
+    if invitation is None or not _still_counts(invitation):
         raise LinkEnded
-    return found
+    return invitation
 
 
 def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> Invitation:
@@ -88,21 +88,23 @@ def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> I
     `by_link`: the account was made just now, by the link itself, under its address.
     """
     with transaction.atomic():
-        found = find(token, now=now)
+        invitation = find(token, now=now)
         try:
-            is_theirs = user.is_active and (owns(user, found.email) or (by_link and is_named(user, found.email)))
+            is_theirs = user.is_active and (
+                owns(user, invitation.email) or (by_link and is_named(user, invitation.email))
+            )
         except UnreadableSecret:
             is_theirs = False
         if not is_theirs:
             raise LinkEnded
-        use_link(token, PURPOSE, email=found.email, now=now)
-        Invitation.objects.filter(pk=found.pk).update(accepted_at=now, accepted_by=user)
-        found.accepted_at, found.accepted_by = now, user
-        roles()[found.role].admit(found, user, now=now)
-        actor, details = Actor(user, f"invitation:{found.pk}"), {"role": found.role}
-        AccountHistory.note("invitation.accepted", actor, now=now, object_id=found.pk, details=details)
-        _record("accepted", found, now)
-    return found
+        use_link(token, PURPOSE, email=invitation.email, now=now)
+        Invitation.objects.filter(pk=invitation.pk).update(accepted_at=now, accepted_by=user)
+        invitation.accepted_at, invitation.accepted_by = now, user
+        roles()[invitation.role].admit(invitation, user, now=now)
+        actor, details = Actor(user, f"invitation:{invitation.pk}"), {"role": invitation.role}
+        AccountHistory.note("invitation.accepted", actor, now=now, object_id=invitation.pk, details=details)
+        _record("accepted", invitation, now)
+    return invitation
 
 
 def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:

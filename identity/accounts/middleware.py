@@ -73,7 +73,7 @@ class AccountPages:
             return _refused(request, refusal)
         # A passkey never nests that deep, and the parser's stack could overflow.
         if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
-            return _told(request, NO_PASSKEY, 400)
+            return _error_page(request, NO_PASSKEY, 400)
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -81,15 +81,15 @@ class AccountPages:
             return None
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
-            return _told(request, NO_PASSKEY, 400)
+            return _error_page(request, NO_PASSKEY, 400)
         if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
-            return _told(request, "This link has ended.", 410)
+            return _error_page(request, "This link has ended.", 410)
         if isinstance(error, IntegrityError):
-            return _told(request, "This was done elsewhere at the same moment.", 409)
+            return _error_page(request, "This was done elsewhere at the same moment.", 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
 
 
-def _told(request: HttpRequest, text: str, status: int) -> HttpResponse:
+def _error_page(request: HttpRequest, text: str, status: int) -> HttpResponse:
     return render(request, "account/refused.html", {"text": text}, status=status)
 
 
@@ -98,7 +98,7 @@ def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
     limited = isinstance(refusal, RateLimited)
     text = f"Too many tries. Try again in {wait}." if limited else str(refusal)
-    page = _told(request, text, refusal.status)
+    page = _error_page(request, text, refusal.status)
     for name, value in refusal.headers.items():
         page.headers[name] = value
     return page

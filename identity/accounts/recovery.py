@@ -34,11 +34,11 @@ def make_codes(user: User, *, now: datetime) -> list[str]:
     """Give an account ten codes in place of those that it has. Return them as they are shown, now and never again."""
     codes = ["".join(secrets.choice(ALPHABET) for _ in range(LENGTH)) for _ in range(COUNT)]
     salt = _HASHER.salt()
-    made = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
+    rows = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
     with transaction.atomic():
         User.objects.select_for_update().get(pk=user.pk)  # the second of two concurrent calls sets the valid codes
         RecoveryCode.objects.filter(user=user).delete()
-        RecoveryCode.objects.bulk_create(made)
+        RecoveryCode.objects.bulk_create(rows)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 

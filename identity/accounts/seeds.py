@@ -55,12 +55,12 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
     if not kept.filter(created_at__gte=seed.created_at).exists():
         hasher = RecoveryCodeHasher()
         salt = hasher.salt()
-        made = [
+        rows = [
             recovery_code(user_id=seed.user_id, hash=hasher.encode(code, salt), created_at=seed.created_at)
             for code in unused
         ]
         kept.delete()
-        recovery_code.objects.bulk_create(made)
+        recovery_code.objects.bulk_create(rows)
     seed.delete()
     return True
 

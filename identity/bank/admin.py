@@ -20,13 +20,13 @@ def _amount_column(field: str, description: str) -> Any:
     """Return a column of amounts with two decimals and their currency; what was masked stays as it is."""
 
     @admin.display(description=description)
-    def shown(_admin: Any, record: Any) -> str:
+    def amount(_admin: Any, record: Any) -> str:
         cents = getattr(record, field)
         if not isinstance(cents, int):
             return NOTHING if cents is None else str(cents)
         return f"{Decimal(cents).scaleb(-2):,} {record.currency or ''}".strip()
 
-    return shown
+    return amount
 
 
 class _BankRecords(OwnedRecords):
@@ -104,8 +104,8 @@ def _accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
     if not may(viewer, "identity.view_bankaccount"):
         return []
     names = list(BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10])
-    shown = names if may(viewer, VIEW) else mask(names)
-    return [("Bank accounts", ", ".join(shown) or "none")]
+    names_shown = names if may(viewer, VIEW) else mask(names)
+    return [("Bank accounts", ", ".join(names_shown) or "none")]
 
 
 LINES = Lines(_accounts_of)

@@ -45,8 +45,8 @@ def whole(text: str) -> int | str:
 
 def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequence[Any], int | None]:
     """Return a page of ordered rows, and where the next one begins, None at the end."""
-    found = list(rows[offset : offset + limit + 1])
-    return found[:limit], offset + limit if len(found) > limit else None
+    rows_read = list(rows[offset : offset + limit + 1])
+    return rows_read[:limit], offset + limit if len(rows_read) > limit else None
 
 
 def offset_in(request: HttpRequest) -> int:
@@ -109,5 +109,5 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
 
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
     """Return the one page on which these are shown; no cache keeps it, and no address leads to it."""
-    shown = {name: secret for name, secret in secrets.items() if secret is not None}
-    return render(request, "developers/secret.html", {"tabs": TABS, "title": title, "secrets": shown, **facts})
+    known = {name: secret for name, secret in secrets.items() if secret is not None}
+    return render(request, "developers/secret.html", {"tabs": TABS, "title": title, "secrets": known, **facts})

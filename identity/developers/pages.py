@@ -51,12 +51,12 @@ class RequestsPage(DeveloperPage):
     template_name = "developers/requests.html"
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        asked = QueryDict(mutable=True)
+        parameters = QueryDict(mutable=True)
         for name in request.GET:
             value = request.GET.get(name, "")
             if value and name != "limit":  # a field of the form that was left empty
-                asked[name] = str(value)
-        query = RequestQuery.read(asked)
+                parameters[name] = str(value)
+        query = RequestQuery.read(parameters)
         offset = query["offset"]
         wanted = {name: value for name, value in query.items() if name in RequestQuery.filters()}
         person: Any = request.user
@@ -89,10 +89,10 @@ class KeysPage(DeveloperPage):
         }  # fmt: skip
 
     def make(self, request: HttpRequest) -> HttpResponse:
-        given = request.POST
-        asked: dict[str, Any] = {"name": given.get("name", ""), "expires_days": whole(given.get("expires_days", ""))}
-        asked["scopes"] = None if given.get("reach") == "all" else given.getlist("scopes")
-        body = ApiKeyRequestSerializer.read(asked)
+        form = request.POST
+        fields: dict[str, Any] = {"name": form.get("name", ""), "expires_days": whole(form.get("expires_days", ""))}
+        fields["scopes"] = None if form.get("reach") == "all" else form.getlist("scopes")
+        body = ApiKeyRequestSerializer.read(fields)
         return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 
     def rotate(self, request: HttpRequest) -> HttpResponse:
@@ -121,11 +121,11 @@ def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
 
 
 def _client_fields(request: HttpRequest) -> dict[str, Any]:
-    given = request.POST
+    form = request.POST
     return {
-        "name": given.get("name", ""),
-        "redirect_uris": given.get("redirect_uris", "").split(),
-        "scopes": given.getlist("scopes"),
+        "name": form.get("name", ""),
+        "redirect_uris": form.get("redirect_uris", "").split(),
+        "scopes": form.getlist("scopes"),
     }
 
 

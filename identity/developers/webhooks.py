@@ -26,16 +26,16 @@ from identity.developers.base import DeveloperPage, credential_of, offset_in, pa
 EVENTS_LOOKED_AT = 10_000  # the newest, for what no index finds
 
 
-def _asked(request: HttpRequest) -> dict[str, Any]:
-    given = request.POST
+def _endpoint_fields(request: HttpRequest) -> dict[str, Any]:
+    form = request.POST
     return {
-        "url": given.get("url", "").strip(),
-        "event_types": given.get("event_types", "").split(),
-        "description": given.get("description", ""),
+        "url": form.get("url", "").strip(),
+        "event_types": form.get("event_types", "").split(),
+        "description": form.get("description", ""),
     }
 
 
-def _shown(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
+def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     secrets: dict[str, str | None] = {"Secret": endpoint.secret}
     return show_secrets(request, "The webhook's secret", secrets, endpoint=endpoint, back="developers_webhooks")
 
@@ -48,9 +48,9 @@ class WebhooksPage(DeveloperPage):
         return {"endpoints": endpoints.endpoints_of(credential_of(request)).order_by("id")}
 
     def add(self, request: HttpRequest) -> HttpResponse:
-        body = EndpointRequestSerializer.read(_asked(request))
+        body = EndpointRequestSerializer.read(_endpoint_fields(request))
         account_id = credential_of(request).user_id
-        return _shown(request, endpoints.create_endpoint(account_id=account_id, **body, now=timezone.now()))
+        return _show_secret(request, endpoints.create_endpoint(account_id=account_id, **body, now=timezone.now()))
 
 
 class WebhookPage(DeveloperPage):
@@ -76,14 +76,14 @@ class WebhookPage(DeveloperPage):
         }
 
     def test(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
-        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        endpoints.send_test(found, now=timezone.now())
+        endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        endpoints.send_test(endpoint, now=timezone.now())
         messages.success(request, "A test is on its way. Look again in a moment.")
         return HttpResponseRedirect(f"{request.path_info}#deliveries")
 
     def redeliver(self, request: HttpRequest, endpoint_id: str) -> str:
-        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=found)
+        endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=endpoint)
         sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("Delivery not found."))
         endpoints.redeliver(sent, now=timezone.now())
         return "The event is sent again, under the same webhook-id."
@@ -92,11 +92,11 @@ class WebhookPage(DeveloperPage):
         hours = whole(request.POST.get("grace_hours", ""))
         seconds = hours * 3600 if isinstance(hours, int) else hours
         grace = timedelta(seconds=RotationRequestSerializer.read({"grace_seconds": seconds})["grace_seconds"])
-        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        return _shown(request, endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now()))
+        endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        return _show_secret(request, endpoints.rotate_secret(endpoint.pk, grace=grace, now=timezone.now()))
 
     def change(self, request: HttpRequest, endpoint_id: str) -> str:
-        self._change(request, endpoint_id, EndpointChangeRequestSerializer.read(_asked(request)))
+        self._change(request, endpoint_id, EndpointChangeRequestSerializer.read(_endpoint_fields(request)))
         return "The webhook was changed. Earlier events are sent under the old settings."
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
@@ -108,15 +108,15 @@ class WebhookPage(DeveloperPage):
         return "The webhook is disabled: nothing more is sent to it."
 
     def remove(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
-        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        endpoints.delete_endpoint(found, now=timezone.now())
+        endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        endpoints.delete_endpoint(endpoint, now=timezone.now())
         messages.success(request, "The webhook is deleted.")
         return HttpResponseRedirect(reverse("developers_webhooks"))
 
     @staticmethod
     def _change(request: HttpRequest, endpoint_id: str, changes: dict[str, Any]) -> None:
-        found = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        endpoints.change_endpoint(found, changes=changes, now=timezone.now())
+        endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        endpoints.change_endpoint(endpoint, changes=changes, now=timezone.now())
 
 
 class EventsPage(DeveloperPage):
@@ -125,8 +125,8 @@ class EventsPage(DeveloperPage):
     template_name = "developers/events.html"
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        asked, account_id = request.GET, credential_of(request).user_id
-        before, about, request_id = whole(asked.get("before", "")), asked.get("object", ""), asked.get("request_id", "")
+        before, account_id = whole(request.GET.get("before", "")), credential_of(request).user_id
+        about, request_id = request.GET.get("object", ""), request.GET.get("request_id", "")
         publish_account(account_id, now=timezone.now())
         newest = _newest(account_id, before if isinstance(before, int) else None, about=about, request_id=request_id)
         events, older = page_of(newest, 0)
@@ -155,6 +155,6 @@ def _newest(account_id: int, before: int | None, *, about: str, request_id: str)
     if about:
         name, _, value = askable(about).partition(":")
         spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a text, or a number
-        named = reduce(or_, (Q(text__contains=one) for one in spelled))
+        named = reduce(or_, (Q(text__contains=text) for text in spelled))
         own = own.annotate(text=Cast("object", TextField())).filter(named)
     return own.order_by("-sequence")

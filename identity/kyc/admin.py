@@ -89,8 +89,8 @@ class KycVerificationAdmin(ReviewAdmin):
     def notices_of(self, record: KycVerification) -> list[str]:
         notices = []
         if record.is_taken_back:
-            said = record.provider_status
-            notices.append(f"The provider took its success back: it says “{said}” now. The status is unchanged.")
+            status = record.provider_status
+            notices.append(f"The provider took its success back: it says “{status}” now. The status is unchanged.")
         if record.provider == "sandbox":
             notices.append("The sandbox simulated this verification: no documents were checked.")
         if record.status == PENDING_REVIEW and record.provider_status != "pending_review":

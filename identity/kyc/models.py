@@ -50,7 +50,7 @@ class KycVerification(StatefulModel):
     steps: Any = JsonTextField(help_text="The vendor's steps, and the status of each.")
     name_match = models.CharField(
         max_length=8,
-        choices=[(one.value, one.value) for one in NameMatch],
+        choices=[(match.value, match.value) for match in NameMatch],
         default=NameMatch.UNKNOWN.value,
         help_text="Whether the name matches the vendor's sources, as the vendor reports it.",
     )

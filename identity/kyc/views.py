@@ -52,15 +52,17 @@ class KycViewSet(ApiViewSet):
         require_self(request, body.pop("user_id", request.user.pk))
         # Requests with one key may each come here at the same time: it is the same verification.
         named = None if key is None else key.key
-        open_one = services.resume_verification(user=request.user, now=timezone.now(), **body)
-        if open_one is not None:
-            shown = Outcome(200, render_json(VerificationSerializer.represent(open_one)))
-            return run_once(key, lambda: shown)
+        current = services.resume_verification(user=request.user, now=timezone.now(), **body)
+        if current is not None:
+            outcome = Outcome(200, render_json(VerificationSerializer.represent(current)))
+            return run_once(key, lambda: outcome)
         state = services.request_verification(user=request.user, key=named, now=timezone.now(), **body)
 
         def work() -> Outcome:
-            made = services.create_verification(actor=actor_of(request), state=state, now=timezone.now(), **body)
-            return Outcome(200, render_json(VerificationSerializer.represent(made)))
+            verification = services.create_verification(
+                actor=actor_of(request), state=state, now=timezone.now(), **body
+            )
+            return Outcome(200, render_json(VerificationSerializer.represent(verification)))
 
         return run_once(key, work)
 

@@ -63,10 +63,10 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # No parameter of the client's decides that a person need not be asked.
-        asked = request.GET.copy()
+        parameters = request.GET.copy()
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
-            asked.pop(unwanted, None)
-        request.GET = asked  # type: ignore[assignment]
+            parameters.pop(unwanted, None)
+        request.GET = parameters  # type: ignore[assignment]
         response: HttpResponseBase = super().get(request, *args, **kwargs)
         return response
 
@@ -110,10 +110,10 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        asked = context.get("scopes", [])
+        scopes = context.get("scopes", [])
         context["destination"] = urlsplit(context.get("redirect_uri") or "").netloc
-        context["permissions"] = [(scope, SCOPES[scope]) for scope in asked]
-        context["refused"] = refused_with(asked)
+        context["permissions"] = [(scope, SCOPES[scope]) for scope in scopes]
+        context["refused"] = refused_with(scopes)
         return context
 
     def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:
@@ -166,12 +166,12 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
         by_client: dict[Any, list[TokenFamily]] = {}
         for family in families.select_related("client").order_by("created_at").distinct():
             by_client.setdefault(family.client, []).append(family)
-        shown = []
+        grants = []
         for client, held in by_client.items():
             scopes = {scope for family in held for scope in family.scope.split()}
             permissions = [words for scope, words in SCOPES.items() if scope in scopes]
-            shown.append({"client": client, "since": held[0].created_at, "permissions": permissions})
-        return shown
+            grants.append({"client": client, "since": held[0].created_at, "permissions": permissions})
+        return grants
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         partners = managed.partners_of(self.request.user)

@@ -75,10 +75,10 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *_args: Any, **_kwargs: Any
     ) -> bool:
-        found = tokens.find_refresh_token(refresh_token, client=client, now=timezone.now())
-        if found is None:
+        token = tokens.find_refresh_token(refresh_token, client=client, now=timezone.now())
+        if token is None:
             return False
-        request.user, request.family = found.family.user, found.family
+        request.user, request.family = token.family.user, token.family
         request.refresh_token = refresh_token
         return True
 
@@ -91,8 +91,8 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         scope = " ".join(request.scopes)
         try:
             if request.grant_type == "refresh_token":
-                given = {"client": request.client, "scope": scope}
-                pair = tokens.rotate_refresh_token(request.refresh_token, now=timezone.now(), **given)
+                facts = {"client": request.client, "scope": scope}
+                pair = tokens.rotate_refresh_token(request.refresh_token, now=timezone.now(), **facts)
             else:
                 pair = self._exchange_code(request, scope)
         except (InvalidToken, IntegrityError) as error:

@@ -102,4 +102,4 @@ class BankingUnavailable(ProviderUnavailable):
 
 def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:
     """Return the bookings from a day on, all of them without one; days of one form compare as texts."""
-    return bookings if since is None else [one for one in bookings if one["date"] >= since.isoformat()]
+    return bookings if since is None else [booking for booking in bookings if booking["date"] >= since.isoformat()]

@@ -10,7 +10,7 @@ class SandboxVerification(models.Model):
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(
         max_length=16,
-        choices=[(one.value, one.value) for one in Progress if one is not Progress.UNKNOWN],
+        choices=[(word.value, word.value) for word in Progress if word is not Progress.UNKNOWN],
         default=Progress.WAITING.value,
     )
     created_at = models.DateTimeField()

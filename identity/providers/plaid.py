@@ -158,7 +158,7 @@ class Plaid:
 
         With `has_history` only once Plaid has fetched the item's history: at first it returns no bookings, or 30 days.
         """
-        found: dict[str, Transaction] = {}
+        bookings: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
         for _ in range(TRANSACTION_PAGES_MAX):
             document = self._ask("/transactions/sync", body)
@@ -166,11 +166,11 @@ class Plaid:
                 raise base.BankingUnavailable("it has no history yet", {"Retry-After": str(RETRY_SECONDS)})
             for entry in (*_objects(document, "added"), *_objects(document, "modified")):
                 booking = _transaction(entry)
-                found[booking["transaction_id"]] = booking
+                bookings[booking["transaction_id"]] = booking
             for entry in _objects(document, "removed"):
-                found.pop(_text(entry, "transaction_id"), None)
+                bookings.pop(_text(entry, "transaction_id"), None)
             if document.get("has_more") is not True:
-                return list(found.values())
+                return list(bookings.values())
             body["cursor"] = _text(document, "next_cursor")
         raise base.BankingUnavailable("it has more transactions than can be read at once")
 
@@ -220,8 +220,8 @@ def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, An
     limited = answer.status == 429 or document.get("error_type") == "RATE_LIMIT_EXCEEDED"
     if not limited and word != "PRODUCT_NOT_READY":
         return {}
-    given = answer.headers.get("retry-after", "")
-    return {"Retry-After": given if re.fullmatch(r"[0-9]{1,5}", given, re.ASCII) else str(RETRY_SECONDS)}
+    seconds = answer.headers.get("retry-after", "")
+    return {"Retry-After": seconds if re.fullmatch(r"[0-9]{1,5}", seconds, re.ASCII) else str(RETRY_SECONDS)}
 
 
 def _word(value: Any) -> str:

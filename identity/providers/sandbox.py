@@ -89,8 +89,8 @@ class Sandbox:
         return sandbox_bank.accounts_of(self._item_of(access_token), timezone.now().date())
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
-        found = sandbox_bank.transactions_of(self._item_of(access_token), timezone.now().date())
-        return base.booked_since(found, since)
+        bookings = sandbox_bank.transactions_of(self._item_of(access_token), timezone.now().date())
+        return base.booked_since(bookings, since)
 
     def remove_item(self, access_token: str) -> None:
         live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
+from operator import itemgetter
 
 from config.core.digest import digest_of
 from identity.providers.base import Account, Transaction
@@ -85,11 +86,11 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
     """Return the three accounts; what is booked today is pending, and in no balance but what is available."""
     checking, pending = _balance_of(item_id, today)
     savings = _between(item_id, "savings", persona_of(item_id).savings_cents)
-    bought = [one for one in _purchases(item_id, today.replace(day=1)) if one.day <= today]
-    owed = sum(one.cents for one in bought if one.day < today)
+    bought = [booking for booking in _purchases(item_id, today.replace(day=1)) if booking.day <= today]
+    owed = sum(booking.cents for booking in bought if booking.day < today)
     if today.day == 1:  # last month's payment is not booked yet
-        owed += sum(one.cents for one in _purchases(item_id, (today - timedelta(days=1)).replace(day=1)))
-    unused = CARD_LIMIT_CENTS - owed - sum(one.cents for one in bought if one.day == today)
+        owed += sum(booking.cents for booking in _purchases(item_id, (today - timedelta(days=1)).replace(day=1)))
+    unused = CARD_LIMIT_CENTS - owed - sum(booking.cents for booking in bought if booking.day == today)
     balances = (
         ("depository", "checking", "Everyday Checking", checking, max(0, checking - pending), None),
         ("depository", "savings", "Rainy Day Savings", savings, savings, None),
@@ -118,10 +119,12 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
 def transactions_of(item_id: str, today: date) -> list[Transaction]:
     """Return what was booked on the last `HISTORY_DAYS` days, newest first; today's bookings are pending."""
     first = today - timedelta(days=HISTORY_DAYS - 1)
-    booked = [("checking", one) for one in _current_account(item_id, first, today)]
-    booked += [("credit card", one) for one in _card(item_id, first, today)]
-    found = [_shown(item_id, subtype, one, today) for subtype, one in booked if first <= one.day <= today]
-    return sorted(found, key=lambda one: (one["date"], one["transaction_id"]), reverse=True)
+    booked = [("checking", booking) for booking in _current_account(item_id, first, today)]
+    booked += [("credit card", booking) for booking in _card(item_id, first, today)]
+    transactions = [
+        _transaction(item_id, subtype, booking, today) for subtype, booking in booked if first <= booking.day <= today
+    ]
+    return sorted(transactions, key=itemgetter("date", "transaction_id"), reverse=True)
 
 
 def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]:
@@ -134,26 +137,26 @@ def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]
 def _balance_of(item_id: str, today: date) -> tuple[int, int]:
     """Return the balance of the current account without today's bookings, and what goes out today."""
     cycle = _cycle(item_id, _payday_before(today))
-    balance = _rest_of(item_id) - sum(one.cents for one in cycle if one.day < today)
-    return balance, sum(one.cents for one in cycle if one.day == today and one.cents > 0)
+    balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
+    return balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
 
 
 def _cycle(item_id: str, payday: date) -> list[Booking]:
     """Return the bookings from one payday until the day before the next, in their order."""
     rest = balance = _rest_of(item_id)
-    made: list[Booking] = []
+    bookings: list[Booking] = []
     for number in range(CYCLE_DAYS):
         day = payday + timedelta(days=number)
         of_day = list(_day(item_id, day, is_payday=number == 0))
-        was, balance = balance, balance - sum(one.cents for one in of_day)
+        was, balance = balance, balance - sum(booking.cents for booking in of_day)
         if balance < 0 <= was:
             of_day.append(Booking(day, "Overdraft Fee", "bank_fees", OVERDRAFT_FEE_CENTS))
             balance -= OVERDRAFT_FEE_CENTS
-        made += of_day
+        bookings += of_day
     if balance != rest:
         persona, last = persona_of(item_id), payday + timedelta(days=CYCLE_DAYS - 1)
-        made.append(Booking(last, *(persona.surplus if balance > rest else persona.shortfall), balance - rest))
-    return made
+        bookings.append(Booking(last, *(persona.surplus if balance > rest else persona.shortfall), balance - rest))
+    return bookings
 
 
 def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
@@ -167,7 +170,7 @@ def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
     if day.day == 1:
         yield Booking(day, "Maple Court Rent", "rent_and_utilities", _between(item_id, "rent", persona.rent_cents))
         month_before = (day - timedelta(days=1)).replace(day=1)
-        if owed := sum(one.cents for one in _purchases(item_id, month_before)):
+        if owed := sum(purchase.cents for purchase in _purchases(item_id, month_before)):
             yield Booking(day, "Card Payment", "loan_payments", owed)
     if day.day == 12:
         yield Booking(day, "Power & Light", "rent_and_utilities", _between(seed, "power", (6_000, 14_000)))
@@ -183,10 +186,10 @@ def _card(item_id: str, first: date, last: date) -> Iterator[Booking]:
     month = (first.replace(day=1) - timedelta(days=1)).replace(day=1)
     while month <= last:
         following = (month + timedelta(days=31)).replace(day=1)
-        made = list(_purchases(item_id, month))
-        yield from made
-        if made:
-            yield Booking(following, "Card Payment", "loan_payments", -sum(one.cents for one in made))
+        purchases = list(_purchases(item_id, month))
+        yield from purchases
+        if purchases:
+            yield Booking(following, "Card Payment", "loan_payments", -sum(purchase.cents for purchase in purchases))
         month = following
 
 
@@ -200,7 +203,7 @@ def _purchases(item_id: str, month: date) -> Iterator[Booking]:
         day += timedelta(days=1)
 
 
-def _shown(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
+def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
     name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant books once a day
     return {
         "transaction_id": f"tx_{digest_of(name)[:24]}",

@@ -22,7 +22,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         facts = {name: options[name] for name in ("email", "role", "provider_id", "group")}
         try:
-            made = invite(actor=Actor.system("invite"), **facts, now=timezone.now())
+            invitation = invite(actor=Actor.system("invite"), **facts, now=timezone.now())
         except ApiError as refusal:
             raise CommandError(str(refusal)) from refusal
-        return {"id": made.pk, "role": made.role, "expires_at": made.expires_at}
+        return {"id": invitation.pk, "role": invitation.role, "expires_at": invitation.expires_at}
