@@ -147,8 +147,8 @@ class _Audit:
             leaf = merkle.leaf_hash(report_hash + bytes(commitment))
             opened = commitment
             if nonce is not None or user_id is not None or report_type is not None:
-                told = {"report_type": report_type, "timestamp": self.pending["timestamp"], "user_id": user_id}
-                opened = commitment_of(bytes(nonce), report_hash=report_hash, **told)
+                metadata = {"report_type": report_type, "timestamp": self.pending["timestamp"], "user_id": user_id}
+                opened = commitment_of(bytes(nonce), report_hash=report_hash, **metadata)
         except (TypeError, ValueError) as error:
             raise FaultError(where, f"holds a value of the wrong type ({error})") from error
         if stored_leaf != leaf:
@@ -190,12 +190,13 @@ class _Audit:
         rows = Cosignature.objects.order_by("block_id", "timestamp", "witness").select_related("block")
         cosignatures: Any = rows.iterator(_BLOCKS_PER_READ)
         with closing(cosignatures):  # no cursor stays behind a fault
-            for one in cosignatures:
+            for cosignature in cosignatures:
                 try:
-                    note = one.block.checkpoint + one.line()
-                    open_note(note, WitnessVerifier.from_vkey(one.witness))
+                    note = cosignature.block.checkpoint + cosignature.line()
+                    open_note(note, WitnessVerifier.from_vkey(cosignature.witness))
                 except (NoteError, TypeError, ValueError, AttributeError, OverflowError) as error:
-                    where = f"ledger_cosignature of block {one.block_id} at {one.timestamp} by {one.witness}"
+                    where = f"ledger_cosignature of block {cosignature.block_id} at {cosignature.timestamp}"
+                    where = f"{where} by {cosignature.witness}"
                     raise FaultError(f"{where}: block_number, timestamp, witness or signature", str(error)) from error
         expected = Cosignature.objects.count()
         joined = Cosignature.objects.filter(block__number__isnull=False, block__tree_size__gt=0).count()

@@ -187,10 +187,10 @@ def open_note(note: str, verifier: Verifier) -> str:
 
 def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) -> list[Signature]:
     """Those of the signatures that are this key's; NoteError when one of them does not verify."""
-    found = [one for one in signatures if (one.name, one.key_id) == (verifier.name, verifier.key_id)]
-    if not all(verifier.accepts(text, one.signature) for one in found):
+    own = [line for line in signatures if (line.name, line.key_id) == (verifier.name, verifier.key_id)]
+    if not all(verifier.accepts(text, line.signature) for line in own):
         raise NoteError(f"the signature of {verifier.name} does not verify")
-    return found
+    return own
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ def check_ledger_signing_key(**_options: Any) -> list[checks.CheckMessage]:
 
 def check_ledger_witnesses(**_options: Any) -> list[checks.CheckMessage]:
     """Read the policy file; raises ImproperlyConfigured."""
-    asked = witnessing.policy()
-    asks = "nobody" if asked is None else f"{sum(one.url is not None for one in asked.witnesses)} witnesses"
-    return [checks.Info(f"asks {asks}")]
+    policy = witnessing.policy()
+    number = "nobody" if policy is None else f"{sum(witness.url is not None for witness in policy.witnesses)} witnesses"
+    return [checks.Info(f"asks {number}")]
 
 
 def check_ledger(**_options: Any) -> list[checks.CheckMessage]:

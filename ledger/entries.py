@@ -67,8 +67,8 @@ class Receipt:
 
 def make_receipt(submission: Submission, *, index: int, block_number: int, timestamp: str) -> Receipt:
     digest, nonce = submission.report_hash, submission.nonce
-    told = {"report_type": submission.report_type, "timestamp": timestamp, "user_id": submission.user_id}
-    commitment = commitment_of(nonce, report_hash=digest, **told)
+    metadata = {"report_type": submission.report_type, "timestamp": timestamp, "user_id": submission.user_id}
+    commitment = commitment_of(nonce, report_hash=digest, **metadata)
     leaf = leaf_hash(digest + commitment)
     return Receipt(digest, index, leaf, commitment, nonce, block_number, duplicate=False)
 

@@ -45,8 +45,8 @@ HEAD_COLUMNS = ("number", "tree_size", "root", "block_hash", "timestamp", "front
 
 def block_hash(*, number: int, previous: bytes, root: bytes, timestamp: str, tree_size: int) -> bytes:
     """SHA-256 over the canonical JSON of what a block says; the chain of blocks is made of these."""
-    said = {"number": number, "previous": previous.hex(), "root": root.hex()}
-    return sha256(canonical_json({**said, "timestamp": timestamp, "tree_size": tree_size})).digest()
+    document = {"number": number, "previous": previous.hex(), "root": root.hex()}
+    return sha256(canonical_json({**document, "timestamp": timestamp, "tree_size": tree_size})).digest()
 
 
 def read_head(using: str | None = None) -> Head:
@@ -106,16 +106,16 @@ _RECORD_COLUMNS = (
 
 
 def _make_record(row: Any) -> Record:
-    shown: list[Any] = [ERASED if value is None else value for value in row]
-    return Record(*shown)
+    columns: list[Any] = [ERASED if value is None else value for value in row]
+    return Record(*columns)
 
 
 def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
     """The earliest entry of this hash, or the one at `index` if it is of this hash; None when absent."""
-    found = Entry.objects.filter(hash=report_hash)
+    entries = Entry.objects.filter(hash=report_hash)
     if index is not None:
-        found = found.filter(index=index)
-    row = found.order_by("index").values_list(*_RECORD_COLUMNS).first()
+        entries = entries.filter(index=index)
+    row = entries.order_by("index").values_list(*_RECORD_COLUMNS).first()
     return None if row is None else _make_record(row)
 
 
@@ -133,8 +133,8 @@ def read_tile(name: tiles.TileName) -> bytes | None:
     """The bytes of a tile (hashes) or an entry bundle as named, None when the log is not that wide."""
     if name.level is None:
         first = name.index * tiles.TILE_WIDTH
-        found = Entry.objects.filter(index__gte=first, index__lt=first + name.width).order_by("index")
-        rows: Any = list(found.values_list("hash", "commitment"))
+        entries = Entry.objects.filter(index__gte=first, index__lt=first + name.width).order_by("index")
+        rows: Any = list(entries.values_list("hash", "commitment"))
         if len(rows) < name.width:
             return None
         return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)

@@ -23,21 +23,21 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         "1 when the guard file of this machine can be written and fits the database, and the signing key its head.",
         signing.may_sign(head, using=using, with_key=has_key),
     )
-    asked = witnessing.policy()
-    if asked is not None:
-        yield from _witnesses(asked, using=using, now=now)
+    policy = witnessing.policy()
+    if policy is not None:
+        yield from _witnesses(policy, using=using, now=now)
 
 
-def _witnesses(asked: Policy, *, using: str, now: datetime) -> Iterator[Reading]:
+def _witnesses(policy: Policy, *, using: str, now: datetime) -> Iterator[Reading]:
     outcomes = dict(WitnessOutcome.objects.using(using).values_list("witness", "outcome"))
     meaning = "Seconds since this witness cosigned; nothing while it never did."
-    for witness in asked.witnesses:
+    for witness in policy.witnesses:
         kept = Cosignature.objects.using(using).filter(witness=witness.verifier.vkey).order_by("-timestamp")
         newest = kept.values_list("timestamp", flat=True).first()
         if newest is not None:
             age = max(0.0, now.timestamp() - newest)
             yield Reading("platform_ledger_witness_cosigned_seconds", meaning, age, {"witness": witness.name})
-    for witness in asked.witnesses:
+    for witness in policy.witnesses:
         outcome = outcomes.get(witness.verifier.vkey, "")
         if outcome != witnessing.COSIGNED:
             labels = {"witness": witness.name, "outcome": outcome or "not_asked"}

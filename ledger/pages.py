@@ -71,23 +71,23 @@ def growth(head: log.Head) -> dict[str, Any]:
 
 
 def witnesses(head: log.Head) -> list[dict[str, Any]]:
-    asked = witnessing.policy()
-    shown = []
-    for witness in asked.witnesses if asked else []:
+    policy = witnessing.policy()
+    rows = []
+    for witness in policy.witnesses if policy else []:
         kept = Cosignature.objects.filter(witness=witness.verifier.vkey).order_by("-timestamp", "-block_id")
         number, seconds = kept.values_list("block_id", "timestamp").first() or (0, None)
         at = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-        shown.append({"name": witness.name, "at": at, "is_newest": number == head.number})
-    return shown
+        rows.append({"name": witness.name, "at": at, "is_newest": number == head.number})
+    return rows
 
 
 def entries_of(block: Block, offset: int) -> dict[str, Any]:
     before = Block.objects.filter(number=block.number - 1).values_list("tree_size", flat=True).first() or 0
     offset = min(offset, block.tree_size - before - 1)
     first = before + offset
-    shown = Entry.objects.filter(index__gte=first, index__lt=min(first + ENTRIES_SHOWN, block.tree_size))
+    entries = Entry.objects.filter(index__gte=first, index__lt=min(first + ENTRIES_SHOWN, block.tree_size))
     return {
-        "entries": shown.order_by("index").only("index", "hash"),
+        "entries": entries.order_by("index").only("index", "hash"),
         "entries_before": max(0, offset - ENTRIES_SHOWN) if offset else None,
         "entries_after": offset + ENTRIES_SHOWN if first + ENTRIES_SHOWN < block.tree_size else None,
     }
@@ -103,7 +103,7 @@ class ExplorerViewSet(LedgerViewSet):
         end = head.number + 1
         before = max(min(parse_positive_int64(request.GET.get("before", "")) or end, end), min(2, end))
         blocks, total = log.list_blocks(limit=RECENT_BLOCKS, offset=end - before)
-        asked = request.GET.get("hash", "").strip()
+        searched = request.GET.get("hash", "").strip()
         context: dict[str, Any] = {
             "origin": signer().name,
             "vkey": signer().verifier.vkey,
@@ -112,14 +112,14 @@ class ExplorerViewSet(LedgerViewSet):
             "total": total,
             "newer": before + RECENT_BLOCKS if before < end else None,
             "older": blocks[-1].number if blocks and blocks[-1].number > 1 else None,
-            "asked": asked,
+            "asked": searched,
             "policy": witnessing.published_policy(),
             "witnesses": witnesses(head),
         }
         if head.number:
             context |= {"growth": growth(head), "newest_note": log.cosigned_checkpoint(head)}
-        if asked:
-            context |= self._look_up(asked)
+        if searched:
+            context |= self._look_up(searched)
         number = parse_positive_int64(request.GET.get("block", ""))
         if number is not None:
             block = Block.objects.filter(number=number).first()
@@ -129,8 +129,8 @@ class ExplorerViewSet(LedgerViewSet):
         page = get_template("ledger/explorer.html").render(context)
         return HttpResponse(page, content_type="text/html; charset=utf-8", headers=_HEADERS)
 
-    def _look_up(self, asked: str) -> dict[str, Any]:
-        report_hash = parse_report_hash(asked)
+    def _look_up(self, searched: str) -> dict[str, Any]:
+        report_hash = parse_report_hash(searched)
         if report_hash is None:
             return {"verdict": "malformed"}
         proof, asks = log.prove(report_hash), witnessing.policy()

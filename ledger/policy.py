@@ -107,13 +107,13 @@ class Policy:
 
     def _take_log(self, words: list[str]) -> None:
         log = PolicyLog(Verifier.from_vkey(words[0]), words[1] if len(words) > 1 else None)
-        _check_new(log.verifier, [one.verifier for one in self.logs], "log")
+        _check_new(log.verifier, [other.verifier for other in self.logs], "log")
         self.logs.append(log)
 
     def _take_witness(self, words: list[str]) -> None:
         self._check_name(words[0])
         witness = Witness(words[0], WitnessVerifier.from_vkey(words[1]), words[2] if len(words) > 2 else None)
-        _check_new(witness.verifier, [one.verifier for one in self.witnesses], "witness")
+        _check_new(witness.verifier, [other.verifier for other in self.witnesses], "witness")
         self.witnesses.append(witness)
 
     def _take_group(self, words: list[str]) -> None:
@@ -168,8 +168,8 @@ class Policy:
         text, signatures = parse_note(note)
         times = {}
         for witness in self.witnesses:
-            if found := signatures_of(witness.verifier, text, signatures):
-                times[witness.name] = max(timestamp_of(signature) for signature in found)
+            if own := signatures_of(witness.verifier, text, signatures):
+                times[witness.name] = max(timestamp_of(signature) for signature in own)
         return times
 
     def is_met_by(self, names: set[str]) -> bool:
@@ -187,5 +187,5 @@ class Policy:
 def _check_new(verifier: Verifier, known: list[Verifier] | list[WitnessVerifier], kind: str) -> None:
     if len(known) == MAX_OF_A_KIND:
         raise PolicyError(f"there are more than {MAX_OF_A_KIND} {kind} lines")
-    if any(verifier.public_key == one.public_key for one in known):
+    if any(verifier.public_key == other.public_key for other in known):
         raise PolicyError(f"the key of this {kind} stands in the file already")

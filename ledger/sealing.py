@@ -174,7 +174,7 @@ def _append(
 ) -> log.Head:
     """Write the block, its entries and tiles; return it as the new head. IntegrityError for an entry that is there."""
     frontier = log.frontier_of(head)
-    grown = tiles.grow(frontier, (receipt.leaf_hash for _, receipt in fresh))
+    grown = tiles.grow(frontier, (new.leaf_hash for _, new in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)
     statements: list[Statement] = [_block_statement(head, new_head)]
     for (level, index), added in grown.items():
@@ -185,8 +185,8 @@ def _append(
         else:
             statements.append((_INSERT_TILE, [level, index, added]))
     rows = [
-        (new.index, new.leaf_hash, new.report_hash, new.commitment, new.nonce, *given.identity[1:], new.block_number)
-        for given, new in fresh
+        (new.index, new.leaf_hash, new.report_hash, new.commitment, new.nonce, *entry.identity[1:], new.block_number)
+        for entry, new in fresh
     ]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
     written = _run(cursor, vendor, statements)
@@ -221,7 +221,9 @@ def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) ->
     """
     together = vendor == "postgresql"
     if together:
-        cursor.execute(";".join(sql for sql, _ in statements), [value for _, given in statements for value in given])
+        cursor.execute(
+            ";".join(sql for sql, _ in statements), [value for _, parameters in statements for value in parameters]
+        )
     results = []
     for position, (sql, parameters) in enumerate(statements):
         if not together:

@@ -25,7 +25,11 @@ class ReportDataField(serializers.TextField):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
         # It looks at ten million characters one by one, for half a second, for what the parser has refused already.
-        self.validators = [one for one in self.validators if not isinstance(one, ProhibitSurrogateCharactersValidator)]
+        self.validators = [
+            validator
+            for validator in self.validators
+            if not isinstance(validator, ProhibitSurrogateCharactersValidator)
+        ]
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text; PayloadTooLarge when it is longer than 10 MiB."""

@@ -56,7 +56,7 @@ def check_key(head: log.Head) -> None:
 
 
 def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: str | None) -> bool:
-    if any((mark.size, mark.root) == (one.tree_size, one.root) for one in (log.Head(), before or head, head)):
+    if any((mark.size, mark.root) == (known.tree_size, known.root) for known in (log.Head(), before or head, head)):
         return True
     if mark.size >= head.tree_size:
         return False

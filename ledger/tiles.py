@@ -127,10 +127,10 @@ def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
     def find(node: Node) -> bytes:
         row = node[0] % TILE_HEIGHT
         start = HASH_BYTES * (node[1] & ((TILE_WIDTH >> row) - 1))
-        found = rows[row][start : start + HASH_BYTES]
-        if not found:
+        digest = rows[row][start : start + HASH_BYTES]
+        if not digest:
             raise IndexError(f"the tile has no node {node}")
-        return found
+        return digest
 
     return find
 
@@ -147,8 +147,8 @@ class Plan:
     def roots(self, stored: Mapping[TileKey, bytes]) -> list[bytes]:
         """The roots, out of the bytes of the tiles; KeyError or IndexError when a tile lacks a hash."""
         finders = {key: nodes_in_tile(key[0], hashes) for key, hashes in stored.items()}
-        found = {node: finders[key](node) for node, key in self._unknown.items()}
-        return [fold([found[node] if node in found else self._known[node] for node in part]) for part in self._parts]
+        nodes = {node: finders[key](node) for node, key in self._unknown.items()}
+        return [fold([nodes[node] if node in nodes else self._known[node] for node in part]) for part in self._parts]
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:

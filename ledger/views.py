@@ -262,8 +262,8 @@ class ProofViewSet(LedgerViewSet):
 
         The body has at most 32 MiB: of a larger report, send the hash.
         """
-        given = body.get("hash")
-        report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
+        digest = body.get("hash")
+        report_hash = read_hash(digest) if digest is not None else report_digest(body["report_data"])
         steps = log.verify_proof(body["proof"], report_hash)
         return {"verified": steps[-1].ok, "steps": steps}
 

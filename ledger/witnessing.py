@@ -66,14 +66,14 @@ _UNREADABLE = ("unreadable", "answered with no cosignature of its own")
 @lru_cache(maxsize=8)
 def _read_policy(path: str) -> Policy:
     try:
-        found = Policy.read(Path(path))
-        for witness in found.witnesses:
+        policy_read = Policy.read(Path(path))
+        for witness in policy_read.witnesses:
             _check_address(witness)
     except OSError as error:
         raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} cannot be read ({error.strerror}).") from error
     except PolicyError as error:
         raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} must be a policy in C2SP's format: {error}.") from error
-    return found
+    return policy_read
 
 
 def _check_address(witness: Witness) -> None:
@@ -93,16 +93,16 @@ def policy() -> Policy | None:
 
 def published_policy() -> str:
     """The requirements for a verifier of this log's proofs: this log's key, its witnesses and the quorum."""
-    asked = policy() or Policy(quorum=NONE)
-    return Policy([PolicyLog(signer().verifier, None)], asked.witnesses, asked.groups, asked.quorum).text()
+    own = policy() or Policy(quorum=NONE)
+    return Policy([PolicyLog(signer().verifier, None)], own.witnesses, own.groups, own.quorum).text()
 
 
 def count_peers(now: datetime) -> int:
-    asked = policy()
-    if asked is None:
+    own = policy()
+    if own is None:
         return 0
     fresh = Cosignature.objects.filter(timestamp__gte=int(now.timestamp()) - PEER_SECONDS)
-    return sum(fresh.filter(witness=witness.verifier.vkey).exists() for witness in asked.witnesses)
+    return sum(fresh.filter(witness=witness.verifier.vkey).exists() for witness in own.witnesses)
 
 
 # --- Waiting for a quorum ------------------------------------------------------------------------------------------
@@ -115,16 +115,16 @@ def wait_for_head(index: int) -> log.Head:
 
     Raises NotWitnessedYetError when there is none in time, when too many wait already, or when witnesses are off.
     """
-    asked = policy()
-    if asked is None:
+    own = policy()
+    if own is None:
         raise NotWitnessedYetError("This log asks no witnesses. Ask without `witnessed`.")
-    head = witnessed_head(asked, index)
+    head = witnessed_head(own, index)
     if head is None and _waiting.acquire(blocking=False):
         try:
             deadline = time.monotonic() + WAIT_SECONDS
             while head is None and time.monotonic() < deadline:
                 time.sleep(_LOOK_SECONDS)
-                head = witnessed_head(asked, index)
+                head = witnessed_head(own, index)
         finally:
             _waiting.release()
     if head is None:
@@ -132,9 +132,9 @@ def wait_for_head(index: int) -> log.Head:
     return head
 
 
-def witnessed_head(asked: Policy, index: int) -> log.Head | None:
+def witnessed_head(own: Policy, index: int) -> log.Head | None:
     """The newest head over this entry that has a quorum, None while there is none."""
-    if asked.quorum == NONE:
+    if own.quorum == NONE:
         return log.read_head()
     first = Block.objects.filter(tree_size__gt=index).order_by("tree_size")[:1].values("number")
     cosigned = Cosignature.objects.filter(block_id__gte=first).values_list("block_id", flat=True).distinct()
@@ -143,10 +143,10 @@ def witnessed_head(asked: Policy, index: int) -> log.Head | None:
     for row in Block.objects.filter(number__in=numbers).order_by("-number").values_list(*log.HEAD_COLUMNS):
         head = log.Head(*row)
         try:
-            times = asked.cosigned(log.cosigned_checkpoint(head))
+            times = own.cosigned(log.cosigned_checkpoint(head))
         except NoteError as error:
             raise LogDamagedError from error
-        if asked.is_met_by(set(times)):
+        if own.is_met_by(set(times)):
             return head
     return None
 
@@ -155,7 +155,7 @@ def witnessed_head(asked: Policy, index: int) -> log.Head | None:
 
 
 @dataclass
-class _Asked:
+class _WitnessState:
     witness: Witness
     call: "Future[Answer]" = field(default_factory=Future)
     known_size: int = 0
@@ -168,8 +168,8 @@ class _Asked:
 class Asker:
     """Asks every witness of a policy that has an address; one per process, because it remembers who failed."""
 
-    def __init__(self, asked: Policy) -> None:
-        self._witnesses = [_Asked(witness) for witness in asked.witnesses if witness.url]
+    def __init__(self, own: Policy) -> None:
+        self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
         self._threads = ThreadPoolExecutor(max_workers=len(self._witnesses) or 1, thread_name_prefix="witness")
 
     def ask(self, *, now: datetime) -> dict[str, int]:
@@ -178,100 +178,100 @@ class Asker:
         head = log.read_head(database().alias)
         if head.number == 0:
             return counts
-        due = [one for one in self._witnesses if self._is_due(one, head, now)]
-        self._send([(one, one.known_size) for one in due], head)
+        due = [state for state in self._witnesses if self._is_due(state, head, now)]
+        self._send([(state, state.known_size) for state in due], head)
         behind = self._receive(due, head, now)
         self._send(behind, head)
-        self._receive([one for one, _ in behind], head, now, again=True)
-        for one in due:
-            counts[COSIGNED if one.outcome == COSIGNED else "failed"] += 1
+        self._receive([state for state, _ in behind], head, now, again=True)
+        for state in due:
+            counts[COSIGNED if state.outcome == COSIGNED else "failed"] += 1
         return counts
 
-    def _is_due(self, one: _Asked, head: log.Head, now: datetime) -> bool:
-        if time.monotonic() < one.not_before:
+    def _is_due(self, state: _WitnessState, head: log.Head, now: datetime) -> bool:
+        if time.monotonic() < state.not_before:
             return False
-        kept = Cosignature.objects.using(database().alias).filter(witness=one.witness.verifier.vkey)
+        kept = Cosignature.objects.using(database().alias).filter(witness=state.witness.verifier.vkey)
         newest = kept.order_by("-timestamp", "-block_id").select_related("block").first()
-        one.known_size = newest.block.tree_size if newest else 0
+        state.known_size = newest.block.tree_size if newest else 0
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
-    def _send(self, asked: list[tuple[_Asked, int]], head: log.Head) -> None:
+    def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
         """Begin to ask each of them, from the size that it knows."""
         request_from = lru_cache(partial(_request, head=head))
-        for one, old_size in asked:
-            address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
-            one.sent_size, one.call = old_size, Future()
+        for state, old_size in targets:
+            address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"
+            state.sent_size, state.call = old_size, Future()
             try:
                 body = request_from(old_size)
             except Exception as error:  # noqa: BLE001  the witness that knows this size stops no other
-                one.call.set_exception(error)
+                state.call.set_exception(error)
                 continue
-            one.call = self._threads.submit(
+            state.call = self._threads.submit(
                 exchange, "POST", address, body=body, seconds=ASK_SECONDS, max_bytes=MAX_NOTE_BYTES
             )
 
     def _receive(
-        self, sent: list[_Asked], head: log.Head, now: datetime, *, again: bool = False
-    ) -> list[tuple[_Asked, int]]:
+        self, sent: list[_WitnessState], head: log.Head, now: datetime, *, again: bool = False
+    ) -> list[tuple[_WitnessState, int]]:
         """Keep what the witnesses answer; return those that know another size, and the size, unless it is `again`."""
         behind = []
-        for one in sent:
+        for state in sent:
             try:
-                word, meaning, size = self._judge(one, head, now)
+                word, meaning, size = self._judge(state, head, now)
             except Exception as error:  # noqa: BLE001  one witness stops no other
-                name = contain(error, "witness", one.witness.name)
+                name = contain(error, "witness", state.witness.name)
                 word, meaning, size = "fault", f"could not be asked ({name})", None
             if size is not None and size <= head.tree_size and not again:
-                behind.append((one, size))
+                behind.append((state, size))
                 continue
-            self._note(one, word, meaning, now)
+            self._note(state, word, meaning, now)
         return behind
 
-    def _judge(self, one: _Asked, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
+    def _judge(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
         """The outcome of one request, what it means, and the size that the witness knows when it names another."""
         try:
-            answer = one.call.result()
+            answer = state.call.result()
             if answer.status == HTTPStatus.OK:
-                self._keep(one, head, answer.body.decode(), now)
+                self._keep(state, head, answer.body.decode(), now)
                 return COSIGNED, "cosigns", None
             size = _named_size(answer)
         except NoAnswer as error:
             return "silent", f"gave no answer ({error.word})", None
         except (NoteError, UnicodeDecodeError):
             return *_UNREADABLE, None
-        if size is not None and not size == one.sent_size == head.tree_size:
+        if size is not None and not size == state.sent_size == head.tree_size:
             return *_meaning_of(size, head), size
         return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
 
-    def _keep(self, one: _Asked, head: log.Head, lines: str, now: datetime) -> None:
+    def _keep(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
         """Verify and keep this witness's cosignature; NoteError when the answer has none. Others' are ignored."""
         text, signatures = parse_note(head.checkpoint + lines)
-        found = signatures_of(one.witness.verifier, text, signatures)
-        if not found:
+        own = signatures_of(state.witness.verifier, text, signatures)
+        if not own:
             raise NoteError("the answer has no cosignature of this witness")
-        newest = max(found, key=timestamp_of)
+        newest = max(own, key=timestamp_of)
         if timestamp_of(newest) > now.timestamp() + _CLOCK_SECONDS:
             raise NoteError("the witness's clock is ahead")
         Cosignature.objects.using(database().alias).get_or_create(
             block_id=head.number,
-            witness=one.witness.verifier.vkey,
+            witness=state.witness.verifier.vkey,
             timestamp=timestamp_of(newest),
             defaults={"signature": ed25519_of(newest)},
         )
 
-    def _note(self, one: _Asked, outcome: str, meaning: str, now: datetime) -> None:
+    def _note(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
         """Store the outcome, and when it changed, report it to the log and the metrics."""
-        one.failures = 0 if outcome == COSIGNED else one.failures + 1
-        one.not_before = time.monotonic() + min(2.0**one.failures, _RETRY_SECONDS_MAX) if one.failures else 0.0
-        if outcome == one.outcome:
+        state.failures = 0 if outcome == COSIGNED else state.failures + 1
+        state.not_before = time.monotonic() + min(2.0**state.failures, _RETRY_SECONDS_MAX) if state.failures else 0.0
+        if outcome == state.outcome:
             return
         if outcome != COSIGNED:
-            logger.warning("witness %s (%s): %s", one.witness.name, outcome, meaning)
-        elif one.outcome:
-            logger.info("witness %s cosigns again", one.witness.name)
-        one.outcome = outcome
+            logger.warning("witness %s (%s): %s", state.witness.name, outcome, meaning)
+        elif state.outcome:
+            logger.info("witness %s cosigns again", state.witness.name)
+        state.outcome = outcome
         WitnessOutcome.objects.using(database().alias).update_or_create(
-            witness=one.witness.verifier.vkey, defaults={"outcome": outcome, "since": now}
+            witness=state.witness.verifier.vkey, defaults={"outcome": outcome, "since": now}
         )
 
 

@@ -42,10 +42,10 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
     """Return a column of amounts; the smallest unit is not a hundredth in every currency, so it is named."""
 
     @admin.display(description=description, ordering=ordering)
-    def shown(_admin: Any, record: Payment) -> str:
+    def amount(_admin: Any, record: Payment) -> str:
         return f"{getattr(record, field):,} {record.currency.upper()} (smallest unit)"
 
-    return shown
+    return amount
 
 
 @admin.register(Payment)
@@ -195,33 +195,33 @@ class CryptoPaymentAdmin(OwnedRecords):
         tx_hash = parse_transaction_hash(term)
         if tx_hash is None:
             return super().search_by_name(term)
-        given = CryptoTransaction.objects.filter(tx_hash=tx_hash).values_list("payment_id", flat=True)
+        signed = CryptoTransaction.objects.filter(tx_hash=tx_hash).values_list("payment_id", flat=True)
         counts = CryptoPayment.objects.filter(tx_hash=tx_hash).values_list("pk", flat=True)
-        return Q(pk__in={*given, *counts})
+        return Q(pk__in={*signed, *counts})
 
     @admin.display(description="signed for it")
     def transactions_shown(self, record: CryptoPayment) -> SafeString | str:
         return grid(
-            (moment(one.given_at), code(one.tx_hash), f"nonce {one.nonce}") for one in record.transactions.all()
+            (moment(row.given_at), code(row.tx_hash), f"nonce {row.nonce}") for row in record.transactions.all()
         )
 
     @admin.display(description="transitions")
     def history_shown(self, record: CryptoPayment) -> SafeString | str:
-        shown = mask if getattr(record, "is_masked", False) else str
+        display = mask if getattr(record, "is_masked", False) else str
         return grid(
             (
                 moment(row.changed_at),
                 words(row.status),
                 row.principal or "system",
                 row.credential,
-                shown(row.reason or ""),
+                display(row.reason or ""),
             )
             for row in record.history.select_related("principal")
         )
 
 
 def payments_of(person_id: int, since: datetime) -> list[TimelineEntry]:
-    found = Payment.objects.filter(user_id=person_id, created_at__gte=since)
+    payments = Payment.objects.filter(user_id=person_id, created_at__gte=since)
     return [
         TimelineEntry(
             at=payment.processed_at or payment.created_at,
@@ -229,7 +229,7 @@ def payments_of(person_id: int, since: datetime) -> list[TimelineEntry]:
             status=payment.status,
             details={"amount_cents": payment.amount_cents, "currency": payment.currency},
         )
-        for payment in found.defer("method_token").order_by("-id")[:ENTRIES_MAX]
+        for payment in payments.defer("method_token").order_by("-id")[:ENTRIES_MAX]
     ]
 
 

@@ -142,7 +142,7 @@ GUARDS = (
     ),
     Guard(
         "amount-charged", "payments/cards/processors/stripe.py",
-        "if told != (payment.amount_cents, payment.currency) or ", "if ", "payments/test_process_stripe.py",
+        "if stated != (payment.amount_cents, payment.currency) or ", "if ", "payments/test_process_stripe.py",
     ),
     Guard(
         "payment-resumed", "payments/cards/services.py",
@@ -163,7 +163,7 @@ GUARDS = (
     ),
     Guard(
         "processor-event-signed", "payments/cards/processors/stripe.py",
-        "hmac.compare_digest(expected.encode(), given.encode())", "True", "payments/test_processor_events.py",
+        "hmac.compare_digest(expected.encode(), digest.encode())", "True", "payments/test_processor_events.py",
     ),
     Guard(
         "signature-used-once", "identity/access/signatures.py",

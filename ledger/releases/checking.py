@@ -110,9 +110,9 @@ class Release:
         if self.told["predicate"]["version"] != self.names.version:
             raise Fault(f"The statement is about version {self.told['predicate']['version']}.")
         expected = source.statement(self.names, self.digests)
-        for stated, found in zip(self.told["subject"], json.loads(expected)["subject"], strict=True):
-            if stated != found:
-                raise Fault(f"The statement has another hash of {found['name']}.")
+        for stated, computed in zip(self.told["subject"], json.loads(expected)["subject"], strict=True):
+            if stated != computed:
+                raise Fault(f"The statement has another hash of {computed['name']}.")
         if self.files[self.names.statement] != expected:
             raise Fault("The statement is not spelled as one of a release.")
         return f"version {self.names.version} is commit {predicate['commit']}"
@@ -150,9 +150,9 @@ class Release:
 
     def _opened(self) -> str:
         opening, extra = self.opening, ProofFile.from_text(self.files[self.names.proof].decode()).extra
-        told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+        metadata = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
         digest = sha256(self.files[self.names.statement]).digest()
-        if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **told) != extra:
+        if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **metadata) != extra:
             raise Fault("This is not what the ledger's entry commits to.")
         if opening["report_type"] != contents.REPORT_TYPE:
             raise Fault(f"It was anchored as {opening['report_type']!r}, which is open to all, and not as a release.")

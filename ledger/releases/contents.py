@@ -110,8 +110,8 @@ class Source:
             # Without the environment: package sources on this machine are private.
             done = subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False)  # noqa: S603
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise CannotRelease(f"cyclonedx-bom, of requirements-dev.txt, made no SBOM: {said}")
+            reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise CannotRelease(f"cyclonedx-bom, of requirements-dev.txt, made no SBOM: {reason}")
         return canonical_json(json.loads(done.stdout)) + b"\n"
 
     def statement(self, names: Names, digests: Mapping[str, str]) -> bytes:
@@ -151,7 +151,7 @@ def locked(requirements: str) -> set[tuple[str, str]]:
 
 def listed(sbom: Mapping[str, Any]) -> set[tuple[str, str]]:
     """The packages of an SBOM, with their versions."""
-    return {(one["name"].lower(), one["version"]) for one in sbom["components"]}
+    return {(component["name"].lower(), component["version"]) for component in sbom["components"]}
 
 
 def _git(root: Path, *arguments: str) -> bytes:

@@ -57,16 +57,16 @@ def _follow(payment: Payment, *, now: datetime) -> None:
     # Version 1.0 kept of such an event what it keeps of an intent's, which says nothing about refunds or disputes.
     events = [event for event in payment.events.all() if "state" in event.detail]
     refunded, disputed = _refunded(events), _disputed(events)
-    told: dict[str, Any] = {
+    members: dict[str, Any] = {
         "account_id": payment.user_id,
         "now": now,
         "payment_id": payment.pk,
         "status": payment.status,
     }
     if refunded != payment.refunded_cents:
-        record_event("payment.refunded", **told)
+        record_event("payment.refunded", **members)
     if disputed != payment.disputed:
-        record_event("payment.disputed", **told, disputed=disputed)
+        record_event("payment.disputed", **members, disputed=disputed)
     payment.refunded_cents, payment.disputed = refunded, disputed
     payment.save(update_fields=["refunded_cents", "disputed"])
 

@@ -113,8 +113,8 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
         return
     if payment is None:
         return
-    told = (event.detail["amount"], event.detail["currency"])
-    if told != (payment.amount_cents, payment.currency):
+    stated = (event.detail["amount"], event.detail["currency"])
+    if stated != (payment.amount_cents, payment.currency):
         logger.error("event %s contradicts payment %s", event.pk, payment.pk)
     elif event.type == _SUCCEEDED:
         proof = ChargeResult(cards.SUCCEEDED, transaction_id=event.detail["intent"], detail={"event": event.pk})

@@ -78,11 +78,11 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
     without a key to try again: that would be a second payment.
     """
     for _ in range(2):
-        found = key.find() if key is not None else None
-        if isinstance(found, Outcome):
-            return found
-        if found is not None:
-            return _resume(Payment.objects.get(pk=int(found)))
+        stored = key.find() if key is not None else None
+        if isinstance(stored, Outcome):
+            return stored
+        if stored is not None:
+            return _resume(Payment.objects.get(pk=int(stored)))
         try:
             payment = _begin(order, user=user, key=key)
         except IntegrityError:
@@ -212,12 +212,12 @@ def ask(payment: Payment) -> ChargeResult:
             return result
         if result.answered:
             payment.unanswered_since = None
-    found = processor.find(payment, now=timezone.now())
-    detail = {**found.detail, "looked": True}
-    if found.outcome == cards.ABSENT:
+    result = processor.find(payment, now=timezone.now())
+    detail = {**result.detail, "looked": True}
+    if result.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
     # In every case, the processor gets no second request to charge.
-    return replace(found, server_error=found.outcome == cards.UNKNOWN, detail=detail)
+    return replace(result, server_error=result.outcome == cards.UNKNOWN, detail=detail)
 
 
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:

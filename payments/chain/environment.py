@@ -17,7 +17,7 @@ def contract_address(name: str) -> str:
 
 
 def network(name: str, default: str) -> str:
-    found = parse_network(text(name, default))
-    if found is None:
+    identifier = parse_network(text(name, default))
+    if identifier is None:
         raise ImproperlyConfigured(f"{name} must be eip155:<chain id> or one of {', '.join(NETWORK_ALIASES)}.")
-    return found
+    return identifier

@@ -124,9 +124,9 @@ class Node:
         """Return the median of what a usual transaction of the latest blocks has paid above the base fee."""
         history = self.ask("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50])
         rewards = history.get("reward") if isinstance(history, dict) else None
-        if not isinstance(rewards, list) or not rewards or not all(isinstance(one, list) and one for one in rewards):
+        if not isinstance(rewards, list) or not rewards or not all(isinstance(tips, list) and tips for tips in rewards):
             raise ProviderError("unreadable", outcome_unknown=False)
-        return median_low(_quantity(one[0]) for one in rewards)
+        return median_low(_quantity(tips[0]) for tips in rewards)
 
     def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
         """Return a gas limit for the transfer with some margin; raises NodeRefused when it would fail now."""
@@ -139,8 +139,8 @@ class Node:
         return self._number("eth_blockNumber")
 
     def knows(self, tx_hash: str) -> bool:
-        found = self.ask("eth_getTransactionByHash", tx_hash)
-        return isinstance(found, dict) and str(found.get("hash", "")).lower() == tx_hash
+        transaction = self.ask("eth_getTransactionByHash", tx_hash)
+        return isinstance(transaction, dict) and str(transaction.get("hash", "")).lower() == tx_hash
 
     def receipt(self, tx_hash: str) -> Receipt | None:
         raw = self.ask("eth_getTransactionReceipt", tx_hash)
@@ -166,10 +166,10 @@ class Node:
         """Return how many decimals the settlement token has; asked once per process."""
         seen = (self._url, settings.SETTLEMENT_TOKEN_ADDRESS)
         if seen not in _decimals:
-            found = self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": f"0x{DECIMALS_SELECTOR}"})
-            if found > 255:
+            decimals = self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": f"0x{DECIMALS_SELECTOR}"})
+            if decimals > 255:
                 raise ProviderError("unreadable", outcome_unknown=False)
-            _decimals[seen] = found
+            _decimals[seen] = decimals
         return _decimals[seen]
 
     def ask(self, method: str, *params: Any) -> Any:

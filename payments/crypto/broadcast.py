@@ -246,31 +246,31 @@ def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) 
     """Refuse a nonce older than the payment, or that lets two count: see Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
         raise BroadcastRefused(f"The network refuses the signed transaction: its nonce {signed.nonce} is used up.")
-    others = [given for given in payment.transactions.all() if given.nonce != signed.nonce]
+    others = [earlier for earlier in payment.transactions.all() if earlier.nonce != signed.nonce]
     if not others:
         return
     used = node.used_nonces(payment.from_address)
-    for given in others:
-        if given.nonce >= used:
+    for earlier in others:
+        if earlier.nonce >= used:
             raise SignedTransactionMismatch(
-                f"A transaction with nonce {given.nonce} was signed for this payment before and is still valid. "
-                f"Sign with nonce {given.nonce}, so that only one of them can count. Nothing was sent.",
-                details=[{"field": "nonce", "message": f"Must be {given.nonce}."}],
+                f"A transaction with nonce {earlier.nonce} was signed for this payment before and is still valid. "
+                f"Sign with nonce {earlier.nonce}, so that only one of them can count. Nothing was sent.",
+                details=[{"field": "nonce", "message": f"Must be {earlier.nonce}."}],
             )
-        if node.knows(given.tx_hash):
+        if node.knows(earlier.tx_hash):
             raise SignedTransactionMismatch(
-                f"The transaction {given.tx_hash}, signed for this payment before, is on the chain. Nothing was sent."
+                f"The transaction {earlier.tx_hash}, signed for this payment before, is on the chain. Nothing was sent."
             )
 
 
 def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> None:
     """Commit what is about to be sent: from here on its hash answers for it."""
     with transaction.atomic():
-        given, _ = CryptoTransaction.objects.get_or_create(
+        stored, _ = CryptoTransaction.objects.get_or_create(
             tx_hash=signed.tx_hash,
             defaults={"payment": payment, "nonce": signed.nonce, "raw": signed.raw, "given_at": now},
         )
-        if given.payment_id != payment.pk:
+        if stored.payment_id != payment.pk:
             raise SignedTransactionMismatch("This signed transaction was given for another payment. Nothing was sent.")
         move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=signed.tx_hash)
 
@@ -282,5 +282,5 @@ def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
         gas = node.transfer_gas(sender=payment.from_address, token=token, data=data)
     except NodeRefused as refusal:
         raise TransferWouldFail(f"The network says that this transfer would fail: {refusal}.") from refusal
-    told = {"to": token, "data": data, "value": 0, "chain_id": chain_id_of(payment.network), "nonce": nonce, "gas": gas}
-    return {**told, **node.fees()}
+    call = {"to": token, "data": data, "value": 0, "chain_id": chain_id_of(payment.network), "nonce": nonce, "gas": gas}
+    return {**call, **node.fees()}

@@ -56,12 +56,12 @@ def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: da
     that reason: the hash resolves both. Raises BroadcastRefused when the node has declined and does not have it (the
     payment waits for a signature again), ProviderError when the outcome is unknown (the payment stays).
     """
-    given = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
-    if not (resumed and node.knows(given.tx_hash)):
+    signed = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
+    if not (resumed and node.knows(signed.tx_hash)):
         try:
-            node.broadcast(given.raw)
+            node.broadcast(signed.raw)
         except NodeRefused as refusal:
-            if not node.knows(given.tx_hash):
+            if not node.knows(signed.tx_hash):
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(refusal))
                 raise BroadcastRefused(f"The network refuses the signed transaction: {refusal}.") from refusal
         except ProviderError as error:
@@ -69,4 +69,4 @@ def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: da
                 # It never left, and no earlier try may have sent it.
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(error))
             raise
-    mark_submitted(payment, given.tx_hash, actor=actor, now=now)
+    mark_submitted(payment, signed.tx_hash, actor=actor, now=now)

@@ -87,10 +87,10 @@ def _confirmations(receipt: Receipt | None, node: Node) -> int:
 def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
     if receipt is None or not receipt.transfers:
         return None
-    given = CryptoTransaction.objects.select_related("payment").filter(tx_hash=tx_hash).first()
-    if given is None:
+    signed = CryptoTransaction.objects.select_related("payment").filter(tx_hash=tx_hash).first()
+    if signed is None:
         return receipt.transfers[0]
-    payment = given.payment
+    payment = signed.payment
     expected = Transfer(payment.from_address, payment.to_address, payment.amount_usdc)
     return expected if expected in receipt.transfers else None
 

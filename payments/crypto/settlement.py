@@ -89,35 +89,35 @@ def _follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
         return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, reason="Simulated.", tx_hash=payment.tx_hash)
     if node is None:
         return "waiting"  # the chain was switched off; its payments wait until it is back
-    given = list(payment.transactions.all())
-    for one in given:
-        receipt = node.receipt(one.tx_hash)
+    signed = list(payment.transactions.all())
+    for transaction in signed:
+        receipt = node.receipt(transaction.tx_hash)
         if receipt is not None:
-            return _follow_mined(payment, one, receipt, node=node, now=now)
-    return _follow_unmined(payment, given, node=node, now=now)
+            return _follow_mined(payment, transaction, receipt, node=node, now=now)
+    return _follow_unmined(payment, signed, node=node, now=now)
 
 
 def _follow_mined(
-    payment: CryptoPayment, one: CryptoTransaction, receipt: Receipt, *, node: Node, now: datetime
+    payment: CryptoPayment, transaction: CryptoTransaction, receipt: Receipt, *, node: Node, now: datetime
 ) -> str:
-    mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+    mark_submitted(payment, transaction.tx_hash, actor=ACTOR, now=now)
     if node.block_number() - receipt.block_number + 1 < settings.SETTLEMENT_CONFIRMATIONS:
         return "waiting"
     paid = Transfer(payment.from_address, payment.to_address, payment.amount_usdc)
-    about: dict[str, Any] = {"tx_hash": one.tx_hash, "block_number": receipt.block_number}
+    about: dict[str, Any] = {"tx_hash": transaction.tx_hash, "block_number": receipt.block_number}
     if paid in receipt.transfers:
         return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, **about)
     failure = NO_TRANSFER if receipt.succeeded else REVERTED
     return move_payment(payment, FAILED, actor=ACTOR, now=now, reason=failure, **about)
 
 
-def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
-    for one in given:
-        if node.knows(one.tx_hash):
-            mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
+    for transaction in signed:
+        if node.knows(transaction.tx_hash):
+            mark_submitted(payment, transaction.tx_hash, actor=ACTOR, now=now)
             return "waiting"
     deep = max(node.block_number() - settings.SETTLEMENT_CONFIRMATIONS + 1, 0)
-    if node.used_nonces(payment.from_address, at_block=deep) > max(one.nonce for one in given):
+    if node.used_nonces(payment.from_address, at_block=deep) > max(transaction.nonce for transaction in signed):
         return move_payment(payment, FAILED, actor=ACTOR, now=now, reason=REPLACED, tx_hash=payment.tx_hash)
     if payment.status == BROADCASTING:
         try:
@@ -126,7 +126,7 @@ def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, n
             return "waiting"  # for a signature, until it expires
         return "resumed"
     try:
-        node.broadcast(next(one.raw for one in given if one.tx_hash == payment.tx_hash))
+        node.broadcast(next(transaction.raw for transaction in signed if transaction.tx_hash == payment.tx_hash))
     except NodeRefused:
         logger.warning("the dropped transaction of payment %s is refused", payment.pk)
         return "waiting"
@@ -135,11 +135,11 @@ def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, n
 
 def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
     """Expire one payment, or find out that it was paid after all by a transaction that a node had declined."""
-    given = list(payment.transactions.all())
-    if given and node is None:
+    signed = list(payment.transactions.all())
+    if signed and node is None:
         return "waiting"
-    for one in given:
-        if node is not None and node.knows(one.tx_hash):
-            mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+    for transaction in signed:
+        if node is not None and node.knows(transaction.tx_hash):
+            mark_submitted(payment, transaction.tx_hash, actor=ACTOR, now=now)
             return "resumed"
     return move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")

@@ -140,8 +140,8 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
         raise WalletNotFound
     with transaction.atomic():
         _take_turn(owner)
-        found = owner.wallets.connected().filter(pk=identifier)
-        if not found.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
+        own = owner.wallets.connected().filter(pk=identifier)
+        if not own.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
             raise WalletNotFound
         record_event(
             "wallet.disconnected", account_id=owner.pk, now=now, wallet_id=str(identifier), status=DISCONNECTED

@@ -55,8 +55,8 @@ class WalletViewSet(CardFreeViewSet):
         """List the caller's connected wallets, oldest first: the first thousand."""
         require_self(request, user_id)
         connected = request.user.wallets.connected()
-        shown = [*connected[:LIST_MAX]]
-        return {"wallets": shown, "total": len(shown) if len(shown) < LIST_MAX else connected.count()}
+        first = [*connected[:LIST_MAX]]
+        return {"wallets": first, "total": len(first) if len(first) < LIST_MAX else connected.count()}
 
     @endpoint(
         access="wallet:read", answer=serializers.WalletConnectionSerializer, errors=(WalletNotFound, CardDataRefused)

@@ -29,19 +29,19 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Describe this machine; CommandError when it lacks something that the manifest to check against names."""
-        found = _manifest()
+        manifest = _manifest()
         if options["check"] is None:
-            return found
+            return manifest
         try:
             expected = json.loads(options["check"].read_text())
-            faults = _compare(expected, found)
+            faults = _compare(expected, manifest)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CommandError(
                 f"{options['check']} must be a manifest that `backup_manifest --json` printed."
             ) from error
         if faults:
             raise CommandError(" ".join(faults))
-        return {"ok": True, "made_at": expected["made_at"], "ledger_entries": found["ledger"]["entries"]}
+        return {"ok": True, "made_at": expected["made_at"], "ledger_entries": manifest["ledger"]["entries"]}
 
 
 def _manifest() -> dict[str, Any]:
@@ -82,27 +82,27 @@ def _fingerprint(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()[:16]
 
 
-def _compare(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+def _compare(expected: dict[str, Any], manifest: dict[str, Any]) -> list[str]:
     """Return a sentence for each thing that a restored machine lacks."""
     faults = []
     for alias, known in expected["databases"].items():
-        here = found["databases"].get(alias)
+        here = manifest["databases"].get(alias)
         if here is None or here["migrations_sha256"] != known["migrations_sha256"]:
             faults.append(f"Database {alias}: other migrations are applied; use the version that made the backup.")
-    if missing := set(expected["secrets"]["FIELD_ENCRYPTION_KEYS"]) - set(found["secrets"]["FIELD_ENCRYPTION_KEYS"]):
+    if missing := set(expected["secrets"]["FIELD_ENCRYPTION_KEYS"]) - set(manifest["secrets"]["FIELD_ENCRYPTION_KEYS"]):
         faults.append(f"FIELD_ENCRYPTION_KEYS lacks {len(missing)} keys that the backup was encrypted with.")
     faults += [
         f"{name} is another one." for name in ("SECRET_KEY", "LEDGER_SIGNING_KEY")
-        if expected["secrets"][name] != found["secrets"][name]
+        if expected["secrets"][name] != manifest["secrets"][name]
     ]  # fmt: skip
-    if expected["ledger"]["origin"] != found["ledger"]["origin"]:
+    if expected["ledger"]["origin"] != manifest["ledger"]["origin"]:
         faults.append(f"LEDGER_ORIGIN must be {expected['ledger']['origin']}.")
-    entries, known = found["ledger"]["entries"], expected["ledger"]["entries"]
-    if entries < known or (entries == known and found["ledger"]["root"] != expected["ledger"]["root"]):
+    entries, known = manifest["ledger"]["entries"], expected["ledger"]["entries"]
+    if entries < known or (entries == known and manifest["ledger"]["root"] != expected["ledger"]["root"]):
         faults.append(f"The ledger has {entries} entries, and had {known}: this is an older backup, or another log.")
-    signed = found["guard"]["signed_entries"]
+    signed = manifest["guard"]["signed_entries"]
     if not isinstance(signed, int):
-        faults.append(f"The guard file {found['guard']['file']} is missing or damaged: put the newest one back.")
+        faults.append(f"The guard file {manifest['guard']['file']} is missing or damaged: put the newest one back.")
     elif signed > entries:
         faults.append(f"The guard file remembers {signed} entries, {signed - entries} more than the ledger has.")
     return faults + [fault for _, part in declared("backup_parts") for fault in part.faults()]

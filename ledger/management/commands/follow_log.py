@@ -42,7 +42,7 @@ class Command(JsonCommand):
         follower = Follower(options["url"], verifier, options["state"] or default)
         if options["once"]:
             try:
-                return _shown(_look(follower), follower)
+                return _result(_look(follower), follower)
             except FollowError as error:
                 raise CommandError(str(error)) from error
         return self._tail(follower, options["interval"])
@@ -65,7 +65,7 @@ class Command(JsonCommand):
                 except Exception as error:  # noqa: BLE001  whatever a log serves, it is looked at again
                     contain(error, "log", follower.url)
                 stopped.wait(interval_seconds)
-        return _shown(head, follower)
+        return _result(head, follower)
 
 
 def _look(follower: Follower) -> Checkpoint:
@@ -79,6 +79,6 @@ def _look(follower: Follower) -> Checkpoint:
         raise CommandError(f"{fork} Evidence: {file}\n{fork.evidence}", returncode=FORKED) from fork
 
 
-def _shown(head: Checkpoint | None, follower: Follower) -> dict[str, Any]:
+def _result(head: Checkpoint | None, follower: Follower) -> dict[str, Any]:
     figures = {"size": None, "root": None} if head is None else {"size": head.size, "root": head.root.hex()}
     return {**figures, "state": str(follower.state)}

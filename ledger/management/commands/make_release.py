@@ -84,14 +84,14 @@ class Ledger(NamedTuple):
 
         The proof is cosigned if the log's policy names witnesses.
         """
-        told = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
-        body = json.dumps({**told, "report_data": statement.decode()}).encode()
+        metadata = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
+        body = json.dumps({**metadata, "report_data": statement.decode()}).encode()
         kept = json.loads(self.request("POST", "/anchor", body))
         has_witnesses = any(line.startswith(b"witness ") for line in self.request("GET", "/policy").splitlines())
         of = f"?index={kept['index']}" + ("&witnessed=1" if has_witnesses else "")
         stands = json.loads(self.request("GET", f"/proof/{kept['hash']}{of}"))
         proof = self.request("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
-        return proof, {**told, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}
+        return proof, {**metadata, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}
 
     def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         headers = {"X-API-Key": self.client_key} | ({"Content-Type": "application/json"} if body else {})
@@ -103,9 +103,9 @@ class Ledger(NamedTuple):
         except NoAnswer as error:
             raise CannotRelease(f"The ledger at {self.url} does not answer ({error.word}).") from error
         if answer.status != HTTPStatus.OK:
-            said = answer.body[:300].decode(errors="replace")
-            asked = f"{method} {path.partition('?')[0]}"
-            raise CannotRelease(f"The ledger at {self.url} answers {asked} with {answer.status}: {said}")
+            text = answer.body[:300].decode(errors="replace")
+            operation = f"{method} {path.partition('?')[0]}"
+            raise CannotRelease(f"The ledger at {self.url} answers {operation} with {answer.status}: {text}")
         return answer.body
 
 

@@ -136,18 +136,18 @@ def _kind(content: bytes) -> str | None:
 def _verify_decision(content: bytes, options: dict[str, Any]) -> _Verification:
     platform_keys = verify_decision.read_keys(options["platform_key"])
     steps = verify_decision.verify(content, options["ledger_key"], platform_keys)
-    shown = [(step.state, step.name, _printable(step.detail)) for step in steps]
+    rows = [(step.state, step.name, _printable(step.detail)) for step in steps]
     sentence = verify_decision.sentence_about(steps)
-    return _Verification(DECISION, shown, options["ledger_key"], verify_decision.outcome_of(steps), sentence)
+    return _Verification(DECISION, rows, options["ledger_key"], verify_decision.outcome_of(steps), sentence)
 
 
 def _of_ledger(kind: str, steps: Iterable[proofs.Step], verifier: Verifier | None) -> _Verification:
-    shown = [(OK if step.ok else FAIL, step.name, _printable(step.detail)) for step in steps]
-    state, name, detail = shown[-1]
+    rows = [(OK if step.ok else FAIL, step.name, _printable(step.detail)) for step in steps]
+    state, name, detail = rows[-1]
     key = verifier.vkey if verifier else None
     outcome = VERIFIED if state == OK else verify_decision.FAILED
     hint = f" The key was {key}: pass another with --ledger-key." if name == "checkpoint" else ""
-    return _Verification(kind, shown, key, outcome, f"The {kind} does not hold. {name}: {detail}{hint}")
+    return _Verification(kind, rows, key, outcome, f"The {kind} does not hold. {name}: {detail}{hint}")
 
 
 def _printable(detail: str) -> str:

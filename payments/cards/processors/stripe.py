@@ -131,8 +131,8 @@ class StripeProcessor:
             "intent": str(intent.get("id"))[:255],
             "intent_status": str(intent.get("status"))[:32],
         }
-        told = (intent.get("amount"), str(intent.get("currency")).lower())
-        if told != (payment.amount_cents, payment.currency) or not _names(payment, intent) or not intent.get("id"):
+        stated = (intent.get("amount"), str(intent.get("currency")).lower())
+        if stated != (payment.amount_cents, payment.currency) or not _names(payment, intent) or not intent.get("id"):
             return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
         status = intent.get("status")
         if status == "succeeded":
@@ -195,4 +195,4 @@ def signature_holds(body: bytes, header: str, *, secret: str) -> bool:
     if abs(time.time() - int(timestamps[0][:18])) > SIGNATURE_TOLERANCE_SECONDS:
         return False
     expected = hmac.new(secret.encode(), timestamps[0].encode() + b"." + body, hashlib.sha256).hexdigest()
-    return any(name == "v1" and hmac.compare_digest(expected.encode(), given.encode()) for name, _, given in parts)
+    return any(name == "v1" and hmac.compare_digest(expected.encode(), digest.encode()) for name, _, digest in parts)

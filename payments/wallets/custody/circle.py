@@ -49,8 +49,8 @@ class CircleCustody:
         return network in BLOCKCHAINS
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:
-        if retried and (found := self._find(reference, network)):
-            return found
+        if retried and (known := self._find(reference, network)):
+            return known
         body: dict[str, Any] = {
             "idempotencyKey": str(key),
             "accountType": "EOA",
@@ -60,10 +60,10 @@ class CircleCustody:
             "metadata": [{"refId": str(reference)}],
             **self._entity_secret(),
         }
-        made = _accounts(self._call("POST", "/v1/w3s/developer/wallets", json=body), network)
-        if len(made) != 1:
+        accounts = _accounts(self._call("POST", "/v1/w3s/developer/wallets", json=body), network)
+        if len(accounts) != 1:
             raise ProviderError("unreadable", outcome_unknown=True)
-        return made[0]
+        return accounts[0]
 
     def balance(self, account_id: str) -> tuple[int, int]:
         data = self._call("GET", f"/v1/w3s/wallets/{account_id}/balances", params={"includeAll": "true"})
@@ -78,8 +78,8 @@ class CircleCustody:
 
     def _find(self, reference: UUID, network: str) -> tuple[str, str] | None:
         query = {"refId": str(reference), "blockchain": BLOCKCHAINS[network]}
-        found = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
-        return found[0] if found else None
+        accounts = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
+        return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
         """Return our wallet set's id, made at first: the key follows from our address, so it is the same one."""
@@ -90,10 +90,10 @@ class CircleCustody:
             "name": settings.PROVIDER_NAME,
             **self._entity_secret(),
         }
-        made = self._call("POST", "/v1/w3s/developer/walletSets", json=body).get("walletSet")
-        if not isinstance(made, dict) or not isinstance(made.get("id"), str):
+        wallet_set = self._call("POST", "/v1/w3s/developer/walletSets", json=body).get("walletSet")
+        if not isinstance(wallet_set, dict) or not isinstance(wallet_set.get("id"), str):
             raise ProviderError("unreadable", outcome_unknown=True)
-        return str(made["id"])
+        return str(wallet_set["id"])
 
     def _entity_secret(self) -> dict[str, str]:
         """Return the entity secret, enciphered for Circle alone; nothing when none is configured."""
