@@ -14,9 +14,3 @@ class ClaimsConfig(Declarations, AppConfig):
     queues = ("admin.QUEUE",)
     person_lines = ("admin.LINES",)
     staged_kinds = "staged.KINDS"
-
-    def ready(self) -> None:
-        from claims.models import Claim
-        from claims.services import FOLLOWERS
-
-        Claim.set_followers(FOLLOWERS)

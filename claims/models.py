@@ -178,6 +178,9 @@ class Claim(StatefulModel):
             return {"approved_at": transition.now}
         return {"revoked_at": transition.now} if transition.to == REVOKED else {}
 
+    def record_transition(self, row: "ClaimHistory") -> None:
+        record_claim_event(row.status, self, now=row.changed_at)
+
 
 class ClaimHistory(StatusHistory):
     claim = models.ForeignKey(Claim, on_delete=models.PROTECT, related_name="history", db_index=False)

@@ -9,20 +9,12 @@ from django.db.models import Q, QuerySet
 from claims.doi import publication_key
 from claims.errors import ClaimNotFound
 from claims.machine import CONDITIONAL, OWN_LEVELS, REVIEW_PERMISSION, SHARED
-from claims.models import Claim, ClaimHistory, record_claim_event
+from claims.models import Claim, record_claim_event
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.ids import get_by_uuid, parse_positive_int64
-from config.core.lifecycle import Actor, Follower, Transition
+from config.core.lifecycle import Actor
 from config.core.permissions import holds
 from config.webhooks.events import record_events
-
-
-def _record_event(claim: Claim, row: ClaimHistory, _transition: Transition) -> None:
-    record_claim_event(row.status, claim, now=row.changed_at)
-
-
-# Followers of a transition of a claim, in order.
-FOLLOWERS = (Follower(after=_record_event),)
 
 
 def show_claim(claim_id: str, user: Any) -> Claim:

@@ -50,11 +50,6 @@ _NEVER = (
 )
 
 
-def reading(scopes: list[str]) -> list[str]:
-    """Return those that let a client read only, the least first."""
-    return [scope for scope in SCOPES if scope.endswith(":read") and scope in scopes]
-
-
 def refused_with(scopes: list[str]) -> list[str]:
     """Return, in plain words, what a client with these scopes cannot do."""
     areas = {scope.partition(":")[0] for scope in scopes}

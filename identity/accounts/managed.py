@@ -5,7 +5,6 @@ ACTING_SCOPES, and names the partner in `act` (RFC 8693, section 4.1): it cannot
 Histories of its actions name both.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,16 +33,6 @@ from identity.errors import AccessEnded, AccountNotFound
 PARTNER_PERMISSION = "identity.add_managedaccount"
 CLAIM_PURPOSE = "claim"
 CLAIM_VALID_FOR = timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True)
-class ActingToken:
-    """An access token for a managed account; it cannot be refreshed."""
-
-    access_token: str
-    scope: str
-    token_type: str = "Bearer"  # noqa: S105  no secret
-    expires_in: int = ACCESS_SECONDS
 
 
 def make_account(
@@ -136,7 +125,7 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
     forget_credentials()
 
 
-def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> ActingToken:
+def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> dict[str, Any]:
     """Return a token with which the partner acts for a person, and write down who got it for whom.
 
     Raises as `load_account`, and RecordNotEditable for an account that cannot be acted for: disabled, staff, a group's,
@@ -160,7 +149,8 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
         family = TokenFamily.objects.create(user=user, actor=actor.user, scope=scope, created_at=made_at)
         details = {"token": str(family.pk), "scope": scope}
         AccountHistory.note("account.token_issued", actor, account_id=user.pk, now=now, details=details)
-    return ActingToken(issue_access_token(user=user, family=family), scope)
+    access_token = issue_access_token(user=user, family=family)
+    return {"access_token": access_token, "token_type": "Bearer", "expires_in": ACCESS_SECONDS, "scope": scope}
 
 
 def _require_partner(actor: Actor) -> None:

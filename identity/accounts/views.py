@@ -116,7 +116,7 @@ class ManagedAccountViewSet(ApiViewSet):
         status=201,
         errors=(*_OF_ONE, RecordNotEditable),
     )
-    def issue_token(self, request: ApiRequest, account_id: str, body: dict[str, Any]) -> managed.ActingToken:
+    def issue_token(self, request: ApiRequest, account_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Get an access token on behalf of the person, valid for 15 minutes.
 
         It names you in `act` (RFC 8693, section 4.1) and its use is in the history of what it changes. It decides

@@ -20,7 +20,7 @@ from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, OAuthClient, User, is_loopback
-from identity.access.scopes import SCOPES, reading
+from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
@@ -36,7 +36,8 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
         # For a client that names none (RFC 6749, 3.3): the least that it may read, or nothing, which is refused.
-        return reading(self.get_available_scopes(application))[:1]
+        available = self.get_available_scopes(application)
+        return [scope for scope in SCOPES if scope.endswith(":read") and scope in available][:1]
 
 
 def create_client(

@@ -68,6 +68,5 @@ def test_a_follower_that_raises_leaves_status_and_history_unchanged(monkeypatch,
 
 
 def test_the_app_configurations_set_the_followers_of_their_models():
-    assert len(Claim.followers) == 1
     assert Application.followers is OF_APPLICATIONS
     assert ModelVersion.followers is OF_MODEL_VERSIONS
