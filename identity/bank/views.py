@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from django.utils import timezone
@@ -10,7 +11,9 @@ from identity.bank import serializers, services
 from identity.errors import BankItemNotFound, RelinkRequired
 from identity.providers.base import LinkToken
 
-_READING_ERRORS = (UserMismatch, BankItemNotFound, RelinkRequired, ProviderUnavailable)
+_reads = partial(
+    endpoint, access="bankdata:read", errors=(UserMismatch, BankItemNotFound, RelinkRequired, ProviderUnavailable)
+)
 
 
 class BankdataViewSet(ApiViewSet):
@@ -54,23 +57,13 @@ class BankdataViewSet(ApiViewSet):
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
 
-    @endpoint(
-        access="bankdata:read",
-        query=serializers.AccountsQuery,
-        answer=serializers.BankAccountsSerializer,
-        errors=_READING_ERRORS,
-    )
+    @_reads(query=serializers.AccountsQuery, answer=serializers.BankAccountsSerializer)
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
 
-    @endpoint(
-        access="bankdata:read",
-        query=serializers.TransactionsQuery,
-        answer=serializers.BankTransactionsSerializer,
-        errors=_READING_ERRORS,
-    )
+    @_reads(query=serializers.TransactionsQuery, answer=serializers.BankTransactionsSerializer)
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)

@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -10,29 +11,31 @@ from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
-from payments import errors
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries, serializers
 from payments.crypto.models import CryptoPayment
+from payments.errors import (
+    BroadcastRefused,
+    CardDataRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    TransferWouldFail,
+    WalletNotFound,
+)
 from payments.views import PaymentsViewSet
 
-_READING_ERRORS = (ValidationFailed, errors.CardDataRefused, ProviderUnavailable)
+_SIGNING_ERRORS = (SignedTransactionMismatch, PaymentExpired)
+_READING_ERRORS = (ValidationFailed, CardDataRefused, ProviderUnavailable)
+_changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class CryptoPaymentViewSet(PaymentsViewSet):
-    @endpoint(
-        access=FIRST_PARTY,
+    @_changes(
         body=serializers.InitiateRequestSerializer,
         answer=serializers.InitiatedSerializer,
-        idempotent=True,
         reserves_key=True,
-        errors=(
-            UserMismatch,
-            errors.CardDataRefused,
-            errors.WalletNotFound,
-            errors.TransferWouldFail,
-            ProviderUnavailable,
-        ),
+        errors=(UserMismatch, CardDataRefused, WalletNotFound, TransferWouldFail, ProviderUnavailable),
     )
     def initiate(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Write down a payment and return the transaction for the wallet to sign.
@@ -52,20 +55,11 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
         return run_once(key, work)
 
-    @endpoint(
-        access=FIRST_PARTY,
+    @_changes(
         body=serializers.ConfirmRequestSerializer,
         answer=serializers.ConfirmedSerializer,
-        idempotent=True,
         leased=True,
-        errors=(
-            errors.CardDataRefused,
-            errors.PaymentNotFound,
-            errors.SignedTransactionMismatch,
-            errors.PaymentExpired,
-            errors.BroadcastRefused,
-            ProviderUnavailable,
-        ),
+        errors=(CardDataRefused, PaymentNotFound, *_SIGNING_ERRORS, BroadcastRefused, ProviderUnavailable),
     )
     def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
         """Check the signed transaction and hand it to the network.

@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
 
 LIST_MAX = 1_000
+_changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class WalletViewSet(CardFreeViewSet):
@@ -21,11 +23,9 @@ class WalletViewSet(CardFreeViewSet):
 
     tag = "wallet"
 
-    @endpoint(
-        access=FIRST_PARTY,
+    @_changes(
         body=serializers.CircleWalletRequestSerializer,
         answer=serializers.WalletSerializer,
-        idempotent=True,
         leased=True,
         errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
     )
@@ -36,11 +36,9 @@ class WalletViewSet(CardFreeViewSet):
         """
         return wallets.connect_custodial(owner=request.user, now=timezone.now(), **_own(request, body))
 
-    @endpoint(
-        access=FIRST_PARTY,
+    @_changes(
         body=serializers.ReferenceWalletRequestSerializer,
         answer=serializers.WalletSerializer,
-        idempotent=True,
         errors=(UserMismatch, CardDataRefused),
     )
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -79,17 +77,12 @@ class WalletViewSet(CardFreeViewSet):
             "amount_usdc": balance.amount_usdc, "as_of": timezone.now(), "source": balance.source,
         }  # fmt: skip
 
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=serializers.WalletSerializer,
-        idempotent=True,
-        errors=(WalletNotFound, CardDataRefused),
-    )
+    @_changes(answer=serializers.WalletSerializer, errors=(WalletNotFound, CardDataRefused))
     def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Make a wallet the default."""
         return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(WalletNotFound, CardDataRefused))
+    @_changes(errors=(WalletNotFound, CardDataRefused))
     def disconnect(self, request: ApiRequest, wallet_id: str) -> None:
         """Disconnect a wallet.
 
