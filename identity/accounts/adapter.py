@@ -125,7 +125,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """Confirm a sign-up. A change that version 1.0 stored is not confirmed by a reader of its mail."""
         if EmailAddress.objects.filter(user=email_address.user, verified=True).exists():
             return False
-        return bool(super().confirm_email(request, email_address))
+        return super().confirm_email(request, email_address)
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)
@@ -161,8 +161,7 @@ class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
         user = self.login.user
         if user is not None and not self.login.signup and not EmailAddress.objects.filter(user=user).exists():
             return None, True
-        answer: tuple[Any, bool] = super().handle()
-        return answer
+        return super().handle()
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
@@ -174,8 +173,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return codes.open_secret(encrypted_text, self.request.user.pk)
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
-        entity: dict[str, str] = super().get_public_key_credential_rp_entity()
-        return entity | {"name": settings.PROVIDER_NAME}
+        return super().get_public_key_credential_rp_entity() | {"name": settings.PROVIDER_NAME}
 
 
 def _username_of(login: str) -> str:

@@ -68,17 +68,16 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
                 User.objects.filter(pk=user.pk).first()
                 transaction.set_rollback(True)
             self.account_already_exists, self.cleaned_data["email"] = True, email
-        saved: tuple[Any, Any] = super().try_save(request)
-        return saved
+        return super().try_save(request)
 
 
 class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
         """Look nothing up: the time of the response would reveal whether an account has this address."""
-        return str(get_adapter().clean_email(self.cleaned_data["email"]))
+        return get_adapter().clean_email(self.cleaned_data["email"])
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002
-        email: str = self.cleaned_data["email"]
+        email = self.cleaned_data["email"]
         queue_mail(email, FORGOTTEN_TEMPLATE, {}, now=timezone.now())
         return email
 
@@ -91,13 +90,13 @@ class AddressForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        return str(get_adapter().clean_email(self.cleaned_data["email"]))
+        return get_adapter().clean_email(self.cleaned_data["email"])
 
 
 class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
         """Count a try like one to log in: a stolen session must not guess."""
-        password: str = self.cleaned_data["oldpassword"]
+        password = self.cleaned_data["oldpassword"]
         if not get_adapter().reauthenticate(self.user, password):
             raise get_adapter().validation_error("enter_current_password")
         return password
@@ -115,7 +114,7 @@ class _CodeForm(forms.Form):
     code = _code_field("Code")
 
     def clean_code(self) -> str:
-        code: str = self.cleaned_data["code"]
+        code = self.cleaned_data["code"]
         self.authenticator = get_adapter().use_code(self.user, code)
         if self.authenticator is None:
             raise forms.ValidationError("This code is wrong, or was used already. Wait for the next one.")
@@ -134,7 +133,7 @@ class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
     code = _code_field("Code that it shows", inputmode="numeric")
 
     def clean_code(self) -> str:
-        code: str = super().clean_code()
+        code = super().clean_code()
         spend(self.user, code)
         return code
 

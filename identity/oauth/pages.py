@@ -67,8 +67,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
             parameters.pop(unwanted, None)
         request.GET = parameters  # type: ignore[assignment]
-        response: HttpResponseBase = super().get(request, *args, **kwargs)
-        return response
+        return super().get(request, *args, **kwargs)
 
     def validate_authorization_request(self, request: HttpRequest) -> Any:
         """Also reject, at the client's own address, a challenge that is too long for its column."""
@@ -81,14 +80,12 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return scopes, credentials
 
     def get_initial(self) -> dict[str, Any]:
-        initial: dict[str, Any] = super().get_initial()
-        return initial | {"omits_redirect_uri": "redirect_uri" not in self.request.GET}
+        return super().get_initial() | {"omits_redirect_uri": "redirect_uri" not in self.request.GET}
 
     def form_valid(self, form: Any) -> HttpResponseBase:
         self._destination = form.cleaned_data["redirect_uri"]
         self._omits_redirect_uri = form.cleaned_data["omits_redirect_uri"]
-        response: HttpResponseBase = super().form_valid(form)
-        return response
+        return super().form_valid(form)
 
     def create_authorization_response(
         self, request: HttpRequest, scopes: str, credentials: dict[str, Any], allow: bool
@@ -99,14 +96,12 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
     def error_response(self, error: Any, application: OAuthClient | None, **options: Any) -> HttpResponseBase:
         self._destination = getattr(error.oauthlib_error, "redirect_uri", None) or ""
-        response: HttpResponseBase = super().error_response(error, application, **options)
-        return response
+        return super().error_response(error, application, **options)
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
         """Say that the form is not the one that the page had, or that its client is gone."""
         error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
-        response: HttpResponseBase = self.render_to_response({"error": error}, status=400)
-        return response
+        return self.render_to_response({"error": error}, status=400)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
@@ -128,8 +123,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         answer = [(name, value) for name, value in answer if name != "iss"]
         separator = "&" if "?" in self._destination else "?"
         named = f"{self._destination}{separator}{urlencode([*answer, ('iss', settings.HOST_ROOT)])}"
-        response: HttpResponseBase = super().redirect(named, application)
-        return response
+        return super().redirect(named, application)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and let the form's answer travel to the client: browsers hold redirects against `form-action`."""

@@ -1,7 +1,6 @@
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import CommandError
 
 from config.core.encryption import mode
 from config.ops.commands import JsonCommand
@@ -18,19 +17,15 @@ class Command(JsonCommand):
         "continued by the next."
     )
 
-    def handle(self, *arguments: Any, **options: Any) -> None:
-        self._left = 0
-        super().handle(*arguments, **options)
-        if self._left:
-            raise CommandError(
-                f"{self._left} values were left as they are, because no key opens them. Everything else is rotated. "
-                "Add the key that they were encrypted with and run this again, or have each secret replaced."
-            )
+    fault = (
+        "{unreadable} values were left as they are, because no key opens them. Everything else is rotated. Add the key "
+        "that they were encrypted with and run this again, or have each secret replaced."
+    )
+    fault_count = "unreadable"
 
     def run(self, **_options: Any) -> dict[str, Any]:
         hash_codes(apps)  # seeds of version 1.0 are unbound
         rotated = rotate()
-        self._left = len(rotated.unreadable)
         names = [{"kind": value.kind, "record_id": value.record_id} for value in rotated.unreadable]
         return {
             "rows": rotated.rows,
