@@ -8,7 +8,6 @@ on SQLite a changed byte can turn a number into a text.
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import DatabaseError, transaction
@@ -32,14 +31,11 @@ class FaultError(Exception):
         super().__init__(f"{where}: {what}")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    entries: int
-    blocks: int
+def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> tuple[int, int]:
+    """Recompute the log; return how many entries and blocks it has.
 
-
-def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> Verdict:
-    """Recompute the log; `progress` gets the number of entries since the last call. Raises FaultError."""
+    `progress` gets the number of entries since the last call. Raises FaultError.
+    """
     audit = _Audit(verifier)
     try:
         with _snapshot():
@@ -47,7 +43,7 @@ def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _e
     except DatabaseError as error:
         # A value that is no longer UTF-8, or a page that cannot be read: the database's message names it.
         raise FaultError(f"behind ledger_entry {audit.frontier.size}", str(error)) from error
-    return Verdict(audit.frontier.size, audit.block.number)
+    return audit.frontier.size, audit.block.number
 
 
 @contextmanager

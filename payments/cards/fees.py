@@ -1,22 +1,10 @@
 """The processing fee: tiers over the whole amount, in integers only (specification section 8)."""
 
-from dataclasses import dataclass
-
 BASIS_POINTS = 10_000
 # (amounts below or up to this, in cents; basis points). The first bound excludes, the second includes its amount.
 _SMALL_BELOW_CENTS, _SMALL_BPS = 1_000_000, 150
 _MIDDLE_UP_TO_CENTS, _MIDDLE_BPS = 10_000_000, 125
 _LARGE_BPS = 100
-# The percentage that the API shows for each tier; a division would give the same, but these are exact by sight.
-_PERCENTAGES = {_SMALL_BPS: 1.5, _MIDDLE_BPS: 1.25, _LARGE_BPS: 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class FeeQuote:
-    amount_cents: int
-    fee_amount_cents: int
-    fee_percentage: float
-    net_amount_cents: int
 
 
 def fee_bps(amount_cents: int) -> int:
@@ -30,6 +18,12 @@ def fee_cents(amount_cents: int) -> int:
     return (amount_cents * fee_bps(amount_cents) + BASIS_POINTS // 2) // BASIS_POINTS
 
 
-def quote_fee(amount_cents: int) -> FeeQuote:
+def quote_fee(amount_cents: int) -> dict[str, float]:
+    """Return the fee of an amount and what remains, in cents, and the fee's percentage."""
     fee = fee_cents(amount_cents)
-    return FeeQuote(amount_cents, fee, _PERCENTAGES[fee_bps(amount_cents)], amount_cents - fee)
+    return {
+        "amount_cents": amount_cents,
+        "fee_amount_cents": fee,
+        "fee_percentage": fee_bps(amount_cents) / 100,
+        "net_amount_cents": amount_cents - fee,
+    }

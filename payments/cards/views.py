@@ -13,7 +13,7 @@ from config.core.ids import parse_positive_int64
 from config.core.json_bodies import parse_json, read_body
 from payments.cards import methods, serializers
 from payments.cards import services as card
-from payments.cards.fees import FeeQuote, quote_fee
+from payments.cards.fees import quote_fee
 from payments.cards.models import Payment, PaymentMethod
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
@@ -27,7 +27,7 @@ DEFAULT_CURRENCY = "usd"
 
 class FeeViewSet(PaymentsViewSet):
     @_own(query=serializers.FeeQuery, answer=serializers.FeeSerializer, errors=(InvalidAmount,))
-    def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
+    def quote(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Quote the processing fee for an amount in cents."""
         return quote_fee(query["amount"])
 
