@@ -41,7 +41,7 @@ _EXPIRES_IN_DAYS = 5
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    _let_in(consumer, now=now)
+    _make_partner(consumer, now=now)
     if not ApiKey.objects.filter(pk=demo_ids.EXPIRING_KEY).exists():
         expires_at = now + timedelta(days=_EXPIRES_IN_DAYS)
         created_at = expires_at - timedelta(days=DEFAULT_DAYS)
@@ -110,7 +110,7 @@ def _offer_key(owner: Any, *, now: datetime) -> None:
     record_event("api_key.rotated", account_id=owner.pk, now=now, api_key_id=demo_ids.KEY_TO_COLLECT, replaces=old.pk)
 
 
-def _let_in(partner: Any, *, now: datetime) -> None:
+def _make_partner(partner: Any, *, now: datetime) -> None:
     """Make the demo account a partner with two customers, with keys, OAuth clients and an invitation of its own.
 
     First of all: ids of accounts are numbers, and the examples name the customers.

@@ -52,7 +52,7 @@ class Follower:
             served = open_checkpoint(text, self.verifier)
         except (NoteError, UnicodeDecodeError) as error:
             raise FollowError(f"The checkpoint is not this log's: {error}.") from error
-        kept = self._kept()
+        kept = self._read_state()
         if kept is None:
             if self._roots([(0, served.size)], served.size) != [served.root]:
                 raise FollowError("The log's tiles have another root than its checkpoint.")
@@ -61,7 +61,7 @@ class Follower:
             self._compare(head, served, kept_text, text)
             if served.size <= head.size:  # an older one of the same tree: a cache may serve it for a while
                 return head
-        self._keep(text)
+        self._write_state(text)
         return served
 
     def _compare(self, kept: Checkpoint, served: Checkpoint, kept_text: str, served_text: str) -> None:
@@ -120,7 +120,7 @@ class Follower:
             raise FollowError(f"{self.url} answered {answer.status} for {what}.")
         return answer.body
 
-    def _kept(self) -> tuple[str, Checkpoint] | None:
+    def _read_state(self) -> tuple[str, Checkpoint] | None:
         """The kept checkpoint, verified again; FollowError when the file holds another log's, or no checkpoint."""
         try:
             text = self.state.read_text()
@@ -130,7 +130,7 @@ class Follower:
         except (OSError, UnicodeDecodeError, NoteError) as error:
             raise FollowError(f"{self.state} holds no checkpoint of this log: {error}.") from error
 
-    def _keep(self, text: str) -> None:
+    def _write_state(self, text: str) -> None:
         draft = self.state.with_name(f"{self.state.name}.new")
         try:
             self.state.parent.mkdir(parents=True, exist_ok=True)

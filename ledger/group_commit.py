@@ -40,7 +40,7 @@ class _Waiting:
         """Wait for news: the receipts, an error, or the order to lead. False when none came in time."""
         return self._news.acquire(timeout=seconds)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         self._news.release()
 
 
@@ -108,10 +108,10 @@ class GroupCommit:
                 self._led = bool(self._queue)
                 if self._queue:
                     self._queue[0].leads = True
-                    self._queue[0].tell()
+                    self._queue[0].notify()
             for request in block:
                 if request is not leader:
-                    request.tell()
+                    request.notify()
 
     def _take(self) -> list[_Waiting]:
         block = [self._queue.popleft()]

@@ -19,7 +19,7 @@ from config.backoffice.desks import VIEW, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
-from config.core.ids import askable
+from config.core.ids import queryable
 
 MASK = "•••"
 # Texts that staff and systems write about a person, in any record: masked although no admin names them.
@@ -114,7 +114,7 @@ class PersonalData(LargeListAdmin):
         drawn = getattr(request, "drawn", {})
         if object_id in drawn:  # Django asks again for what the page has shown already
             return drawn[object_id]
-        record = super().get_object(request, askable(object_id), from_field)
+        record = super().get_object(request, queryable(object_id), from_field)
         if self.is_record_page(request):
             if record is not None and self.is_masked_for(request, record):
                 self.mask_record(record)

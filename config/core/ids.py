@@ -42,7 +42,7 @@ def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
     return row
 
 
-def askable(text: str) -> str:
+def queryable(text: str) -> str:
     """Return a text, or "" for one with a NUL character: PostgreSQL cannot even be asked for it."""
     return "" if "\0" in text else text
 

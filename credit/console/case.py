@@ -43,7 +43,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
     accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.linked().filter(**theirs)
-    linked = accounts.told_by_provider()
+    linked = accounts.reported_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
     others = narrowed(others, viewer)
     return applications.select_related("consumer", "data_changed_by").annotate(
@@ -78,7 +78,7 @@ def _others(status: str) -> str:
 
 
 def _approved_of_item() -> Coalesce:
-    rows = BankTransaction.objects.told_by_provider().filter(
+    rows = BankTransaction.objects.reported_by_provider().filter(
         user=OuterRef("user"), item_id=OuterRef("item_id"), date__gte=OuterRef("transactions_since")
     )
     return Coalesce(_one_number(rows, Count("*")), 0)
@@ -176,8 +176,8 @@ def _in_and_out(application: Any) -> str:
     if days < MONTH_DAYS:
         return f"{_UNKNOWN}: the banks told of different days"
     person = {"user_id": application.consumer_id}
-    owned = BankAccount.objects.told_by_provider().owned().filter(**person)
-    bookings = BankTransaction.objects.told_by_provider().filter(
+    owned = BankAccount.objects.reported_by_provider().owned().filter(**person)
+    bookings = BankTransaction.objects.reported_by_provider().filter(
         **person, date__gte=since, date__lt=until, account_id__in=owned.values("account_id")
     )
     sums = bookings.aggregate(

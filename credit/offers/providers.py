@@ -14,7 +14,7 @@ from django.utils import timezone
 from config.core.casework import DataAccess
 from config.core.credentials import InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
-from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid
+from config.core.ids import INT64_MAX, INT64_MIN, first_or, get_by_uuid, queryable
 from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
 from config.webhooks.events import record_event
@@ -145,7 +145,7 @@ def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
 
 def load_provider(provider_id: str, user: Any) -> Provider:
     """Return a provider that `user` acts for; raises ProviderNotFound."""
-    return first_or(Provider.objects.filter(pk=askable(provider_id), members=user), ProviderNotFound)
+    return first_or(Provider.objects.filter(pk=queryable(provider_id), members=user), ProviderNotFound)
 
 
 def members_of(provider: Provider) -> QuerySet[ProviderMember]:
@@ -154,7 +154,9 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 
 def load_owned(provider_id: str, user: Any) -> Provider:
     """Return a provider that `user` owns; raises ProviderNotFound, ProviderTaken for a member in another role."""
-    member = ProviderMember.objects.filter(provider=askable(provider_id), user=user).select_related("provider").first()
+    member = (
+        ProviderMember.objects.filter(provider=queryable(provider_id), user=user).select_related("provider").first()
+    )
     if member is None:
         raise ProviderNotFound
     if member.role != ProviderMember.OWNER:
@@ -212,7 +214,7 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
     """
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
-        theirs = {"provider": askable(provider_id), "user": actor.user}
+        theirs = {"provider": queryable(provider_id), "user": actor.user}
         invitation = _valid(now).filter(**theirs).first()
         if invitation is not None and invitation.delete()[0]:
             ProviderMember.objects.get_or_create(

@@ -54,7 +54,7 @@ def accounts_balance_cents(user_id: int, now: datetime) -> int | None:  # noqa: 
 
     None without such an account, if a balance is unknown, and if an account is in another currency than offers are.
     """
-    owned = BankAccount.objects.told_by_provider().owned().filter(user_id=user_id)
+    owned = BankAccount.objects.reported_by_provider().owned().filter(user_id=user_id)
     figures = owned.aggregate(total=sum_if_known("current_cents"), foreign=Count("pk", filter=~Q(currency=CURRENCY)))
     return None if figures["total"] is None or figures["foreign"] else int(figures["total"])
 

@@ -21,7 +21,7 @@ from django.utils.crypto import get_random_string
 from config.core.credentials import KEY_EXPIRY_NOTICE, InvalidToken
 from config.core.digest import digest_of
 from config.core.errors import NotFound, ValidationFailed
-from config.core.ids import askable, first_or
+from config.core.ids import first_or, queryable
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
@@ -151,7 +151,7 @@ def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKe
     """Return the texts of a key that waits for the actor, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
-        record = waiting.filter(pk=askable(identifier), owner=actor.user, collect_grace_days__isnull=False).first()
+        record = waiting.filter(pk=queryable(identifier), owner=actor.user, collect_grace_days__isnull=False).first()
         if record is None or record.state_at(now) != "to_collect":
             raise NothingToCollect
         key, secret = _texts(record.pk)
@@ -301,4 +301,4 @@ def _check_number(owner: User, *, now: datetime) -> None:
 
 
 def find_own_key(owner: User, key_id: str) -> ApiKey:
-    return first_or(ApiKey.objects.filter(pk=askable(key_id), owner=owner), NotFound("API key not found."))
+    return first_or(ApiKey.objects.filter(pk=queryable(key_id), owner=owner), NotFound("API key not found."))

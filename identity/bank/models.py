@@ -24,7 +24,7 @@ def sum_if_known(cents: str) -> Case:
 class ApprovedQuerySet(models.QuerySet[Any]):
     """Data that a person approved: reported by their bank, or only claimed by a client of theirs."""
 
-    def told_by_provider(self) -> Self:
+    def reported_by_provider(self) -> Self:
         return self.filter(from_provider=True)
 
     def claimed(self) -> Self:

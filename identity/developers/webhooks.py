@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core.errors import NotFound
-from config.core.ids import askable, get_by_uuid
+from config.core.ids import get_by_uuid, queryable
 from config.webhooks import endpoints
 from config.webhooks.events import event_document
 from config.webhooks.models import DISABLED, ENABLED, Endpoint, Event
@@ -151,9 +151,9 @@ def _newest(account_id: int, before: int | None, *, about: str, request_id: str)
         last = own.aggregate(last=Max("sequence"))["last"] or 0
         own = own.filter(sequence__gt=last - EVENTS_LOOKED_AT)
     if request_id:
-        own = own.filter(request_id=askable(request_id))
+        own = own.filter(request_id=queryable(request_id))
     if about:
-        name, _, value = askable(about).partition(":")
+        name, _, value = queryable(about).partition(":")
         spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a text, or a number
         named = reduce(or_, (Q(text__contains=text) for text in spelled))
         own = own.annotate(text=Cast("object", TextField())).filter(named)

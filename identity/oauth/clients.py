@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from oauth2_provider.scopes import BaseScopes
 
 from config.core.errors import NotFound, ValidationFailed
-from config.core.ids import askable, first_or
+from config.core.ids import first_or, queryable
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.names import NameTaken, check_keys, clean_name, save_named
 from config.webhooks.endpoints import disable_of_client
@@ -177,7 +177,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
 
 def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAuthClient:
     own = clients_of(owner).select_for_update() if locked else clients_of(owner)
-    return first_or(own.filter(client_id=askable(client_id)), NotFound("OAuth client not found."))
+    return first_or(own.filter(client_id=queryable(client_id)), NotFound("OAuth client not found."))
 
 
 def _check_redirects(facts: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 from oauthlib.oauth2 import InvalidRequestError
 
-from config.core.ids import askable
+from config.core.ids import queryable
 from config.core.log_in import gave_second_factor
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
@@ -178,7 +178,7 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
             for account in managed.partners_of(user):
                 managed.end_access(account, now=timezone.now())
             return HttpResponseRedirect("/oauth/grants")
-        client = get_object_or_404(OAuthClient, client_id=askable(request.POST.get("client_id", "")))
+        client = get_object_or_404(OAuthClient, client_id=queryable(request.POST.get("client_id", "")))
         TokenFamily.objects.filter(user=user, client=client).revoke(now=timezone.now())
         disable_of_client(client.client_id, account_id=user.pk, now=timezone.now())
         forget_credentials()

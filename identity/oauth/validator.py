@@ -9,7 +9,7 @@ from oauthlib.oauth2 import InvalidGrantError
 
 from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.digest import digest_of
-from config.core.ids import askable, first_or
+from config.core.ids import first_or, queryable
 from identity.access import tokens
 from identity.access.models import TokenFamily
 from identity.access.second_factor import any_has_one
@@ -23,7 +23,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     """
 
     def validate_client_id(self, client_id: str, request: Any, *args: Any, **kwargs: Any) -> bool:
-        return bool(askable(client_id) and super().validate_client_id(client_id, request, *args, **kwargs))
+        return bool(queryable(client_id) and super().validate_client_id(client_id, request, *args, **kwargs))
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
         if super().validate_code(client_id, code, client, request, *args, **kwargs):

@@ -68,9 +68,9 @@ class Release:
         return contents.Names(name.removeprefix(f"{contents.NAME}-").removesuffix(SUFFIX))
 
     @cached_property
-    def told(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.files[self.names.statement])
-        return told
+    def stated(self) -> dict[str, Any]:
+        statement: dict[str, Any] = json.loads(self.files[self.names.statement])
+        return statement
 
     @cached_property
     def opening(self) -> dict[str, str]:
@@ -105,12 +105,12 @@ class Release:
         return f"{contents.SUMS} has the hash of each"
 
     def _stated(self) -> str:
-        predicate = self.told["predicate"]
+        predicate = self.stated["predicate"]
         source = contents.Source(Path(), predicate["commit"], predicate["source_date_epoch"])
-        if self.told["predicate"]["version"] != self.names.version:
-            raise Fault(f"The statement is about version {self.told['predicate']['version']}.")
+        if self.stated["predicate"]["version"] != self.names.version:
+            raise Fault(f"The statement is about version {self.stated['predicate']['version']}.")
         expected = source.statement(self.names, self.digests)
-        for stated, computed in zip(self.told["subject"], json.loads(expected)["subject"], strict=True):
+        for stated, computed in zip(self.stated["subject"], json.loads(expected)["subject"], strict=True):
             if stated != computed:
                 raise Fault(f"The statement has another hash of {computed['name']}.")
         if self.files[self.names.statement] != expected:
@@ -120,7 +120,7 @@ class Release:
     def _committed(self) -> str:
         with tarfile.open(self.archive) as archive:
             commit, first = archive.pax_headers.get("comment"), archive.next()  # git writes the commit there
-            if commit != self.told["predicate"]["commit"]:
+            if commit != self.stated["predicate"]["commit"]:
                 raise Fault(f"The archive is of commit {commit}.")
             if first is None or first.name != self.names.stem:
                 raise Fault(f"The archive does not unpack into {self.names.stem}.")

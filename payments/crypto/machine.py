@@ -25,4 +25,4 @@ MACHINE = Machine(
     }
 )
 # Statuses that emit an event to the account.
-TOLD = frozenset({SUBMITTED, CONFIRMED, FAILED, EXPIRED})
+EMITTED = frozenset({SUBMITTED, CONFIRMED, FAILED, EXPIRED})

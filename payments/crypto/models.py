@@ -8,7 +8,7 @@ from django.db.models import Q
 from config.core.ids import uuid7
 from config.core.lifecycle import Actor, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
-from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, FAILED, MACHINE, SUBMITTED, TOLD
+from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EMITTED, FAILED, MACHINE, SUBMITTED
 
 
 class LostRace(Exception):
@@ -99,7 +99,7 @@ class CryptoPayment(StatefulModel):
         return {}
 
     def record_transition(self, row: "CryptoPaymentHistory") -> None:
-        if row.status in TOLD:
+        if row.status in EMITTED:
             record_crypto_event(row.status, self, now=row.changed_at)
 
 

@@ -51,4 +51,4 @@ def test_the_story_with_the_sandbox(api, user):
     assert approved.status_code == 200
     (claimed,) = user.bank_transactions.claimed()
     assert claimed.amount_cents == payload["amount_cents"]
-    assert user.bank_transactions.told_by_provider().exists()
+    assert user.bank_transactions.reported_by_provider().exists()

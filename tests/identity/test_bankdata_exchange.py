@@ -97,7 +97,7 @@ def test_ninety_days_of_what_is_booked_are_staged_with_the_link(judged_plaid, ap
     item = BankItem.objects.get()
     assert (item.transactions_since.isoformat(), item.transactions_staged) == (booked(90), 2)
     api.send("/staging/approve-all", {"user_id": str(user.pk)})
-    told = BankTransaction.objects.told_by_provider()
+    told = BankTransaction.objects.reported_by_provider()
     assert set(told.values_list("item_id", "transaction_id")) == {("item-1", f"transaction-{day}") for day in (1, 90)}
 
 
