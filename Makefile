@@ -6,13 +6,16 @@ STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 FUZZ_STAMP := $(VENV)/.installed-fuzz
 BENCH_STAMP := $(VENV)/.installed-bench
+DOCS_VENV := .venv-docs
+DOCS_STAMP := $(DOCS_VENV)/.installed
+DOCS := var/docs
 WORKERS ?= auto
 # pip leaves packages uncompiled, which is quicker. Python compiles what is imported, and must keep it here even where
 # the environment says not to, or every start would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all nightly contract lint bench pictures lock release clean
+.PHONY: help run test test-all nightly contract lint bench docs pictures lock release clean
 
 help: ## Say what there is to call.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,7 +45,7 @@ $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@touch $@
 
 run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, HOST move them.
-	@exec $(BIN)/python -m config.ops.supervisor
+	@exec $(BIN)/python -m config.ops.supervisor --docs
 
 $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
 	@echo "Installing what fuzzes the interface into $(VENV) …"
@@ -56,7 +59,7 @@ test: $(DEV_STAMP) ## Run the tests that need nothing but Python, on SQLite or o
 	@echo "Servers, browsers, races and other processes are tested by: make test-all"
 
 test-all: export HYPOTHESIS_PROFILE ?= full
-test-all: $(FUZZ_STAMP) ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
+test-all: $(FUZZ_STAMP) docs ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
 	@for part in "--ignore tests/system" tests/system; do \
 		$(PYTEST) $$part $(ARGS) || { [ $$? = 1 ] && echo "Once more, and alone, what failed beside others:" && \
 			$(PYTEST) -n 0 $$part --last-failed --last-failed-no-failures none $(ARGS); } || exit 1; \
@@ -104,11 +107,27 @@ $(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 bench: $(BENCH_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
 	@$(BIN)/python -m tests.bench $(ARGS)
 
+$(DOCS_STAMP): requirements-docs.txt $(STAMP)
+	@echo "Installing what builds the documentation into $(DOCS_VENV) …"
+	@$(BIN)/python -m venv --clear $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	@touch $@
+
+# A reader gets the old files until all new ones are there.
+$(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py */errors.py */core/errors.py */core/errors/*)
+	@echo "Building the documentation into $(DOCS) …"
+	@rm -rf $(DOCS)-build && mkdir -p $(DOCS)-build
+	@VAR_DIR=$(DOCS)-build $(BIN)/python -m config.docs.source $(DOCS)-build/source
+	@$(DOCS_VENV)/bin/sphinx-build -q -W --keep-going -b html -d $(DOCS)-build/doctrees $(DOCS)-build/source $(DOCS)-build/html
+	@rm -rf $(DOCS) && mv $(DOCS)-build/html $(DOCS) && rm -rf $(DOCS)-build
+
+docs: $(DOCS)/index.html ## Build the documentation, which is served at /docs.
+
 pictures: $(DEV_STAMP) ## Make the pictures of README and docs/ anew from the demo. Needs Chromium.
 	@$(BIN)/python -m tests.system.pictures
 
 lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
-	@for set in requirements requirements-dev requirements-fuzz requirements-bench; do \
+	@for set in requirements requirements-dev requirements-fuzz requirements-bench requirements-docs; do \
 		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
 	done
@@ -116,5 +135,5 @@ lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
 release: $(DEV_STAMP) ## Make the files of a release in dist/, from the commit, anchored in the ledger at CHAIN_URL. ARGS as of make_release.
 	@$(BIN)/python manage.py make_release $(ARGS)
 
-clean: ## Remove the virtual environment and everything in var/.
-	rm -rf $(VENV) var
+clean: ## Remove the virtual environments and everything in var/.
+	rm -rf $(VENV) $(DOCS_VENV) var

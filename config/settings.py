@@ -413,9 +413,9 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
-# The folder of README.md and docs/, which are shown at /docs.
-DOCS_ROOT = Path(__file__).resolve().parent.parent
-# Per minute; docs/guides/errors-and-retries.md names each. `None` switches a limit off.
+# What `make docs` builds: the static files at /docs.
+DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
+# Per minute; docs/guides/rate-limits.md names each. `None` switches a limit off.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,

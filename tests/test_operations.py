@@ -316,7 +316,7 @@ def test_each_write_takes_a_key_or_has_a_reason_not_to():
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
     ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}
     assert ignoring == {*WITHOUT_KEY}
-    table = (Path(__file__).parents[1] / "docs/guides/errors-and-retries.md").read_text().split("ignore the header:")[1]
+    table = (Path(__file__).parents[1] / "docs/guides/retry-safely.md").read_text().split("ignore the header:")[1]
     listed = re.findall(r"`(POST|PUT|PATCH|DELETE) (/v1/\S+)`", table.split("\n\n")[1])
     assert {*listed} == {OPERATIONS[name][:2] for name in WITHOUT_KEY}
 

@@ -70,7 +70,7 @@ def test_no_command_is_called_that_is_not_there():
 def test_every_error_code_is_explained():
     for urls in ("config.urls", "ledger.urls"):
         import_module(urls)  # and with them whatever raises errors
-    guide = page("guides/errors-and-retries.md")
+    guide = page("reference/errors.md")
     ours = {code: error for code, error in ApiError.registry.items() if error.__module__.partition(".")[0] in OURS}
     assert len(ours) >= 40
     rows = dict(re.findall(r"^\| `(E\d{4})` \| (\d{3}) ", guide, flags=re.MULTILINE))

@@ -1,6 +1,4 @@
-"""The documentation as pages: README.md, `docs/` and the error codes, at `/docs`.
+"""The documentation at `/docs`: static files that Sphinx makes of `docs/`, served to all.
 
-The files are the same as on a code host; this package decides nothing, and all people may read the pages. `pages` finds
-and renders them, `rendering` turns Markdown into HTML, `searching` finds sections by words, `views` and `urls` serve
-them.
+`source` writes what Sphinx reads: the pages, and one for each error code. `make docs` builds, `views` and `urls` serve.
 """

@@ -1,22 +1,18 @@
-"""Addresses of the documentation."""
+"""Addresses of the documentation. A path consists of plain names, so none leads out of the folder."""
 
-from django.urls import path
-from django.views.generic import RedirectView
+from django.urls import path, re_path
 
 from config.docs import views
 
 app_name = "docs"
+_NAME = r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,5}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}"
 urlpatterns = [
     path("docs", views.front, name="front"),
-    path("docs/", RedirectView.as_view(pattern_name="docs:front")),
-    path("docs.md", views.markdown, {"name": ""}),
-    path("docs/search", views.search, name="search"),
-    path("docs/errors", views.errors, name="errors"),
-    path("docs/errors.md", views.errors_markdown),
-    path("docs/errors/<str:code>.md", views.error_markdown),
-    path("docs/errors/<str:code>", views.error, name="error"),
-    path("docs/<path:name>.md", views.markdown),
+    path("docs/", views.page),
+    path("docs.md", views.markdown, {"name": "index"}),
     path("llms.txt", views.llms),
-    path("docs/pictures/<str:name>", views.picture, name="picture"),
-    path("docs/<path:name>", views.page, name="page"),
+    re_path(rf"^docs/(?:_sources/)?(?P<name>{_NAME})\.md\Z", views.markdown),
+    re_path(r"^docs/pictures/(?P<name>[a-z-]+\.png)\Z", views.picture),
+    re_path(rf"^docs/(?P<path>{_NAME})\Z", views.page, name="page"),
+    re_path(r"^docs/", views.nothing),
 ]

@@ -1,135 +1,116 @@
-"""The documentation's pages, as HTML and as Markdown, and the one at `/`. They are read-only and public."""
+"""The built documentation, as HTML and as Markdown, and the page at `/`. They are read-only and public."""
 
 import json
-from functools import cache
+import mimetypes
+import re
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.http import ConditionalGetMiddleware
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.decorators import decorator_from_middleware
+from django.views.decorators.gzip import gzip_page
 
 from config.api.docs import reading, reference_page, viewer_page
 from config.core.credentials import SAFE_METHODS
-from config.core.errors import ApiError, NotFound
+from config.core.errors import NotFound
 from config.core.proxies import client_address
-from config.docs.pages import CONTENTS_LEVEL, Library, library
-from config.docs.rendering import render_line
-from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of
 
 MAX_AGE_SECONDS = 300
-_ADVICE = {
-    401: "Log in again, or send another credential: the same request will be refused again.",
-    409: "The first request is still running. Send the same one again, with the same Idempotency-Key.",
-    429: "Send the same request again after as many seconds as Retry-After says.",
-    500: "Quote the request id when you write to us.",
-    503: "Send the same request again after as many seconds as Retry-After says.",
+BUILD_SECONDS = 10  # after which a reader comes back while the documentation is being built
+MARKDOWN = "text/markdown; charset=utf-8"
+# Pages that had another address.
+MOVED = {
+    "backoffice": "backoffice/access",
+    "errors": "reference/errors",
+    "guides/errors-and-retries": "reference/errors",
 }
-_CHANGE_IT = "Sent again as it is, the request will be refused again."
 DEMO_FILE = "demo.json"  # in VAR_DIR
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
-
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
+_INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 # A request with the ETag of the current version gets 304.
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
-@conditional
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Show README.md, or where the documentation is when this installation has none."""
-    pages = _library()
-    if "" not in pages.by_name:
-        return _show("missing.html")
-    return _page(pages, "")
+    """Redirect to the first page, whose links are relative to the slash at the end."""
+    return HttpResponseRedirect(f"{reverse('docs:front')}/")
 
 
+@gzip_page
 @conditional
 @reading
-def page(request: HttpRequest, name: str) -> HttpResponse:
-    pages = _library()
-    return _page(pages, name) if name and name in pages.by_name else _nothing(request)
+def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
+    """Return a file of the built documentation; redirect an address without `.html` to its page."""
+    root = Path(settings.DOCS_ROOT)
+    if not (root / "index.html").is_file():
+        return _not_built()
+    file = root / path
+    if file.is_file():
+        return _file(file)
+    if (target := MOVED.get(path, path)) and (root / f"{target}.html").is_file():
+        query = request.META.get("QUERY_STRING", "")
+        address = reverse("docs:page", args=[f"{target}.html"])
+        return HttpResponseRedirect(f"{address}?{query}" if query else address)
+    return nothing(request)
 
 
+@gzip_page
 @conditional
 @reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as the Markdown that it is written in, under its address and `.md`."""
-    found = _library().by_name.get(name)
-    return _nothing(request) if found is None else _text(found.markdown)
+    """Return a page as Markdown, under its address and `.md`."""
+    file = Path(settings.DOCS_ROOT) / "_sources" / f"{MOVED.get(name, name)}.md"
+    if not file.is_file():
+        return nothing(request)
+    return _text(_FRONT_MATTER.sub("", file.read_text(encoding="utf-8")))
 
 
 @conditional
 @reading
 def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Tell programs that read where everything is, as llmstxt.org has it."""
+    """Return the list of all pages and instructions for agents (llmstxt.org)."""
+    pages = Path(settings.DOCS_ROOT) / "pages.md"
+    docs = f"{settings.HOST_ROOT}{reverse('docs:front')}"
     context = {
         "provider_name": settings.PROVIDER_NAME,
         "host": settings.HOST_ROOT,
+        "docs": docs,
         "base_url": settings.BASE_URL,
         "chain_url": settings.CHAIN_URL,
         "key_prefix": settings.API_KEY_PREFIX,
         "openapi": reverse("openapi"),
-        "navigation": _library().navigation,
+        "pages": pages.read_text(encoding="utf-8").replace("](", f"]({docs}/") if pages.is_file() else "",
     }
-    return _text(_written("llms.txt", **context))
+    return _text(render_to_string("docs/llms.txt", context))
 
 
 @reading
 def picture(request: HttpRequest, name: str) -> HttpResponse:
-    file = _library().pictures.get(name)
-    if file is None:
-        return _nothing(request)
-    response = HttpResponse(file.read_bytes(), content_type="image/png")
-    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
+    """Return a picture under the address that the pages as Markdown link to."""
+    file = Path(settings.DOCS_ROOT) / "_images" / name
+    return _file(file) if file.is_file() else nothing(request)
+
+
+@reading
+def nothing(request: HttpRequest) -> HttpResponse:
+    """Answer a person with a page that leads on, and a program as everywhere."""
+    if _is_a_person(request):
+        text = render_to_string("docs/nothing.html", {"provider_name": settings.PROVIDER_NAME})
+        response = HttpResponse(text, status=404)
+    else:
+        response = NotFound().response()
+    response.headers["Vary"] = "Accept"
     return response
-
-
-@reading
-def search(request: HttpRequest) -> HttpResponse:
-    """Show the sections that have the words of `q`, the best first."""
-    asked = request.GET.get("q", "")[:QUERY_LETTERS_MAX]
-    query = "".join(letter for letter in asked if letter.isprintable())
-    words = words_of(query)
-    found = _index(settings.DOCS_ROOT).find(words) if words else []
-    response = _show("search.html", query=query, words=words, found=found)
-    response.headers["X-Robots-Tag"] = "noindex"
-    return response
-
-
-@reading
-def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
-
-
-@conditional
-@reading
-def errors_markdown(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    return _text(_written("errors.md", errors=[one for _, one in sorted(ApiError.registry.items())]))
-
-
-@conditional
-@reading
-def error_markdown(request: HttpRequest, code: str) -> HttpResponse:
-    known = ApiError.registry.get(code)
-    if known is None:
-        return _nothing(request)
-    about = _library().about_error(code, as_html=False)
-    return _text(_written("error.md", error=known, about=about, advice=_ADVICE.get(known.status, _CHANGE_IT)))
-
-
-@reading
-def error(request: HttpRequest, code: str) -> HttpResponse:
-    """Describe the errors of a code: the page that `type` of a problem (RFC 9457) names."""
-    known = ApiError.registry.get(code)
-    if known is None:
-        return _nothing(request)
-    about, advice = _library().about_error(code), _ADVICE.get(known.status, _CHANGE_IT)
-    return _show("error.html", error=known, meaning=_meaning(known), about=about, advice=advice)
 
 
 @reading
@@ -168,7 +149,7 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
         "home": home,
         "icon": "backoffice/icon.svg",
         "document": reverse("openapi"),
-        "links": [("Documentation", home), ("Error codes", reverse("docs:errors")), link],
+        "links": [("Documentation", home), ("Error codes", reverse("docs:page", args=["reference/errors.html"])), link],
     }
 
 
@@ -187,58 +168,30 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
     return kept
 
 
-def _library() -> Library:
-    return library(settings.DOCS_ROOT)
-
-
-@cache
-def _index(root: Path) -> Index:
-    """Return what can be searched: every part of every page, and every error code."""
-    sections = []
-    for one in library(root).pages:
-        for part in one.rendered.parts:
-            anchor = f"#{part.anchor}" if part.level > 1 else ""
-            sections.append(Section(one.label, part.heading, f"{one.address}{anchor}", part.text))
-    for code, known in sorted(ApiError.registry.items()):
-        address = reverse("docs:error", args=[code])
-        sections.append(Section("Error codes", f"{code} {known.error}", address, known.message))
-    return Index(sections)
-
-
-def _meaning(error: type[ApiError]) -> str:
-    """Return the default message of an error class, as HTML: names are in backticks."""
-    return render_line(error.message, str)
-
-
-def _page(pages: Library, name: str) -> HttpResponse:
-    shown = pages.by_name[name]
-    before, after = pages.neighbours(shown)
-    contents = [part for part in shown.rendered.parts if part.level == CONTENTS_LEVEL]
-    return _show("page.html", page=shown, before=before, after=after, contents=contents)
-
-
-def _written(template: str, **context: Any) -> str:
-    return render_to_string(f"docs/{template}", {"docs": reverse("docs:front"), **context})
+def _file(file: Path) -> HttpResponse:
+    """Return a built file; a page may run the scripts that the theme wrote into it, and set styles."""
+    content = file.read_bytes()
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    is_text = kind.startswith("text/")
+    response = HttpResponse(content, content_type=f"{kind}; charset=utf-8" if is_text else kind)
+    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
+    if kind == "text/html":
+        digests = [b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(content)]
+        scripts = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in digests)])
+        policy = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+        response.headers["Content-Security-Policy"] = policy.replace("script-src 'self'", scripts)
+    return response
 
 
 def _text(text: str) -> HttpResponse:
-    headers = {"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"}
-    return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
+    return HttpResponse(text, content_type=MARKDOWN, headers={"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"})
 
 
-def _nothing(request: HttpRequest) -> HttpResponse:
-    """Answer a person with a page that helps to look on, and a program as everywhere."""
-    response = _show("nothing.html", status=404) if _is_a_person(request) else NotFound().response()
-    response.headers["Vary"] = "Accept"
-    return response
+def _not_built() -> HttpResponse:
+    """Return the page that stands in until `make docs` is done."""
+    text = render_to_string("docs/not_built.html", {"provider_name": settings.PROVIDER_NAME})
+    return HttpResponse(text, status=503, headers={"Retry-After": str(BUILD_SECONDS), "Cache-Control": "no-store"})
 
 
 def _is_a_person(request: HttpRequest) -> bool:
     return "text/html" in request.headers.get("Accept", "")
-
-
-def _show(template: str, *, status: int = 200, **context: Any) -> HttpResponse:
-    frame = {"provider_name": settings.PROVIDER_NAME, "navigation": _library().navigation}
-    response = HttpResponse(render_to_string(f"docs/{template}", {**frame, **context}), status=status)
-    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
-    return response

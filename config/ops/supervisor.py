@@ -1,8 +1,9 @@
 """Both services and the worker from one command, while developing: `python -m config.ops.supervisor`.
 
 It migrates, starts both services, makes demo data once, starts the workers, anchors two reports, and prints what to
-try. Each process has a session of its own, and all end within ten seconds of SIGINT or SIGTERM. A process that ends by
-itself is started again. In production each of these processes is a service of the machine's own.
+try. With `--docs` it then builds the documentation in the background, unless that is up to date. Each process has a
+session of its own, and all end within ten seconds of SIGINT or SIGTERM. A process that ends by itself is started again.
+In production each of these processes is a service of the machine's own.
 """
 
 import contextlib
@@ -160,7 +161,8 @@ class Restarts:
     def look(self) -> None:
         """Name each process that ended since the last call, and start those whose wait is over."""
         now = time.monotonic()
-        for name, process in self._running.items():
+        for name in self._commands:
+            process = self._running[name]
             if process.poll() is None:
                 continue
             if name not in self._restart_at:
@@ -191,6 +193,14 @@ def _anchor_reports(ledger: str) -> None:
     )
     with contextlib.suppress(OSError):
         urllib.request.urlopen(request, timeout=START_SECONDS).close()  # noqa: S310
+
+
+def _build_docs(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start `make docs` at the lowest priority; it does nothing while the documentation is up to date."""
+    command = ["nice", "-n", "19", "make", "--no-print-directory", "docs"]
+    return subprocess.Popen(  # noqa: S603
+        command, cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+    )
 
 
 def stop(running: Processes) -> None:
@@ -245,6 +255,8 @@ def _run(running: Processes) -> None:
     _anchor_reports(ledger)
     _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
     restarts = Restarts(running, commands)
+    if "--docs" in sys.argv:
+        running["documentation"] = _build_docs(environment)
     while True:
         time.sleep(0.5)
         restarts.look()

@@ -168,7 +168,7 @@ def test_the_documentation_names_each_of_them():
             if method != "head" and "heavy." in getsource(getattr(pattern.callback.cls, action)):
                 path = re.sub(r"<(?:[a-z]+:)?([a-z_]+)>", r"{\1}", route)
                 declared.add(f"{method.upper()} /{path}")
-    text = (ROOT / "docs/guides/errors-and-retries.md").read_text()
+    text = (ROOT / "docs/guides/rate-limits.md").read_text()
     assert declared
     assert {name for name in declared if f"`{name}`" not in text} == set()
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,6 +103,20 @@ def follow(root: Path, page: str) -> int:
     return len(blocks)
 
 
+def wait_for_documentation(address: str) -> None:
+    """Wait until `make run` has built the documentation in the background."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            urllib.request.urlopen(address, timeout=STOP_SECONDS).close()
+        except urllib.error.HTTPError as error:
+            if error.code != 503 or time.monotonic() > deadline:
+                raise WalkFailed(f"{address} answers {error.code}.") from error
+            time.sleep(1)
+        else:
+            return
+
+
 def walk(root: Path, folder: Path) -> None:
     """Do all of it in a fresh clone, with a folder for what is written meanwhile."""
     starting = time.monotonic()
@@ -131,6 +147,8 @@ def walk(root: Path, folder: Path) -> None:
         for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
             blocks = follow(root, page)
             say(f"The blocks of {page} work: {blocks}")
+        wait_for_documentation(f"{service.root}/docs/")
+        say("The documentation is built")
         paste(printed)
 
 

@@ -1,0 +1,98 @@
+"""What Sphinx builds the documentation from: `docs/`, the pages next to it, and a page for each error code.
+
+`python -m config.docs.source FOLDER` writes it into a new FOLDER; `make docs` then calls Sphinx.
+"""
+
+import os
+import posixpath
+import re
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import django
+
+ROOT = Path(__file__).resolve().parents[2]
+NEXT_TO_IT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+_ICON = ROOT / "config/backoffice/static/backoffice/icon.svg"
+_ERRORS = "reference/errors.md"
+_COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
+_ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
+_ADVICE = {
+    401: "Log in again, or send another credential. The API rejects the same request again.",
+    409: "The first request is still running. Send it again, with the same `Idempotency-Key`.",
+    429: "Send the same request again after the number of seconds in `Retry-After`.",
+    500: "Send the `request_id` to support.",
+    503: "Send the same request again after the number of seconds in `Retry-After`.",
+}
+_CHANGE_IT = "Change the request before you send it again. The API rejects the same request again."
+
+
+def write_source(folder: Path) -> None:
+    """Write the source of the documentation into a folder that does not exist yet."""
+    docs = ROOT / "docs"
+    shutil.copytree(docs, folder)
+    shutil.copy(_ICON, folder)
+    for name in NEXT_TO_IT:
+        (folder / name.lower()).write_text(_relink(name, (ROOT / name).read_text()))
+    for file in docs.rglob("*.md"):
+        name = file.relative_to(ROOT).as_posix()
+        (folder / file.relative_to(docs)).write_text(_relink(name, file.read_text()))
+    _write_error_pages(folder)
+
+
+def _relink(name: str, text: str) -> str:
+    """Return a page without comments, whose links lead to pages; a link to another file of the repository is text.
+
+    `name` is the page's path from the root of the repository.
+    """
+    home = posixpath.dirname(name) or "docs"
+
+    def lead(link: re.Match[str]) -> str:
+        path, mark, anchor = link[2].partition("#")
+        if not path or ":" in path:
+            return link[0]
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+        if target == "README.md":
+            target, mark, anchor = "docs/index.md", "", ""
+        elif target in NEXT_TO_IT:
+            target = f"docs/{target.lower()}"
+        elif not target.startswith("docs/"):
+            return link[1]
+        return f"[{link[1]}]({posixpath.relpath(target, home)}{mark}{anchor})"
+
+    parts = _FENCE.split(text)
+    parts[::2] = [_LINK.sub(lead, _COMMENT_LINES.sub("", part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _write_error_pages(folder: Path) -> None:
+    """Write a page for each code of the registry, and lead to it from the table of all codes."""
+    from config.core.errors import ApiError
+
+    for urls in ("config.urls", "ledger.urls"):
+        import_module(urls)  # and with them whatever raises errors
+    table = (folder / _ERRORS).read_text()
+    meanings = {code: re.sub(r"\]\((?=[\w.])", "](../reference/", meaning) for code, meaning in _ROW.findall(table)}
+    (folder / "errors").mkdir()
+    for code, error in ApiError.registry.items():
+        lines = [
+            "---\norphan: true\n---",
+            f"# `{code}` `{error.error}`",
+            f"HTTP status {error.status}. {error.message}",
+        ]
+        if code in meanings:
+            lines.append(f"When: {meanings[code]}.")
+        lines += [_ADVICE.get(error.status, _CHANGE_IT), "[All error codes](../reference/errors.md)"]
+        (folder / "errors" / f"{code}.md").write_text("\n\n".join(lines) + "\n")
+    linked = re.sub(r"^\| `(E\d{4})` \|", r"| [`\1`](../errors/\1.md) |", table, flags=re.MULTILINE)
+    (folder / _ERRORS).write_text(linked)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    write_source(Path(sys.argv[1]))

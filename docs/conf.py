@@ -1,0 +1,51 @@
+"""Settings of Sphinx, which `make docs` calls with a copy of this folder (`config/docs/source.py`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+project = "Credit Platform"
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
+myst_enable_extensions = ["attrs_block", "colon_fence"]
+myst_heading_anchors = 4  # named as code hosts name them
+exclude_patterns = ["pictures"]
+html_theme = "furo"
+html_title = "Credit Platform"
+html_static_path = ["_static"]
+html_css_files = ["docs.css"]
+html_use_index = False
+html_favicon = "icon.svg"
+html_show_sphinx = False
+html_show_copyright = False
+html_sourcelink_suffix = ""  # a page's Markdown is `_sources/NAME.md`
+html_permalinks_icon = "#"
+copybutton_exclude = ".linenos, .gp"
+
+
+def write_list_of_pages(app: Any, failure: Exception | None) -> None:
+    """Write `pages.md`, which `/llms.txt` shows: every page with its headings, in the order of the navigation."""
+    if failure is None and app.builder.name == "html":
+        Path(app.outdir, "pages.md").write_text("\n".join(_lines(app.env)), encoding="utf-8")
+
+
+def _lines(env: Any) -> Iterator[str]:
+    for toctree in env.get_doctree("index").findall(lambda node: node.tagname == "toctree"):
+        yield f"\n## {toctree['caption']}\n"
+        for name in toctree["includefiles"]:
+            entries = env.tocs[name].findall(lambda node: node.tagname == "reference")
+            title, *headings = [entry.astext() for entry in entries]
+            yield f"- [{title}]({name}.md){': ' * bool(headings)}{', '.join(headings)}"
+
+
+def make_accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Give the headings of the navigation their level, and let a keyboard scroll wide tables and blocks of code."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    table = '<div tabindex="0" role="group" aria-label="Table" class="table-wrapper'
+    body = context.get("body", "").replace("<pre>", '<pre tabindex="0">')
+    context["body"] = body.replace('<div class="table-wrapper', table)
+
+
+def setup(app: Any) -> None:
+    app.connect("html-page-context", make_accessible, priority=900)  # after the theme
+    app.connect("build-finished", write_list_of_pages)

@@ -1,0 +1,13 @@
+import pytest
+
+from tests.documents import ROOT
+
+BUILT = ROOT / "var" / "docs"
+
+
+@pytest.fixture(scope="session")
+def built():
+    """The folder of the built documentation."""
+    if not (BUILT / "index.html").exists():
+        pytest.skip("needs the documentation: make docs")
+    return BUILT
