@@ -1,0 +1,33 @@
+"""The tables of statuses name what the machines allow."""
+
+import re
+
+import pytest
+
+from claims import machine as claims
+from config.core.lifecycle import Role
+from credit.core import machine as applications
+from credit.core import version_machine as versions
+from credit.models import notices
+from identity.kyc import machine as verifications
+from payments.crypto import machine as crypto
+from staging import machine as staging
+from tests.documents import page
+
+NAMES = {Role.OWNER: "owner", Role.REVIEWER: "reviewer", Role.SYSTEM: "platform", Role.EITHER: "owner or reviewer"}
+MACHINES = {
+    "Application": applications, "Claim": claims, "Identity verification": verifications, "Crypto payment": crypto,
+    "Staged item": staging, "Scoring model version": versions, "Notice": notices,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_table_of_statuses_matches_the_machine(name):
+    section = page("reference/statuses.md").partition(f"## {name} statuses\n")[2].partition("\n## ")[0]
+    shown = {}
+    for status, following in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", section, re.MULTILINE):
+        shown[status] = dict(re.findall(r"`(\w+)` ([a-z ]+)", following))
+    transitions = MACHINES[name].MACHINE.transitions
+    assert shown == {
+        status: {to: NAMES[role] for to, role in following.items()} for status, following in transitions.items()
+    }
