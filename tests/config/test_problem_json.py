@@ -1,6 +1,5 @@
 """Errors as RFC 9457 has them, for those who ask."""
 
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -72,12 +71,3 @@ def test_callers_that_accept_problems_only_get_a_problem(api):
 def test_successful_answers_stay_the_same(api):
     answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
-
-
-def test_the_type_of_a_problem_is_the_address_of_its_page(api, client):
-    for path, code in (("/applications/none", "E4002"), ("/nowhere", "E4001")):
-        kind = api.read(path, Accept=BOTH).json()["type"]
-        page = client.get(urlsplit(kind).path)
-        assert page.status_code == 200
-        assert ApiError.registry[code].message in page.content.decode()
-    assert client.get("/docs/errors/E9999").status_code == 404
