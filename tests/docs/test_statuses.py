@@ -7,8 +7,8 @@ import pytest
 from claims import machine as claims
 from config.core.lifecycle import Role
 from credit.core import machine as applications
-from credit.core import version_machine as versions
 from credit.models import notices
+from credit.models import scoring as versions
 from identity.kyc import machine as verifications
 from payments.crypto import machine as crypto
 from staging import machine as staging
