@@ -58,6 +58,7 @@ DOCUMENTED_METHODS = {
     "Operation": "database_backwards database_forwards describe state_forwards",
     "DateTimeField": "to_internal_value",
     "ContextMixin": "get_context_data",
+    "DecimalField": "to_python",  # of Django's forms
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
     "get_client_ip get_login_stages is_open_for_signup post_login reauthenticate save_user send_mail",
     "DefaultContentNegotiation": "select_renderer",

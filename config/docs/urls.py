@@ -1,18 +1,27 @@
 """Addresses of the documentation. A path consists of plain names, so none leads out of the folder."""
 
-from django.urls import path, re_path
+from django.urls import path, re_path, register_converter
+from django.urls.converters import StringConverter
 
 from config.docs import views
 
+
+class Names(StringConverter):
+    """Up to six names of letters, digits, and inner points, with slashes between."""
+
+    regex = r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,5}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}"
+
+
+register_converter(Names, "names")
 app_name = "docs"
-_NAME = r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,5}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}"
 urlpatterns = [
     path("docs", views.front, name="front"),
     path("docs/", views.page),
     path("docs.md", views.markdown, {"name": "index"}),
     path("llms.txt", views.llms),
-    re_path(rf"^docs/(?:_sources/)?(?P<name>{_NAME})\.md\Z", views.markdown),
+    path("docs/_sources/<names:name>.md", views.markdown),
+    path("docs/<names:name>.md", views.markdown),
     re_path(r"^docs/pictures/(?P<name>[a-z-]+\.png)\Z", views.picture),
-    re_path(rf"^docs/(?P<path>{_NAME})\Z", views.page, name="page"),
+    path("docs/<names:path>", views.page, name="page"),
     re_path(r"^docs/", views.nothing),
 ]

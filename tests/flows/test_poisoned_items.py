@@ -274,7 +274,7 @@ def test_a_poisoned_key_leaves_the_others_announced(user, poison):
     now = timezone.now()
     poisoned, good = (keys.create_api_key(owner=user, name="x", scopes=None, now=now).record for _ in range(2))
     ApiKey.objects.update(expires_at=now + timedelta(days=1))
-    poison(keys, "_record", poisoned.pk)
+    poison(keys, "_record_event", poisoned.pk)
     failing("prune", "1 rules, tasks or rows failed", "api_key", str(poisoned.pk))
     assert ApiKey.objects.get(expiry_announced_at__isnull=False).pk == good.pk
 
