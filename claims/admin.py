@@ -114,7 +114,7 @@ class ClaimAdmin(ReviewAdmin):
 
     @admin.display(description="evidence")
     def evidence_list(self, record: Claim) -> SafeString | str:
-        """Show the evidence as text: addresses are not links, so that nobody follows one by accident."""
+        """Show the evidence as text: addresses are not links, so that no one follows one by accident."""
         rows: Any = record.evidence
         return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
 

@@ -28,7 +28,11 @@ class ClaimViewSet(ApiViewSet):
         errors=(UserMismatch,),
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
-        """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
+        """List claims.
+
+        The list has the caller's own claims. With `publication_id` it also has visible claims of others to that
+        publication.
+        """
         return services.list_claims(
             viewer=request.user, user_id=query.get("user_id", ""), publication_id=query.get("publication_id", "")
         )
@@ -50,7 +54,9 @@ class ClaimViewSet(ApiViewSet):
         body=serializers.ClaimChangeRequestSerializer, answer=serializers.ClaimSerializer, errors=(ClaimNotFound,)
     )
     def update(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
-        """Replace the claim's evidence, notes, verification level or visibility.
+        """Update a claim.
+
+        The request replaces its evidence, notes, verification level, or visibility.
 
         A member that is absent or null stays as it is.
         """

@@ -15,13 +15,13 @@ from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
 class Worker(ThreadWorker):  # type: ignore[misc]
     """gunicorn's `gthread`, without lost connections when it stops.
 
-    gunicorn's own keeps listening until its last answer is out and accepts no connection meanwhile: connections that
-    the kernel has taken for it are closed in the end without an answer. This one accepts them, then listens no more, so
-    that later ones are refused at once and go to another server.
+    gunicorn's own worker keeps listening until its last response is sent, and accepts no connection meanwhile. The
+    kernel closes the connections that it has taken for it. This one accepts them, then listens no more, so that later
+    ones are refused at once and go to another server.
 
     A response that is sent before its request's body was read closes the connection and announces it. gunicorn's own
-    announces `keep-alive`, reads 64 KiB of the rest, and then closes the connection to a client that has sent its next
-    request.
+    worker announces `keep-alive`. It reads 64 KiB of the rest, and then closes the connection to a client that has sent
+    its next request.
     """
 
     def load_wsgi(self) -> None:

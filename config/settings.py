@@ -1,9 +1,9 @@
 """Django settings of both services, read from the environment once.
 
-`ENVIRONMENT` chooses: `development` needs nothing set and keeps its state in `VAR_DIR`; `production` takes every secret
-from the environment and refuses to start when one is missing or weak; `sandbox` is production's profile for people who
-try things out, with the providers that are built in and `/v1/sandbox/…`.
-docs/operate/settings.md lists each variable with its default.
+`ENVIRONMENT` chooses: `development` needs no variable and keeps its state in `VAR_DIR`. `production` takes every secret
+from the environment and refuses to start if one is missing or weak. `sandbox` is production's profile for people who
+try the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with its
+default.
 """
 
 import warnings
@@ -280,7 +280,7 @@ API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "productio
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# Who may sign up: everybody, invited people, or nobody.
+# Who may sign up: all people, invited people, or no one.
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -310,7 +310,7 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth keeps what they are worked out from
 MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
-# nobody logs in before an address is confirmed; without this no address could be changed
+# no one logs in before an address is confirmed; without this no address could be changed
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # Staff need a second factor; for others it is optional.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)

@@ -10,7 +10,7 @@ Events: `application.created`, `application.updated`, `application.accepted` and
 `offer.created`, `offer.updated`, `offer.deactivated`. Those of an application go to its consumer, and from the
 submission on to the provider's owner too.
 
-Offers and the catalogue ask for the scopes `offers:read` and `offers:write`, applications for `applications:read` and
-`applications:write`: with these a credential reaches its account's own applications, reads those sent to a provider
-that the account acts for, and decides about none.
+Offers and the catalog require the scopes `offers:read` and `offers:write`, applications `applications:read` and
+`applications:write`. With these a credential accesses its account's own applications and reads those sent to a provider
+that the account acts for. It decides none.
 """

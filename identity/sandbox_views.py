@@ -46,7 +46,10 @@ class SandboxIdentityViewSet(SandboxViewSet):
         errors=(VerificationNotFound, InvalidVerificationTransition),
     )
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
-        """End an open verification of yours, as the page at its `hosted_url` does."""
+        """Complete an open verification.
+
+        The result is that of the page at its `hosted_url`.
+        """
         now, outcome = timezone.now(), body["outcome"]
         own = KycVerification.objects.filter(user=request.user, provider=Sandbox.name)
         if Sandbox.name != settings.OPEN_BANKING:
@@ -59,7 +62,10 @@ class SandboxIdentityViewSet(SandboxViewSet):
 
     @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
     def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
-        """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
+        """Require a new bank log-in.
+
+        The next read of your item is 502 `E5004` with a link token.
+        """
         own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
         if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():
             raise BankItemNotFound("You have no such item at the sandbox's bank.")

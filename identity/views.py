@@ -85,13 +85,19 @@ class AuthViewSet(ApiViewSet):
 
     @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
     def revoke(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """End the log-in that a refresh token belongs to; an unknown token is accepted."""
+        """Revoke a refresh token.
+
+        The session of the token ends. The API also accepts an unknown token.
+        """
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
         return {}
 
     @endpoint(access=ANY_CALLER, answer=serializers.CallerSerializer)
     def me(self, request: ApiRequest) -> dict[str, Any]:
-        """Tell the caller who they are; an app, for whom it acts and what it may do."""
+        """Get the authenticated account.
+
+        An app also gets the account that it acts on behalf of, and its scopes.
+        """
         user: User = request.user
         caller = {"id": user.pk, "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)}
         if request.auth.delegated:
@@ -103,7 +109,9 @@ class AuthViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, answer=IssuedKeySerializer, idempotent=True, errors=(NothingToCollect,))
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
-        """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
+        """Collect a rotated API key.
+
+        Operators rotated it for you. Only this response contains its value and its secret.
 
         The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
         that was set after it. A second call returns 404, unless it has the Idempotency-Key of the first one.
@@ -114,7 +122,9 @@ class AuthViewSet(ApiViewSet):
 class KeySetViewSet(ApiViewSet):
     @endpoint(access=PUBLIC)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return the keys that verify access tokens, as a JSON Web Key Set (RFC 7517).
+        """Get the keys that verify access tokens.
+
+        The response is a JSON Web Key Set (RFC 7517).
 
         A new key is here for a minute before it signs.
         """

@@ -1,14 +1,14 @@
 """Service B: the anchoring ledger. It proves, offline and years later, that a report existed unchanged.
 
 One append-only Merkle log (RFC 6962, C2SP formats) and its HTTP API. An entry is the report's SHA-256 next to a
-commitment to its submitter, subject and type, so the tree holds no personal data and `erase_subject` can forget a
+commitment to its submitter, subject and type. The tree contains no personal data, and `erase_subject` can forget a
 person without breaking any proof. Entries have no states: they are appended in signed blocks and never change. It sends
 no events.
 
-Everybody may read the log; in production anchoring, and listing a person's hashes, requires a credential of service A
+Anyone may read the log; in production anchoring, and listing a person's hashes, requires a credential of service A
 or a listed key (`ledger.credentials`).
 
-Its operator need not be trusted: independent witnesses cosign its checkpoints (`witnessing`), and everybody can follow
+Its operator need not be trusted: independent witnesses cosign its checkpoints (`witnessing`), and anyone can follow
 it (`following`).
 
 Layers, from the inside out, each knowing only those before it:

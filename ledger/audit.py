@@ -1,9 +1,9 @@
 """Recomputing the whole log from its entries: what `verify_ledger` does.
 
-Everything is read in order and in pieces, and compared with what follows from the entries alone: leaf
-hashes, commitments, tiles of every level, root, hash, chain, signature and cosignatures of every block, and the guard
-file. Memory does not grow with the log. Stored values are compared, never trusted to have the right type:
-on SQLite a changed byte can turn a number into a text.
+Everything is read in order and in pieces, and compared with what follows from the entries alone. This covers leaf
+hashes, commitments, tiles of every level, the guard file, and root, hash, chain, signature and cosignatures of every
+block. Memory does not grow with the log. Stored values are compared, never trusted to have the right type: on SQLite a
+changed byte can turn a number into a text.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,10 +1,11 @@
 """C2SP signed-note, tlog-checkpoint and tlog-cosignature: what is signed, in the one spelling that is allowed.
 
-Parsers here accept the canonical form only: a text that means the same but is spelled otherwise is
-refused, so that two parties never disagree about the bytes that were signed.
+Parsers here accept the canonical form only. A string of the same meaning in another spelling is rejected, so that two
+parties never disagree about the signed bytes.
 
-A witness adds a tlog-cosignature, of the type with Ed25519. It says that at this time the checkpoint was the largest
-tree of this log that the witness had seen, and that it continues everything that the witness saw of it before.
+A witness adds a tlog-cosignature, of the type with Ed25519. It states that at this time the checkpoint was the largest
+tree of this log that the witness had seen. It also states that the tree extends everything that the witness saw of it
+before.
 """
 
 import base64

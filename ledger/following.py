@@ -1,7 +1,7 @@
 """Following any log with C2SP tiles (tlog-tiles): each head must continue the one before.
 
-Only tiles are read that a consistency proof needs, a handful for a log of any size, and nothing in them is believed:
-they either lead from the kept head to the new one, both signed by the log, or they do not.
+Only tiles are read that a consistency proof needs, a handful for a log of any size. They are not trusted: they must
+lead from the stored head to the new one, both signed by the log.
 """
 
 import os

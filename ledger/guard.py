@@ -1,10 +1,10 @@
 """The guard file: the last signed tree head, kept outside the database.
 
-A database that was restored from a backup is a tree that forgot entries; signing from there on would give
-one log two histories. The guard remembers how far this machine has signed, and sealing refuses to go on from
-anything behind it. It is made before the first block (size 0), so that a log without one has lost it; from then on
-it is written after the commit and before the answer, and never backwards. One machine writes a log, so a file is
-enough; any number of machines may read it.
+A database that was restored from a backup is a tree that forgot entries; signing from there on would give one log two
+histories. The guard remembers how far this machine has signed, and sealing refuses to go on from anything behind it. It
+is created before the first block (size 0), so a log without one has lost it. From then on it is written after the
+commit and before the response, and never backwards. One machine writes a log, so a file is enough; any number of
+machines may read it.
 """
 
 import fcntl

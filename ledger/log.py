@@ -1,7 +1,7 @@
 """Reading the log: its head, its records, and proofs computed from tiles.
 
-A proof costs one query for at most one tile per tile level, five for any tree that fits on this planet: the
-right edge of the tree, which would need as many again, is kept with the block as its frontier.
+A proof costs one query for at most one tile per tile level, five for any tree that fits on this planet. The right edge
+of the tree, which would need as many again, is stored with the block as its frontier.
 """
 
 import logging

@@ -1,9 +1,8 @@
 """The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1), over SHA-256.
 
-Pure arithmetic and hashing: nothing here knows of a database, of Django or of HTTP. A proof is
-first planned as half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`), then each
-range is cut into complete subtrees (`complete_nodes`), whose hashes a caller fetches from wherever
-it keeps them, and `fold` puts them together.
+Pure arithmetic and hashing: nothing here knows of a database, of Django or of HTTP. A proof is first planned as
+half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). Each range is then cut into complete subtrees
+(`complete_nodes`), whose hashes a caller fetches from its storage. `fold` combines them.
 
 Names: an *index* counts entries from 0; a *level* counts from the leaves (0) upwards; a *node* is
 `(level, index within the level)` and covers entries `index << level` to `(index + 1) << level`.
@@ -175,8 +174,8 @@ def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> 
 class Frontier:
     """The right edge of a growing tree: one hash per complete subtree, largest first.
 
-    It is all that appending needs, it has at most one hash per bit of the size, and its packed
-    form is kept with every block, so that sealing and proving never walk down the right edge.
+    It is all that appending needs, and it has at most one hash per bit of the size. Its packed form is stored with
+    every block, so that sealing and proving never walk down the right edge.
     """
 
     def __init__(self, size: int = 0, packed: bytes = b"") -> None:

@@ -1,8 +1,8 @@
 """One transaction, one block: the only code that appends to the log.
 
 The transaction takes the log's lock, reads the head, writes entries, tiles and the signed block, and commits. It
-compares the head it read with the head it replaces, and each tile with the width it expects, so that even without the
-lock two processes could never sign two histories.
+compares the head it read with the head it replaces, and each tile with the width it expects. Even without the lock, two
+processes could never sign two histories.
 
 While the lock is held all other blocks wait, so it is held for two round trips and the commit. Therefore duplicates are
 not looked up at first: the database rejects them, and only then the block is sealed a second time, after a lookup.

@@ -12,7 +12,7 @@ from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, 
 BATCH_MAX_ITEMS = 1_000
 # A report of 10 MiB in which every character is escaped takes six times as much.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Everybody may request a check, and parsing a body takes several times its size. Three times a report is enough. A
+# Any caller may request a check, and parsing a body takes several times its size. Three times a report is enough. A
 # report that is larger only because of its escapes can be checked by its hash.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 PROOF_FILE_MAX_CHARACTERS = 65_536

@@ -85,8 +85,8 @@ class NodeViewSet(LedgerViewSet):
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
         """Return whether the node reads and signs.
 
-        `degraded` when it only reads: its database is behind what it signed or is read-only, its guard file is lost or
-        cannot be written, or its key is another. 503 with the same members when it cannot read either.
+        `degraded` if it only reads: its database is behind its signature or read-only, its guard file is lost or cannot
+        be written, or its key is another one. 503 with the same fields if it cannot read either.
         """
         status = status_in_time()
         if status is not None:

@@ -85,9 +85,9 @@ def holds_card_number(document: Any) -> bool:
 def _text_holds_one(text: str) -> bool:
     """Return whether a string holds a card number: 12 to 19 digits, with any gaps between them.
 
-    Telephone numbers behind `+`, fractions and account numbers (IBAN) are read as other text.
-    As a part of a longer run of digits and gaps, behind a date for example, it is found when it is written as on cards;
-    with punctuation in place of gaps also when it is written in groups of one length.
+    Telephone numbers behind `+`, fractions and account numbers (IBAN) are read as other text. Within a longer run of
+    digits and gaps, behind a date for example, it is found if it is written as on cards. With punctuation in place of
+    gaps, it is also found if it is written in groups of one length.
     """
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False

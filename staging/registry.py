@@ -1,4 +1,4 @@
-"""The interface of staging for other apps: they declare the kinds they own, and stage items.
+"""What staging offers to other apps: they declare the kinds they own, and stage items.
 
 The app that owns a permanent table declares its kind (`staged_kinds` of its AppConfig) and stages items with
 `stage_items`. Staging itself knows no other app.

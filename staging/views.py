@@ -36,12 +36,18 @@ class StagingViewSet(ApiViewSet):
 
     @_changes(body=serializers.ItemRequestSerializer, answer=serializers.ItemSerializer, status=201)
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
-        """Put an item into staging, for the caller to approve or reject."""
+        """Stage an item.
+
+        The caller approves or rejects it later.
+        """
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ItemSerializer, errors=(StagedItemNotFound,))
     def retrieve(self, request: ApiRequest, item_id: str) -> StagedItem:
-        """Return one of the caller's own items, decided or not."""
+        """Get a staged item.
+
+        The item is the caller's, decided or not.
+        """
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
     @_changes(
@@ -56,14 +62,20 @@ class StagingViewSet(ApiViewSet):
 
     @_changes(body=serializers.DecisionRequestSerializer, answer=serializers.ItemSerializer, errors=_DECISION_ERRORS)
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
-        """Reject an item: it never moves to permanent storage."""
+        """Reject a staged item.
+
+        The item never moves to permanent storage.
+        """
         require_self(request, body["user_id"])
         return services.reject_item(item_id, actor=actor_of(request), now=timezone.now())
 
     @heavy.operation()
     @_decides_all(answer=serializers.ApprovedAllSerializer)
     def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Approve everything that the caller has in staging now, all of it or nothing."""
+        """Approve all staged items.
+
+        The API approves all of the caller's items, or none.
+        """
         require_self(request, body["user_id"])
         item_ids = services.approve_all(actor=actor_of(request), now=timezone.now())
         return {"approved": len(item_ids), "item_ids": item_ids}
@@ -71,7 +83,10 @@ class StagingViewSet(ApiViewSet):
     @heavy.operation()
     @_decides_all(answer=serializers.RejectedAllSerializer)
     def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Reject everything that the caller has in staging now, all of it or nothing."""
+        """Reject all staged items.
+
+        The API rejects all of the caller's items, or none.
+        """
         require_self(request, body["user_id"])
         item_ids = services.reject_all(actor=actor_of(request), now=timezone.now())
         return {"rejected": len(item_ids), "item_ids": item_ids}

@@ -15,8 +15,8 @@ time, so a second request waits and then replays.
 Work that asks a vendor makes its own transactions. `run_leased` commits the claim to the key first; a holder that died
 is replaced after LEASE.
 
-An answer with a secret is stored encrypted. An answer of the domain (a transition that is not allowed, an object that
-is not there) is stored too; refusals that a second try may lift (`ApiError.stored` is False) and faults are not.
+An answer with a secret is stored encrypted. A response of the domain (a forbidden transition, a missing object) is
+stored too. Errors that a retry may lift (`ApiError.stored` is False) and faults are not.
 """
 
 import hashlib

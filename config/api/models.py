@@ -7,8 +7,8 @@ from config.core.ids import uuid7
 class IdempotencyRecord(models.Model):
     """One request under an Idempotency-Key, and its answer byte for byte.
 
-    A request that reaches out to a provider reserves its key first: until it has an answer, `status` is 0 and
-    `subject` names the record with which the work can be resumed.
+    A request that calls a vendor reserves its key first. Until it has a response, `status` is 0 and `subject` names the
+    record with which the work can be resumed.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,9 +1,9 @@
 """Rate limits, counted across all workers without a database write per request.
 
-A worker takes permits from the shared counter in lots: the first lot is one permit, each later one twice as large, up
-to LOT_MAX and never more than a thirty-second of what the window has left. The sum of all lots never exceeds the
-limit, so the limit is never exceeded either, however many workers there are; what a worker has left at the end of the
-minute is lost to it, which is why lots shrink near the end.
+A worker takes permits from the shared counter in lots. The first lot is one permit. Each later one is twice as large,
+up to LOT_MAX and at most a thirty-second of the window's remainder. The sum of all lots never exceeds the limit, so the
+limit holds for any number of workers. A worker loses the permits that it has left at the end of the minute, so lots
+shrink near the end.
 
 Limits with a window longer than a minute are counted one by one: `consume_singly`.
 """

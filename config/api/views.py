@@ -5,9 +5,9 @@
         def create(self, request: ApiRequest, body: dict[str, Any]) -> models.Offer:
             return services.create_offer(owner=request.user, **body)
 
-The order of a request is REST framework's: negotiation, authentication, permission (the scope), throttle; then media
-type, size, parsing, validation; then the Idempotency-Key; then the method, in a transaction when the endpoint changes
-something.
+The order of a request is REST framework's: negotiation, authentication, permission (the scope), throttle. Media type,
+size, parsing, and validation follow, then the Idempotency-Key. The method runs last, in a transaction if the endpoint
+changes something.
 """
 
 from collections.abc import Callable, Sequence
@@ -49,9 +49,9 @@ class Endpoint:
     """The arguments of `@endpoint`.
 
     `access` is a scope or a word of `credentials`. `body` and `query` are validated and handed to the method under
-    those names; `page` is validated and applied to the queryset that the method returns. `answer` represents what the
-    method returns (`OfferSerializer(many=True)`: a list of it); without it the method returns what the renderer takes,
-    None for an empty body, or a response of its own. `errors` are those that the method may raise beyond what follows
+    those names; `page` is validated and applied to the queryset that the method returns. `answer` serializes what the
+    method returns (`OfferSerializer(many=True)`: a list of it). Without it the method returns what the renderer
+    accepts, None for an empty body, or a response. `errors` are those that the method may raise beyond what follows
     from the declaration. `limit` names a rate limit other than the one of the method's kind.
 
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. No transaction
@@ -219,8 +219,8 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Answer a request, with a notice of a key that ends soon, and let go of it.
 
-        REST framework's request, view and response refer to each other: with these, a large body would stay until the
-        collector comes by, which it does after so many objects, not bytes.
+        REST framework's request, view and response refer to each other. With these cycles, a large body would stay
+        until the garbage collector runs, which counts objects, not bytes.
         """
         response = super().dispatch(request, *args, **kwargs)
         expires_at = getattr(getattr(request, "auth", None), "expires_at", None)

@@ -1,8 +1,8 @@
 """The bases of every app's admin.
 
-`ReadOnlyAdmin` is for what only grows or is written elsewhere: it may be looked at, never added to, changed, deleted;
-`RecordAction` gives it buttons that do one thing each (see `config.backoffice.records`). `OwnedRecords` is the same for
-records of a person.
+`ReadOnlyAdmin` is for append-only rows and rows that are written elsewhere: staff can read them, never add, change, or
+delete. `RecordAction` adds buttons that do one thing each (see `config.backoffice.records`). `OwnedRecords` is the same
+for records of a person.
 
 `ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page shows facts on one side and, on the
 other, the transitions that are possible now and a timeline. A whole admin:

@@ -1,7 +1,7 @@
 """Pages of records: facts that are shown and never edited, and buttons that do one thing each.
 
-A button is a `RecordAction`. It leads to a page that repeats what will happen; the POST of that page calls `run` with
-the request, the record and the form, which returns a sentence, or a response of its own.
+A button is a `RecordAction`. It leads to a page that repeats what will happen. The POST of that page calls `run` with
+the request, the record and the form; `run` returns a sentence or a response.
 
 `run` may raise ApiError or ValidationError: its text is shown on the record's page. `show_secret` answers with a page
 that shows something once.

@@ -1,9 +1,9 @@
 """Where a webhook may be sent: the one reading of a URL, our own list of addresses that are never connected to.
 
-A receiver's address is chosen by a stranger, and this process sits inside our network: the request must not be able to
-reach anything that the stranger could not reach directly. So a URL is read strictly, once, by this module alone; its
-name is resolved once per connection, every address it resolves to is checked, and the connection is made to an address
-that was checked (`pinned.py`), never to the name again.
+A stranger chooses a receiver's address, and this process runs inside our network. The request must not reach anything
+that the stranger could not reach directly. So this module alone parses a URL, strictly and once. Its name is resolved
+once per connection, and every address is checked. The connection is made to a checked address (`pinned.py`), never to
+the name again.
 
 The list is ours because the standard library's answers a different question: on Python 3.11
 `ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, and that is the metadata service behind a NAT64.

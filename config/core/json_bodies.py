@@ -115,9 +115,8 @@ def _check_content(document: Any, members_max: int) -> None:
 
 
 def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
-    """Return the document in `body`; raises MalformedJSON for anything but one UTF-8 JSON document without duplicate
-    keys, NaN, infinities, NUL, lone surrogates, integers beyond 64 bits, more than 32 levels or more than `members_max`
-    members.
+    """Return the document in `body`, one UTF-8 JSON document. Raises MalformedJSON for duplicate keys, NaN, infinities,
+    NUL, lone surrogates, integers beyond 64 bits, more than 32 levels, or more than `members_max` members.
     """
     if not body:
         raise MalformedJSON("The body is empty.")

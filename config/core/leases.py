@@ -25,8 +25,8 @@ _TOOK_TOO_LONG = frozenset({"55P03", "57014"})  # lock_not_available, query_canc
 def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
     """Take up to `limit` due rows of a queue, the longest waiting first; return the taken rows.
 
-    The rows have `due_at`, which moves to the end of the lease, and `claim`, with which alone a result can be stored:
-    who was paused for longer than the lease finds another claim there.
+    The rows have `due_at`, which moves to the end of the lease, and `claim`, which is required to store a result. A
+    worker that was paused for longer than the lease finds another claim.
     """
     claim, due_rows = uuid7(), queue.filter(due_at__lte=now)
     with transaction.atomic():
@@ -44,8 +44,8 @@ def update_each(
     """Update many rows of `model`; return how many were found.
 
     Each of `rows` holds the values of the fields in `match`, by which the row is found, then those of the fields in
-    `change`. The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server walks
-    once per row; a join with a list of values costs a seventh of it at 500 rows.
+    `change`. The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server evaluates
+    once per row. A join with a list of values costs a seventh of it at 500 rows.
     """
     if not rows:
         return 0

@@ -4,9 +4,9 @@ For a query of constant shape most of the ORM's time goes into writing the same 
 with slots in place of its arguments, compiled by Django for the database at hand, and from then on only executed. The
 ORM stays the only source of SQL; nothing here knows a table. Everywhere else the ORM is used plainly.
 
-On PostgreSQL the driver's own cursor executes them: it sends arguments separately from the SQL and has the server
-prepare frequent statements, where Django's cursor writes every argument into the text. On other databases, and while a
-test or an execute wrapper records the statements, Django's cursor executes them.
+On PostgreSQL the driver's own cursor executes them. It sends arguments separately from the SQL and has the server
+prepare frequent statements. Django's cursor writes every argument into the text. On other databases, and while a test
+or an execute wrapper records the statements, Django's cursor executes them.
 """
 
 import inspect

@@ -23,7 +23,7 @@ def queue_mail(
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 
     The caller's answer is the same in both cases: it would tell whose address is known. Mails that another person
-    requested shut nobody out: they are in the recipient's mailbox, and their links work.
+    requested lock no one out: they are in the recipient's mailbox, and their links work.
 
     `named_by` is the id of the account whose call names the address. Raises RateLimited, which that caller gets, if
     the account has named too many addresses in this hour. `context` is JSON: links and names of ours.

@@ -66,8 +66,8 @@ class FailedItems(Generic[Row]):
     def review(self, *, now: datetime) -> None:
         """Turn marks of dead processes into suspects, and read which items failed: two statements if none did.
 
-        Call it at the start and, from then on, before every batch or at least once between the end of a mark's lease
-        and the moment at which the rows can be taken again. An item that has left the queue is resolved.
+        Call it at the start and before every batch. Otherwise call it at least once between the end of a mark's lease
+        and the moment at which the rows can be claimed again. An item that has left the queue is resolved.
         """
         self._reviewed_at, self._reviewed = now, time.monotonic()
         marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)

@@ -66,7 +66,7 @@ def _read(alias: str) -> list[Reading]:
     # SQLite's transactions would keep writers out, and its statements have no limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
-        # Nobody waits for a slower statement any more, so the database should not finish it.
+        # No request waits for a slower statement any more, so the database should not finish it.
         cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
         readings: list[Reading] = []
         for where, measure in measures():

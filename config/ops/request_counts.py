@@ -1,7 +1,7 @@
 """Counting requests in many worker processes, by prometheus-client's documented multi-process mode.
 
-Each server (a gunicorn master with its workers) has a folder of its own in `VAR_DIR/metrics`, named by its process id;
-`manage.py serve_metrics` shows the sums over the folders of all servers that live.
+Each server (a gunicorn master with its workers) has its own folder in `VAR_DIR/metrics`, named by its process id.
+`manage.py serve_metrics` returns the sums over the folders of all running servers.
 """
 
 import errno

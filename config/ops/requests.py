@@ -17,7 +17,9 @@ class RequestViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, page=RequestQuery, answer=RequestsPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[RequestLine]:
-        """List the account's calls of the last seven days, the newest 100,000, newest first.
+        """List API requests.
+
+        The list has the account's requests of the last 7 days, at most 100,000, newest first.
 
         A call is here about a second after its answer. It was made with a key or a log-in of the account, by an app for
         it, or by the account as a partner for one of its customers. Calls that belong to no account are missing: those

@@ -78,7 +78,9 @@ class SandboxAccountViewSet(SandboxViewSet):
     @heavy.operation(when=is_shared)
     @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer, idempotent=True, leased=True)
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> Advance:
-        """Let time go by for your account: what would happen while you wait happens now.
+        """Advance the clock of your account.
+
+        Everything that would happen during that time happens now.
 
         Everything of your account that waits comes nearer by as much, in steps of at most seven days, and after each
         step the workers do what is due. Access tokens end in real time alone.

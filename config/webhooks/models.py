@@ -33,8 +33,8 @@ HIDDEN = "•••"
 class Event(models.Model):
     """Something that happened to an account's record: ids and statuses only, no personal data.
 
-    `sequence` counts the account's events from 1 without a gap. It is null until the event is published: a number is
-    given when the event can be seen by others, never before, so that no smaller number appears after a larger one.
+    `sequence` counts the account's events from 1 without a gap. It is null until the event is published. The number is
+    assigned when others can read the event, so no smaller number appears after a larger one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -181,9 +181,9 @@ class Endpoint(models.Model):
 class Delivery(models.Model):
     """One event on its way to one endpoint, with every attempt.
 
-    While `pending`, `due_at` is when a worker may next take it. A worker that takes it moves `due_at` to the end of
-    its lease and writes its own `claim`, with which alone the result can be stored: who was paused for longer than
-    the lease and wakes up finds another claim there.
+    While `pending`, `due_at` is when a worker may next take it. A worker that claims it moves `due_at` to the end of
+    its lease and writes its own `claim`. The result can be stored with that claim only: a worker that was paused for
+    longer than the lease finds another one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")

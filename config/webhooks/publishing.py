@@ -2,11 +2,11 @@
 
 # Note [Numbers without a gap]
 
-Transactions commit in another order than they began, so a number taken while writing could show up after a larger one,
+Transactions commit in another order than they began. A number assigned while writing could appear after a larger one,
 and a reader who has seen 8 would never see 7. A counter that every writer locks would make the writers of one account
 wait for each other. So an event is written without a number. A reader or a worker (the feed, a delivery) locks the
-account's `EventFeed`, then numbers the committed events that it finds, in order of their ids; events that become
-visible later get later numbers. Writers of events never take that lock.
+account's `EventFeed`, then numbers the committed events in order of their ids. Events that become visible later get
+later numbers. Writers of events never take that lock.
 
 Numbers and deliveries are written in one transaction: an event with a number has its deliveries. An endpoint is made or
 changed under the same lock, after all earlier events have been published, so that it gets events from then on.
@@ -80,9 +80,9 @@ def failed_events() -> FailedItems[Event]:
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
     """Publish a batch of events of the accounts that come after `after_account`, and suspects one by one.
 
-    Return how many were published, and the last account looked at: 0 when there is none, so that a caller who hands it
-    back in walks around all accounts and none waits behind another's backlog. Accounts that another process is
-    publishing are skipped. If the batch fails, each of its events is published alone.
+    Return how many were published, and the last account processed (0 if there is none). A caller that passes it back
+    iterates over all accounts, and none waits behind another's backlog. Accounts that another process is publishing are
+    skipped. If the batch fails, each of its events is published alone.
     """
     published = 0
     for key in items.suspects(now=now):

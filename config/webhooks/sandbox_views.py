@@ -53,7 +53,10 @@ class SandboxEventViewSet(SandboxViewSet):
         errors=(NotFound,),
     )
     def send(self, request: ApiRequest, body: dict[str, Any]) -> EventAgain:
-        """Send an event of your account once more, as a new one, to the feed and your own webhook endpoints."""
+        """Send an event of your account again.
+
+        It is a new event in the feed and for your own webhook endpoints.
+        """
         return EventAgain(send_again(account_id=request.user.pk, now=timezone.now(), **body))
 
 

@@ -2,7 +2,7 @@
 
 `X-Service-Signature` (specification section 6) is the lowercase hex HMAC-SHA256 of the body, keyed with the secret's
 text as it was shown. The Standard Webhooks headers sign `id.timestamp.body`, keyed with the bytes that the text
-encodes, and may carry several signatures, which is how a receiver gets through a rotation without a gap.
+encodes. They may carry several signatures, so a receiver accepts deliveries during a rotation.
 """
 
 import base64

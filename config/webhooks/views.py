@@ -25,7 +25,10 @@ class WebhookEndpointViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=serializers.EndpointsPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Endpoint]:
-        """List the account's endpoints; to an app, those that it made."""
+        """List webhook endpoints.
+
+        An app gets the endpoints that it created.
+        """
         return endpoints.endpoints_of(request.auth).order_by("id")
 
     @endpoint(
@@ -57,7 +60,9 @@ class WebhookEndpointViewSet(ApiViewSet):
         errors=_NOT_FOUND,
     )
     def partial_update(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
-        """Change an endpoint's address, event types, description or status.
+        """Update a webhook endpoint.
+
+        The request changes its URL, event types, description, or status.
 
         Earlier events are delivered under the old settings.
         """
@@ -66,7 +71,10 @@ class WebhookEndpointViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, idempotent=True, errors=_NOT_FOUND)
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
-        """Remove an endpoint; its deliveries stay in the log."""
+        """Delete a webhook endpoint.
+
+        Its deliveries stay in the log.
+        """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(found, now=timezone.now())
 
@@ -79,7 +87,9 @@ class WebhookEndpointViewSet(ApiViewSet):
         errors=_NOT_FOUND,
     )
     def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
-        """Give the endpoint a new secret; the answer shows it, this once.
+        """Rotate the secret of an endpoint.
+
+        Only this response contains the new secret.
 
         During the grace `webhook-signature` carries a signature by each. `X-Service-Signature` is by the new secret
         from the first successful test, or the end of the grace.
@@ -96,7 +106,10 @@ class WebhookEndpointViewSet(ApiViewSet):
         errors=(*_NOT_FOUND, ValidationFailed),
     )
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
-        """Send a `webhook.test` event to this endpoint alone, regardless of its event types."""
+        """Test a webhook endpoint.
+
+        The API sends a `webhook.test` event to this endpoint alone, regardless of its event types.
+        """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.send_test(found, now=timezone.now())
 
@@ -116,7 +129,10 @@ class WebhookDeliveryViewSet(ApiViewSet):
         errors=(NotFound, *_NOT_FOUND, ValidationFailed),
     )
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
-        """Send the event to the same endpoint again, under the same `webhook-id`, regardless of earlier outcomes."""
+        """Send a delivery again.
+
+        The same endpoint gets the event under the same `webhook-id`, regardless of earlier outcomes.
+        """
         found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
         return endpoints.redeliver(found, now=timezone.now())
 
@@ -132,7 +148,9 @@ class WebhookEventViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, query=serializers.FeedQuery, answer=serializers.FeedSerializer)
     def list(self, request: ApiRequest, query: dict[str, Any]) -> FeedPage:
-        """Read the account's events in order, without a gap.
+        """List the events of the account.
+
+        The events are in order, without a gap.
 
         An event is here as soon as the change that it tells about is. Ask again with the last `sequence` you have.
         """
@@ -140,5 +158,8 @@ class WebhookEventViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=serializers.EventTypesPageSerializer)
     def types(self, request: ApiRequest) -> EventTypes:  # noqa: ARG002
-        """List every type of event with the JSON Schema of its object."""
+        """List event types.
+
+        Each type has the JSON Schema of its object.
+        """
         return EventTypes(list(event_types().values()))

@@ -1,10 +1,10 @@
 """The worker: publishes what is new, takes what is due, sends it, stores what became of it; over and over.
 
 Only the main thread talks to the database. Sending is done in lanes: a lane is a thread with one connection to one
-endpoint and a few deliveries to bring there, one after the other. To a receiver that answers quickly one lane is the
-fastest way there is (a second one would only fight for the processor); one that answers slowly gets more, up to
-LANES_PER_ACCOUNT, so that a hanging receiver, or sixteen of them, can never hold all of a worker. Deliveries that
-exceed their account's lanes go back to the queue for a moment, which leaves the front of the queue to others.
+endpoint and a few deliveries to bring there, one after the other. For a receiver that responds quickly, one lane is
+fastest: a second one would only compete for the processor. A slow one gets more, up to LANES_PER_ACCOUNT, so that
+hanging receivers never block a whole worker. Deliveries that exceed their account's lanes go back to the queue for a
+moment, which leaves the front of the queue to others.
 """
 
 import logging

@@ -39,14 +39,14 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
 
     `share` is what the applicant shared with the lender: of the rest the score knew nothing.
 
-    `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person had a
-    part in it; `terms` are the loan that an approval names, and `counteroffer` the one whose end the decision is.
-    `applicants_sha256` is the hash of the applicants, with a nonce that can be erased; null without applicants.
+    `score_reasons` are the score's, `reasons` the decision's. `automated` states that no person took part. `terms` are
+    the loan that an approval names, and `counteroffer` the one that the decision closes. `applicants_sha256` is the
+    hash of the applicants, with a nonce that can be erased; null without applicants.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
-    version 2 had no `terms`, `counteroffer` and `applicants_sha256`. Up to version 3 scores compared texts as they were
-    spelled, took a value of another type for a missing one, and could decline without a person when one was missing;
-    the JSON of hashes kept numbers as they came (9.0 for 9) and sorted keys by code points.
+    version 2 had no `terms`, `counteroffer` and `applicants_sha256`. Up to version 3 scores compared strings as they
+    were spelled, treated a value of another type as missing, and could decline automatically when one was missing. The
+    JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     if (score := application.decision_score) is not None:

@@ -1,4 +1,4 @@
-"""Decisions as evidence: each is anchored in the ledger, so that nobody, including us, can rewrite it later.
+"""Decisions as evidence: each is anchored in the ledger, so that no one, including the operator, can rewrite it later.
 
 The row to be anchored is written in the transaction of the decision (`Application.transition_to`); so is that of a
 scoring model's publication. `anchor_due` carries such rows to service B over HTTP and keeps the proof that comes back.

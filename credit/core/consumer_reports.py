@@ -24,10 +24,10 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     """Return the reports that a decision's metadata names, each with every member; empty if it names none.
 
     `consumer_report` is one report or a list of up to REPORTS_MAX for each applicant: `{agency, address, phone, score?,
-    range?, date?, factors?, ranks_above_percent?, applicant?}`. They are texts, whole numbers as `score` and the two of
-    `range`, a day, a list of texts, the percentage of consumers with a lower score, and the number of the applicant
-    whom the report is about: 1, the default, to `applicants`. `score` requires `range`, `date`, and `factors`.
-    Raises ValidationFailed for any other shape, and for an agency that an applicant has twice.
+    range?, date?, factors?, ranks_above_percent?, applicant?}`. They are strings, integers (`score` and the two of
+    `range`), a date, a list of strings, and the percentage of consumers with a lower score. The number of the applicant
+    whom the report is about is 1, the default, to `applicants`. `score` requires `range`, `date`, and `factors`. Raises
+    ValidationFailed for any other shape, and for an agency that an applicant has twice.
     """
     named = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if named is None:

@@ -4,9 +4,9 @@ cancelled.
 Called in the transaction of the move, which holds the application's row.
 
 # Note [One clock at a time] A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents
-does not stop it; a delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it in place of the
-decision, and the later documents complete the application again. A delivered notice of a counteroffer stops it, and
-starts the 90 days of (a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a
+does not stop it. A delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it in place of the
+decision. The later documents complete the application again. A delivered notice of a counteroffer stops it, and starts
+the 90 days of (a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a
 decision has the 30 days of (a)(1)(ii).
 """
 

@@ -1,7 +1,7 @@
 """The content of a notice: gathered from the decision, and rendered by templates in the applicant's language.
 
-A notice is a list of blocks, each a template of its own (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`), so
-that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
+A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`). A
+folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
 """
 
 from dataclasses import dataclass

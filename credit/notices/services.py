@@ -61,8 +61,8 @@ _SYSTEM = Actor.system("issue_notices")
 def issue_due(*, now: datetime) -> dict[str, int]:
     """Make what is due, see what became of mails, and name the clocks that ran out; return the counts.
 
-    At most BATCH of each, every row in a transaction of its own that holds its lock: any number of workers may run, and
-    one row that cannot be worked on never stops the others. Rows that raised an error are counted as `errors`.
+    At most BATCH of each, every row in its own transaction that holds its lock. Any number of workers may run, and one
+    failing row never stops the others. Rows that raised an error are counted as `errors`.
     """
     counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0))
     mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED)).order_by("id")

@@ -2,8 +2,8 @@
 
 Applications that the published version approved or declined are decided as the actor `model:<id>@<number>`. An approval
 needs a price of the score's, or an offer with a single rate. Reviewers decide the rest: referred applications, declines
-without a reason or based on a missing value, and those that are assigned or proposed, were decided before, had a
-counteroffer, or changed their data after the score.
+without a reason or based on a missing value, and assigned or proposed ones. They also decide applications that were
+decided before, had a counteroffer, or changed their data after the score.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """A scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
 
 Any scoring engine computes the same points, total and reasons from the document, where its doubles are exact: integers
-below 2^53, thresholds of at most 15 digits. Parts without a form in PMML (knockouts, outcomes, segments, the range that
-the total is clipped to, which inputs a person can change) are in an `Extension` that holds the whole definition.
+below 2^53, thresholds of at most 15 digits. Parts without a form in PMML (knockouts, outcomes, segments, the range of
+the total, inputs that an applicant can change) are in an `Extension` with the whole definition.
 
 A string, number or boolean has its JSON type: callers of an engine omit values of another type. `months_since` is a
 plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day.

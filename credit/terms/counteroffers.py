@@ -1,7 +1,7 @@
 """Counteroffers: made in place of a decision, accepted, declined, withdrawn, and ended by time or by changed data.
 
-Making or ending one locks the application's row, and counts it in `counteroffer_moves`, which a transition out of
-`under_review` compares: one of an acceptance, an expiry, a withdrawal and another decision wins.
+Creating or closing one locks the application's row, and increments `counteroffer_moves`, which a transition out of
+`under_review` compares. Of an acceptance, an expiry, a withdrawal, and another decision, one wins.
 """
 
 from collections import Counter

@@ -80,7 +80,7 @@ def compute(
 ) -> LoanTerms:
     """Return the terms of a loan that starts today, not saved, with what it costs; `loan` may have begun before.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range;
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. Raises
     TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
     """
     today = now.date()
@@ -124,7 +124,7 @@ def save_named_terms(application: Any, _row: StatusHistory, transition: Transiti
 def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
     """Return whether the annual percentage rate is above the highest.
 
-    Without a fee it equals the note rate, except for an odd first period, and for rounding payments to cents: rounding
+    Without a fee it equals the note rate, except for an odd first period and for rounding payments to cents. Rounding
     alone, less than a cent of each payment, does not count.
     """
     if terms.apr_percent is None or terms.apr_percent <= highest:

@@ -1,7 +1,7 @@
 """Telling who calls: one authenticator for JWT, API keys and signed requests, told apart by their form.
 
-The state of a credential in the database is cached in the process for REMEMBERED_SECONDS, so that a busy caller costs
-no query per request and a revoked one is rejected within that time.
+The state of a credential in the database is cached in the process for REMEMBERED_SECONDS. A busy caller costs no query
+per request, and a revoked credential is rejected within that time.
 """
 
 import time

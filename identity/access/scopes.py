@@ -1,7 +1,7 @@
 """The scopes (specification section 5, item 6, and ours), with the texts of the consent page.
 
-They stand from the least to the most that an app learns or does, reading before writing: a client that names no scope
-asks for the first reading one that it may have.
+They are ordered from the least to the most that an app learns or does, reading before writing. A client that names no
+scope gets the first reading one that it may have.
 """
 
 SCOPES = {

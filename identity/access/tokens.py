@@ -112,8 +112,9 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 
 
 def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
-    """Return whether a request that used the token may get its stored response again: soon after, and while nobody has
-    used what it gave.
+    """Return whether a request that used the token may get its stored response again.
+
+    It may soon after, and as long as no request has used the new token.
     """
     if token.used_at is None:
         return True
@@ -161,7 +162,7 @@ def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
 def family_is_live(family: TokenFamily) -> bool:
     user = family.user
     if family.actor is not None and (not family.actor.is_active or user.is_staff):
-        return False  # nobody acts on behalf of staff, even if the account became staff after the token was issued
+        return False  # no app acts on behalf of staff, even if the account became staff after the token was issued
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 

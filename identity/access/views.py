@@ -21,7 +21,10 @@ class ApiKeyViewSet(ApiViewSet):
 
     @endpoint(access=LOG_IN, page=PageQuery, answer=serializers.ApiKeysPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
-        """List the account's API keys, the newest first; their texts are shown nowhere."""
+        """List API keys.
+
+        The newest key is first. The list never contains the keys' values.
+        """
         return keys.keys_of(request.user)
 
     @endpoint(
@@ -48,7 +51,9 @@ class ApiKeyViewSet(ApiViewSet):
         errors=(SecondFactorRequired, NotFound, RecordNotEditable, ValidationFailed),
     )
     def rotate(self, request: ApiRequest, key_id: str, body: dict[str, Any]) -> IssuedKey:
-        """Make a key's successor, with the same name and scopes, for 90 days; its texts are in this answer alone.
+        """Rotate an API key.
+
+        The new key has the same name and scopes, and is valid for 90 days. Only this response contains its values.
 
         The old key works on for `grace_days`, and never longer than it would have. Both count among the 20.
         """
@@ -56,5 +61,8 @@ class ApiKeyViewSet(ApiViewSet):
 
     @endpoint(access=LOG_IN, idempotent=True, errors=(SecondFactorRequired, NotFound))
     def revoke(self, request: ApiRequest, key_id: str) -> None:
-        """Revoke a key: requests with it are refused within five seconds. Idempotent."""
+        """Revoke an API key.
+
+        The API rejects requests with the key within 5 seconds. Idempotent.
+        """
         keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

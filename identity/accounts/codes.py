@@ -1,8 +1,8 @@
 """Codes of second factors: which are right, that each is good once, and that a session notes one.
 
 allauth keeps an authenticator that shows a code of thirty seconds (TOTP, RFC 6238), and passkeys. Its own guard against
-a code that is used twice is a cache, which processes do not share and which forgets sooner than the code ends; so codes
-are looked at here, for pages and interface alike. Codes for when both are lost are ours: `recovery`.
+a code that is used twice is a cache, which processes do not share and which expires sooner than the code. So codes are
+checked here, for pages and API alike. Codes for when both are lost are ours: `recovery`.
 """
 
 import time

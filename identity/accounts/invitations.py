@@ -146,8 +146,8 @@ def _record(verb: str, invitation: Invitation, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InvitedRole:
-    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may do so, both at
-    the invitation and at its acceptance; `admit(invitation, user, now=…)` gives the role, in the transaction of the
+    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may invite, at the
+    invitation and at its acceptance. `admit(invitation, user, now=…)` assigns the role, in the transaction of the
     acceptance.
     """
 

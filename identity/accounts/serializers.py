@@ -16,7 +16,7 @@ class RoleField(serializers.OneOfField):
 
     def __init__(self, **options: Any) -> None:
         meanings = ", ".join(f"`{role.name}` ({role.meaning})" for role in roles().values())
-        super().__init__(tuple(roles()), help_text=f"One of {meanings}.", **options)
+        super().__init__(tuple(roles()), help_text=f"One of: {meanings}.", **options)
 
 
 class AccountInvitationRequestSerializer(serializers.RequestSerializer):

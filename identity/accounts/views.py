@@ -36,7 +36,10 @@ class AccountInvitationViewSet(ApiViewSet):
 
     @endpoint(access=LOG_IN, page=PageQuery, answer=AccountInvitationsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
-        """List the invitations that the caller has sent, the newest first."""
+        """List sent invitations.
+
+        The newest is first.
+        """
         return invitations.invitations_of(request.user)
 
     @endpoint(
@@ -48,7 +51,9 @@ class AccountInvitationViewSet(ApiViewSet):
         errors=(InsufficientScope, SecondFactorRequired, ValidationFailed, NotFound),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Invitation:
-        """Mail a link that works once, for seven days, for that address.
+        """Invite an email address.
+
+        The API emails a link that works once, within 7 days, for that address.
 
         With the second factor where the account has one. Members are invited by the owner of their provider, staff by
         those who may make staff, others by those who may invite. The answer is the same whether the address is known or
@@ -59,7 +64,10 @@ class AccountInvitationViewSet(ApiViewSet):
 
     @endpoint(access=LOG_IN, idempotent=True, errors=(NotFound, SecondFactorRequired))
     def revoke(self, request: ApiRequest, invitation_id: str) -> None:
-        """Take an invitation back: its link ends. One that is over stays as it is."""
+        """Revoke an invitation.
+
+        Its link ends. A closed invitation doesn't change.
+        """
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
         invitations.revoke(invitation, actor=actor_of(request), now=timezone.now())
@@ -72,7 +80,10 @@ class ManagedAccountViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, page=AccountQuery, answer=ManagedAccountsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
-        """List the accounts that the caller has made and may act for, the newest first."""
+        """List managed accounts.
+
+        These are the accounts that the caller created and may act on behalf of, newest first.
+        """
         return managed.accounts_of(request.user)
 
     @also_answers(200, ManagedAccountSerializer, "There is an account for this `external_id` already.")
@@ -85,7 +96,9 @@ class ManagedAccountViewSet(ApiViewSet):
         errors=(InsufficientScope, AccessEnded, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ManagedAccount | HttpResponse:
-        """Make an account for a customer; the same `external_id` again is the same account, answered 200.
+        """Create an account for a customer.
+
+        If an account with this `external_id` exists, the API returns it with 200.
 
         For partners: accounts that were invited as such, or that staff put into the group `Partner`. With `email` the
         person is mailed how to claim the account; again, when the last link is over or went elsewhere. Your account
@@ -97,12 +110,14 @@ class ManagedAccountViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=ManagedAccountSerializer, errors=_OF_ONE)
     def retrieve(self, request: ApiRequest, account_id: str) -> ManagedAccount:
-        """Return an account that the caller may act for."""
+        """Get a managed account."""
         return managed.load_account(actor_of(request), account_id)
 
     @endpoint(access=SCOPE, idempotent=True, errors=(*_OF_ONE, RecordNotEditable))
     def disable(self, request: ApiRequest, account_id: str) -> None:
-        """Disable an account: no log-in and no access on its behalf. Its records stay.
+        """Disable a managed account.
+
+        The account can't log in, and no app or partner can act on its behalf. Its records stay.
 
         While money is on its way it is refused. An account that its person has claimed is theirs: it stays, and only
         your access to it ends.
@@ -117,7 +132,9 @@ class ManagedAccountViewSet(ApiViewSet):
         errors=(*_OF_ONE, RecordNotEditable),
     )
     def issue_token(self, request: ApiRequest, account_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Get an access token on behalf of the person, valid for 15 minutes.
+        """Create an access token for a customer.
+
+        The token acts on behalf of the customer for 15 minutes.
 
         It names you in `act` (RFC 8693, section 4.1) and its use is in the history of what it changes. It decides
         nothing, pays nothing, and gives no second token. Not for apps: they would not be named.

@@ -59,12 +59,18 @@ class BankdataViewSet(ApiViewSet):
 
     @_reads(query=serializers.AccountsQuery, answer=serializers.BankAccountsSerializer)
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
-        """List the accounts of all linked items, as the banks have them now."""
+        """List bank accounts.
+
+        The list has the accounts of all linked items, as the banks return them now.
+        """
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
 
     @_reads(query=serializers.TransactionsQuery, answer=serializers.BankTransactionsSerializer)
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
-        """List the transactions of all linked items, newest first."""
+        """List bank transactions.
+
+        The list has the transactions of all linked items, newest first.
+        """
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

@@ -40,7 +40,9 @@ class KycViewSet(ApiViewSet):
         errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
     def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
-        """Start an identity verification; the person goes on at `hosted_url`.
+        """Create an identity verification.
+
+        The person continues at `hosted_url`.
 
         An open verification with the same `template_id` and `redirect_uri` is returned again, and so is one in
         `processing`. Any other open one is canceled. In 30 days three attempts count: those in which the person
@@ -68,7 +70,10 @@ class KycViewSet(ApiViewSet):
 
     @endpoint(access="identity:read", answer=VerificationSerializer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
-        """Return an identity verification; the provider is called at most once in ten seconds."""
+        """Get an identity verification.
+
+        The API calls the vendor at most once in 10 seconds.
+        """
         return services.read_verification(verification_id, user=request.user, now=timezone.now())
 
     @endpoint(
@@ -76,7 +81,9 @@ class KycViewSet(ApiViewSet):
         errors=(InvalidSignature, TimestampOutOfRange, MalformedJSON, PayloadTooLarge, ProviderUnavailable),
     )
     def receive(self, request: ApiRequest) -> dict[str, Any]:
-        """Take an event of the provider, signed by it in `Plaid-Verification`.
+        """Receive an event of the identity vendor.
+
+        The vendor signs it in `Plaid-Verification`.
 
         Only what the event is about is believed: how a verification stands is then asked of the provider, so an event
         may come twice, late, or out of order.

@@ -81,12 +81,14 @@ class OAuthViewSet(ApiViewSet):
         errors=(AuthenticationRequired, InvalidToken),
     )
     def token(self, request: ApiRequest, body: dict[str, str]) -> Response:
-        """Exchange an authorization code, or a refresh token, for tokens.
+        """Create tokens from a code or token.
+
+        The request has an authorization code or a refresh token.
 
         The body is JSON or a form; a client names itself in it or by HTTP Basic. Errors carry the words of RFC 6749
-        (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before ends what it
-        gave (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2), so do not send a request again if its response was
-        lost: send the person to the authorization page again.
+        (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before revokes its
+        tokens (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). Don't retry a request if its response was lost:
+        redirect the person to the authorization page again.
         """
         return Response(json.loads(self._ask(_TOKENS.create_token_response, request, body)))
 
@@ -94,7 +96,10 @@ class OAuthViewSet(ApiViewSet):
         access=PUBLIC, limit="token", body=RevocationRequestSerializer, errors=(AuthenticationRequired, InvalidToken)
     )
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
-        """End the log-in of the client's access or refresh token; an unknown token is accepted (RFC 7009)."""
+        """Revoke an access or refresh token.
+
+        The session of the token ends. The API also accepts an unknown token (RFC 7009).
+        """
         self._ask(_REVOCATION.create_revocation_response, request, body)
         return {}
 
@@ -194,7 +199,10 @@ class OAuthClientViewSet(ApiViewSet):
         errors=(SecondFactorRequired, NotFound, ValidationFailed),
     )
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
-        """Change a client's name, addresses or scopes. Consents of people stay as they were."""
+        """Update an OAuth client.
+
+        The request changes its name, redirect URIs, or scopes. Existing consents don't change.
+        """
         return clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
     @action(detail=True, methods=["post"], url_path="rotate-secret")
@@ -204,10 +212,16 @@ class OAuthClientViewSet(ApiViewSet):
         errors=(SecondFactorRequired, NotFound, RecordNotEditable),
     )
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
-        """Give a client a new secret, which is in this answer alone; the old one ends at once."""
+        """Rotate the secret of a client.
+
+        Only this response contains the new secret. The old one ends immediately.
+        """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 
     @_logged_in(idempotent=True, errors=(SecondFactorRequired, NotFound))
     def destroy(self, request: ApiRequest, client_id: str) -> None:
-        """Remove a client, with everything that people let it do."""
+        """Delete an OAuth client.
+
+        All grants to the client end.
+        """
         clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

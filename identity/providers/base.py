@@ -1,4 +1,4 @@
-"""The interface of an open-banking provider.
+"""The API that an open-banking vendor implements.
 
 Amounts are integer cents. Access tokens are texts that only the encrypted column and a provider ever see; nothing here
 puts one into an error. Every method may raise ProviderUnavailable.

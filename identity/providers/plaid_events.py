@@ -1,6 +1,6 @@
 """Whether an event really comes from Plaid: its ES256 token names the body's hash and the moment.
 
-The key is fetched by its id and cached for an hour; an id that Plaid does not know is cached for a minute, so that
+The key is fetched by its id and cached for 1 hour. An id that Plaid does not know is cached for 1 minute, so that
 invented ids do not become a stream of requests.
 """
 

@@ -1,10 +1,9 @@
 """The bank of the sandbox: three kinds of people, and what goes in and out of their accounts up to today.
 
 Everything follows from the item's id and the day: a day's bookings are the same whenever they are read, and the
-balances agree with them. Three accounts belong to an item. The current account lives in cycles of two weeks, each of
-which begins with a payday and ends with a transfer that brings the account back to where it began; so a balance is
-known from its own cycle, however many there were before. The card is paid on the first of each month, for the month
-before.
+balances agree with them. Three accounts belong to an item. The current account has cycles of two weeks. Each begins
+with a payday and ends with a transfer that restores the first balance. So a balance is known from its own cycle, for
+any number of earlier ones. The card is paid on the first of each month, for the month before.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,8 @@
 
 An archive, an SBOM of what its lock names, a statement with the hashes of both, the proof that a ledger has the
 statement, and SHA256SUMS of these four. SHA256SUMS also opens the commitment of the ledger's entry, in a line that
-`sha256sum --check` treats as a comment: without it a proof would show that the statement was anchored, not by whom.
+`sha256sum --check` treats as a comment. Without it a proof would show that the statement was anchored, not by which
+client.
 """
 
 import gzip
@@ -88,8 +89,8 @@ class Source:
         return str(project["version"])
 
     def archive(self, names: Names) -> bytes:
-        """Everything that is committed. git sorts, gives every file to root and the commit's time, and names the
-        commit at the head; the settings that could change this are fixed here, as are the header and level of gzip.
+        """Everything that is committed. git sorts, gives every file to root and the commit's time, and names the commit
+        at the head. The settings that could change this are fixed here, as are the header and level of gzip.
         """
         fixed = ("-c", "tar.umask=0022", "-c", "core.autocrlf=false")
         tar = _git(self.root, *fixed, "archive", "--format=tar", f"--prefix={names.stem}/", self.commit)

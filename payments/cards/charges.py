@@ -1,6 +1,6 @@
 """Refunds and disputes of card payments, as the processor's events tell of them.
 
-Events come twice, late and in any order. So each one is kept, and what they say together is computed anew.
+Events come twice, late and in any order. So each one is kept, and the payment is computed from all of them again.
 """
 
 import logging

@@ -1,9 +1,9 @@
 """Card payments: no double charges, and no charge without a record.
 
-The order of a payment is: the key is reserved and the payment's row committed; the processor is called, outside any
-transaction, under a key of ours; the outcome, its event and the stored answer are committed together. A process that
-dies in between leaves a row from which another request with the same key, or `reconcile_payments`, continues: it takes
-over the payment's lease and calls again under the same processor key, which charges nothing new. A takeover is fenced:
+The order of a payment: the key is reserved and the payment's row committed. The processor is called, outside any
+transaction, under a key of ours. The outcome, its event and the stored response are committed together. A process that
+dies in between leaves a row from which another request with the same key, or `reconcile_payments`, continues. It takes
+over the payment's lease and calls again under the same processor key, which never charges twice. A takeover is fenced:
 a paused holder finds that its epoch is over and writes nothing except that money moved after all.
 
     Pending ──► Completed | Failed | Unknown        the first try
@@ -223,9 +223,9 @@ def ask(payment: Payment) -> ChargeResult:
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
     """Commit a result with its event and the stored answer, as the holder of the payment's epoch.
 
-    Returns the answer, or None when the outcome is not known yet. Raises LeaseLost when the lease was taken over
-    meanwhile: then nothing is decided, but a charge that the result proves is recorded even after a decision, and
-    anything else is logged. The payment in memory is updated.
+    Returns the answer, or None when the outcome is not known yet. Raises LeaseLost if the lease was taken over
+    meanwhile. The payment is then not decided, but a charge that the result proves is recorded even after a decision.
+    Other results are logged. The payment in memory is updated.
     """
     if result.detail.get("error") == "contradiction":
         logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)

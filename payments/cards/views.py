@@ -28,7 +28,10 @@ DEFAULT_CURRENCY = "usd"
 class FeeViewSet(PaymentsViewSet):
     @_own(query=serializers.FeeQuery, answer=serializers.FeeSerializer, errors=(InvalidAmount,))
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """Quote the processing fee for an amount in cents."""
+        """Calculate a processing fee.
+
+        The amount is in cents.
+        """
         return quote_fee(query["amount"])
 
 
@@ -44,10 +47,10 @@ class CardPaymentViewSet(PaymentsViewSet):
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
 
-        With an Idempotency-Key the request may be repeated as often as needed: it continues where it was, without a
-        second charge. 502 with E5001 is final, nothing was charged; 502 with E5002 means that the outcome is not known
-        yet: the same request with the same key resolves it. Without a key do not send it again, it would be another
-        payment; the answer names the payment to ask for.
+        With an Idempotency-Key the request can be retried any number of times, without a second charge. A 502 with
+        E5001 is final: no amount was charged. A 502 with E5002 means that the outcome is not known yet. The same
+        request with the same key resolves it. Don't repeat a request without a key: it would be another payment. The
+        response names the payment to query.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
@@ -64,7 +67,9 @@ class CardPaymentViewSet(PaymentsViewSet):
 
     @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
     def events(self, request: ApiRequest) -> dict[str, bool]:
-        """Take an event from the card processor, signed in `Stripe-Signature` within the last five minutes.
+        """Receive an event of the card processor.
+
+        The processor signs it in `Stripe-Signature`, at most 5 minutes before.
 
         Events may come twice, late and in any order; each works once, and none takes a completed payment back.
         """
@@ -86,7 +91,9 @@ class PaymentMethodViewSet(PaymentsViewSet):
         errors=(UserMismatch, CardDataRefused),
     )
     def add(self, request: ApiRequest, body: dict[str, Any]) -> PaymentMethod | dict[str, Any]:
-        """Add a payment method: a processor's token, never a card number.
+        """Add a payment method.
+
+        The request has a processor's token, never a card number.
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
         """
@@ -98,21 +105,30 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
     @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
     def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
-        """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
+        """Set the default payment method.
+
+        If the installation stores no methods, the API only acknowledges the request.
+        """
         if not methods.are_kept():
             return methods.acknowledge(method_id)
         return methods.make_default(methods.own_method(method_id, user=request.user))
 
     @_own(answer=serializers.MethodSerializer, idempotent=True, errors=(NotFound, ValidationFailed, CardDataRefused))
     def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
-        """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
+        """Enable or disable a payment method.
+
+        If the installation stores no methods, the API only acknowledges the request.
+        """
         if not methods.are_kept():
             return methods.acknowledge(method_id)
         return methods.toggle(methods.own_method(method_id, user=request.user))
 
     @_own(answer=serializers.MethodsSerializer, errors=(UserMismatch, CardDataRefused))
     def list(self, request: ApiRequest, user_id: str) -> QuerySet[PaymentMethod]:
-        """List the caller's payment methods; empty unless they are kept."""
+        """List payment methods.
+
+        The list is empty if the installation stores no methods.
+        """
         require_self(request, user_id)
         own = PaymentMethod.objects.filter(user=request.user)
         return own if methods.are_kept() else own.none()

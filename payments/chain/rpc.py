@@ -104,8 +104,8 @@ class Node:
         return {"max_fee_per_gas": 2 * _quantity(base_fee) + tip, "max_priority_fee_per_gas": tip}
 
     def _usual_tip(self, base_fee: int) -> int:
-        """Return the tip per gas that the node suggests, or else that of the latest blocks, or else what the gas price
-        has above the base fee: nodes need not have the first two methods.
+        """Return the tip per gas that the node suggests, that of the latest blocks, or what the gas price has above the
+        base fee. Nodes need not have the first two methods.
         """
         for source in (self._suggested_tip, self._recent_tip):
             try:

@@ -72,9 +72,9 @@ def prepare_payment(
 ) -> CryptoPayment:
     """Return a payment of `amount_usdc` smallest units, not stored yet, with the transaction to sign, `unsigned`.
 
-    Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, a recipient that cannot receive,
-    or a network that is not the settlement network; TransferWouldFail; ProviderUnavailable when the chain cannot be
-    asked for nonce and fees.
+    Raises WalletNotFound; ValidationFailed for a wallet whose keys a vendor holds, a recipient that cannot receive, or
+    another network than the settlement network. Raises TransferWouldFail; ProviderUnavailable if the chain cannot
+    return nonce and fees.
     """
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:

@@ -106,7 +106,7 @@ class CryptoPayment(StatefulModel):
 class CryptoTransaction(models.Model):
     """A signed transaction that was given for a payment. It belongs to that payment for good. Append-only.
 
-    Anybody can send the bytes as long as the nonce is unused, even after a node's rejection. So every one of them is
+    Anyone can send the bytes as long as the nonce is unused, even after a node's rejection. So every one of them is
     looked for before a payment is called failed or expired.
     """
 

@@ -38,7 +38,9 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         errors=(UserMismatch, CardDataRefused, WalletNotFound, TransferWouldFail, ProviderUnavailable),
     )
     def initiate(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
-        """Write down a payment and return the transaction for the wallet to sign.
+        """Initiate a crypto payment.
+
+        The API stores the payment and returns the transaction that the wallet signs.
 
         Without a settlement chain the transaction is a placeholder, marked by `simulated`.
         """
@@ -62,7 +64,9 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         errors=(CardDataRefused, PaymentNotFound, *_SIGNING_ERRORS, BroadcastRefused, ProviderUnavailable),
     )
     def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
-        """Check the signed transaction and hand it to the network.
+        """Confirm a crypto payment.
+
+        The API validates the signed transaction and sends it to the network.
 
         It must be the transfer that was initiated, and nothing else. The same one again returns the same answer.
         """
@@ -75,10 +79,16 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
+        """Check for the receipt of a transfer.
+
+        Without a settlement chain, the response is that there is no receipt.
+        """
         return queries.transaction_receipt(queries.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsSerializer, errors=_READING_ERRORS)
     def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the whole receipt, as far as there is one."""
+        """Get the receipt of a transfer.
+
+        The response has the available part of it.
+        """
         return queries.transaction_details(queries.read_hash(tx_hash))

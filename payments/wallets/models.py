@@ -13,9 +13,9 @@ CONNECTED, DISCONNECTED = "connected", "disconnected"
 class CustodyAccount(models.Model):
     """An account that a custody provider holds for a person: one per person, provider, network and label.
 
-    The row is the intent: it is committed before the provider is called for the account, and its key goes with every
-    try, so that a lost answer never makes a second account. It outlives the references to it: a person who connects
-    again finds the same account, and its balance.
+    The row is the intent: it is committed before the vendor is called for the account. Its key is sent with every
+    attempt, so that a lost response never creates a second account. It outlives the references to it: a person who
+    connects again finds the same account, and its balance.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -3,9 +3,9 @@
 A wallet is a reference. Connecting one moves nothing, disconnecting one moves nothing; what a custody provider holds
 stays there, and connecting again finds it.
 
-A custody provider has a `name` and three methods. `supports` returns whether it knows a network; `provision` makes the
-account of a `CustodyAccount` row, or finds the one that an earlier try has made, and returns its id there and its
-address (EIP-55); `balance` returns an account's USDC in smallest units, and the number of decimals. The last two raise
+A custody provider has a `name` and three methods. `supports` returns whether it knows a network. `provision` creates
+the account of a `CustodyAccount` row, or finds the one of an earlier attempt, and returns its id and its address
+(EIP-55). `balance` returns an account's USDC in smallest units, and the number of decimals. The last two raise
 `provider.ProviderError`.
 """
 

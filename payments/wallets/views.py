@@ -50,7 +50,10 @@ class WalletViewSet(CardFreeViewSet):
 
     @endpoint(access="wallet:read", answer=serializers.WalletListSerializer, errors=(UserMismatch, CardDataRefused))
     def list(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
-        """List the caller's connected wallets, oldest first: the first thousand."""
+        """List connected wallets.
+
+        The list has the first 1,000 wallets, oldest first.
+        """
         require_self(request, user_id)
         connected = request.user.wallets.connected()
         first = [*connected[:LIST_MAX]]
@@ -69,7 +72,10 @@ class WalletViewSet(CardFreeViewSet):
         errors=(WalletNotFound, CardDataRefused, ProviderUnavailable),
     )
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
-        """Return what a wallet holds, asked of the custody provider or of the settlement chain now."""
+        """Get the balance of a wallet.
+
+        The custody vendor or the settlement chain returns it now.
+        """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)
         return {

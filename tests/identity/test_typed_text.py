@@ -108,7 +108,7 @@ def test_empty_and_huge_forms_are_not_kept(person, form, fields):
     assert "typed_text" not in sent_too_late(person, form, fields).session
 
 
-def test_a_browser_in_which_nobody_has_logged_in_keeps_nothing(form):
+def test_a_browser_without_an_earlier_log_in_keeps_nothing(form):
     browser = Client()
     assert browser.post(form, MOVED).status_code == 302
     assert "typed_text" not in browser.session

@@ -96,7 +96,7 @@ def test_how_a_dispute_ended_counts_in_either_order(api, payment, tell, status, 
     assert standing(api, payment) == (0, disputed)
 
 
-def test_a_dispute_that_is_won_is_told(api, user, payment, tell):
+def test_a_dispute_that_is_won_emits_an_event(api, user, payment, tell):
     tell("charge.dispute.created", **dispute("needs_response"))
     tell("charge.dispute.closed", at=2, **dispute("won"))
     assert [one["disputed"] for one in events(user, "payment.disputed")] == [True, False]

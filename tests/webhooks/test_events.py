@@ -144,7 +144,7 @@ def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, ne
     assert Delivery.objects.count() == count * writers
 
 
-def test_a_reader_ends_beside_a_writer_that_is_as_fast_as_publishing(user, happen, monkeypatch):
+def test_a_reader_ends_while_a_writer_is_as_fast_as_publishing(user, happen, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):

@@ -13,7 +13,9 @@ class RecordKeyViewSet(ApiViewSet):
 
     @endpoint(access=PUBLIC, answer=RecordKeysSerializer)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return every key that signs what is anchored, past ones included, with its time.
+        """List the keys that sign anchored records.
+
+        The list includes past keys, each with its period.
 
         A new key is here for a minute before it signs. None is ever taken away.
         """

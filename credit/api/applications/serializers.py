@@ -198,8 +198,8 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
     terms = serializers.FreeField(
         allow_null=True,
-        help_text="The loan that was approved, or counteroffered, as it is when it starts today; where the approval "
-        "names none, the offer's terms as pinned at the submission, null for one not listed.",
+        help_text="The approved or counteroffered loan, as it is if it starts today. If the approval names none, the "
+        "offer's terms as pinned at the submission; null for an unlisted offer.",
     )
     as_of = serializers.DayField(
         allow_null=True, help_text="The day on which the loan starts; null where none is named."

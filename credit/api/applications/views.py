@@ -78,7 +78,10 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.ReviewedApplicationSerializer, errors=errors.READ_ERRORS)
     def retrieve(self, request: ApiRequest, application_id: str) -> serializers.Reviewed | Response:
-        """Return an application; to its reviewers with the decision that waits for a second one."""
+        """Get an application.
+
+        Its reviewers also get the decision that waits for a second reviewer.
+        """
         shown = reading.show_application(application_id, request.user)
         if shown is not None:
             return Response(shown)
@@ -91,7 +94,11 @@ class ApplicationViewSet(ApiViewSet):
         errors=(errors.ApplicationNotFound, RecordNotEditable),
     )
     def update(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
-        """Replace the application's data, who applies, its notes, or (while it is a draft) what is shared."""
+        """Update an application.
+
+        The request replaces the data, the applicants, or the notes. While the application is a draft, it also replaces
+        `share`.
+        """
         _require_share(request, body)
         return applications.change_application(
             application_id, actor=actor_of(request), updated_by=body.pop("updated_by"), changes=body, now=timezone.now()
@@ -99,7 +106,10 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.HistoryPageSerializer, errors=errors.READ_ERRORS)
     def history(self, request: ApiRequest, application_id: str) -> Response:
-        """Return the transitions of the application, oldest first: the first thousand. The creation is not one."""
+        """List the status transitions of an application.
+
+        The list has the first 1,000 transitions, oldest first. The creation is not a transition.
+        """
         application = _load(request, application_id)
         moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
         entries, is_cut = fitting(map(serializers.HistoryEntrySerializer.represent, moves[:HISTORY_MAX]))
@@ -131,7 +141,7 @@ class ApplicationViewSet(ApiViewSet):
 
         An approval names the loan as `metadata.terms` {amount_cents, rate_percent, term_months, fee_cents,
         first_payment_on}. Omitted values come from `application_data` (amount, term) and from the offer as it was at
-        the submission (its lowest rate), and all of them must be within what that offer lends. An offer without
+        the submission (its lowest rate). All of them must be within that offer's limits. An offer without
         `term_options_months` is a line of credit: the amount is its limit. Under `open`, and to an offer that is not
         listed, an approval may do without.
 
@@ -156,12 +166,18 @@ class ApplicationViewSet(ApiViewSet):
         errors=(errors.ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired),
     )
     def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
-        """Take back the decision that one has proposed, or decline another reviewer's."""
+        """Withdraw or decline a proposed decision.
+
+        The reviewer who proposed the decision withdraws it. Another reviewer declines it.
+        """
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
     @_reads(answer=serializers.TransitionsPageSerializer, errors=errors.READ_ERRORS)
     def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
-        """Return the moves out of the current status: which the caller may make now, and why not the others."""
+        """List the transitions from the current status.
+
+        Each transition states whether the caller can make it now, and if not, the reason.
+        """
         application = _load(request, application_id)
         actor, moves = actor_of(request), []
         is_consumer = application.consumer_id == request.user.pk
@@ -183,7 +199,9 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
-        """Return the terms of an approval, the deadline for accepting it, and whether it was accepted.
+        """Get the terms that can be accepted.
+
+        The response also has the deadline, and whether the terms were accepted.
 
         Where it names a loan, `terms` are what that costs when it starts today.
         """
@@ -195,7 +213,9 @@ class ApplicationViewSet(ApiViewSet):
         errors=(errors.ApplicationNotFound, errors.NothingToAccept, errors.TermsChanged),
     )
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
-        """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
+        """Accept an approval or a counteroffer.
+
+        Only the applicant can accept. `terms_sha256` names the accepted terms.
 
         Idempotent. An accepted approval neither expires nor can be withdrawn. A loan starts on the day of its
         acceptance. If that changes a figure, because its first payment has a day of its own, the answer is 400 with the
@@ -209,7 +229,9 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=DecisionProofSerializer, errors=(*errors.READ_ERRORS, NotFound))
     def proof(self, request: ApiRequest, application_id: str) -> Response:
-        """Return the newest decision's record with the ledger's proof of it, and every earlier one.
+        """List decision records with their proofs.
+
+        The newest decision is first; each has the ledger's proof.
 
         `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the ledger
         yet is `pending`. A record with a score also requires `score:read`.

@@ -30,8 +30,8 @@ def terms_of(offer: Offer) -> list[str]:
 def price_bounds(offer: Offer) -> tuple[int, int]:
     """Return the smallest and the largest amount financed, in cents.
 
-    An offer that names no smallest amount lends from a cent on (a price of 0 would say that it is free), one that names
-    no largest as much as is ever quoted.
+    An offer without a smallest amount lends from one cent on, because a price of 0 would mean that it is free. An offer
+    without a largest amount lends up to the quote's maximum.
     """
     low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents
     if high is None:

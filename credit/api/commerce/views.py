@@ -60,7 +60,9 @@ class CommerceViewSet(ApiViewSet):
 
     @_operation(body=serializers.CatalogSearchRequestSerializer, answer=serializers.CatalogSearchSerializer)
     def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
-        """Search the offers, as products of the Universal Commerce Protocol.
+        """Search offers as products.
+
+        The products are those of the Universal Commerce Protocol.
 
         A product is an offer, a variant one of its terms, and its price the amount financed: what is borrowed, not
         what it costs. Offers that have most of the words of `query` come first, then the newest.
@@ -91,7 +93,9 @@ class CommerceViewSet(ApiViewSet):
 
     @_operation(body=serializers.CatalogProductRequestSerializer, answer=serializers.CatalogProductSerializer)
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
-        """Return one product, with the terms that fit what was selected.
+        """Get a product.
+
+        The terms match the selected options.
 
         An unknown id is not an HTTP error: the answer has `ucp.status` `error` and a message.
         """
@@ -122,7 +126,9 @@ class DiscoveryViewSet(ApiViewSet):
     @also_answers(304, None, "Not modified.")
     @endpoint(access=PUBLIC, answer=serializers.DiscoverySerializer)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Describe this provider: where it is, what it can do, which protocol versions it speaks.
+        """Get the discovery document of this provider.
+
+        It has the endpoints, the capabilities, and the supported protocol versions.
 
         The document is also a business profile of the Universal Commerce Protocol. `capabilities` names what is
         switched on here.

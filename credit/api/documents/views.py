@@ -65,7 +65,7 @@ class DocumentViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
-        """List the requested documents, each with the uploaded files."""
+        """List requested documents and their files."""
         return _checklist(load_for(application_id, actor_of(request)))
 
     @endpoint(
@@ -86,7 +86,10 @@ class DocumentViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
     def files(self, request: ApiRequest, application_id: str, document_id: str) -> dict[str, Any]:
-        """List the uploaded files of a document, oldest first."""
+        """List the files of a document.
+
+        The oldest file is first.
+        """
         files = load_document(application_id, document_id, actor_of(request)).kept_files
         return {"files": files, "total": len(files)}
 
@@ -109,7 +112,9 @@ class DocumentViewSet(ApiViewSet):
         body: dict[str, Any],
         key: ReservableKey | None,
     ) -> Outcome:
-        """Upload a file for a document, as the consumer: a PDF, JPEG or PNG of at most 10 MiB.
+        """Upload a file for a document.
+
+        Only the applicant can upload. A file is a PDF, JPEG, or PNG of at most 10 MiB.
 
         The content determines the type. A document accepts ten files each time that it is requested, until it is
         accepted or the application is decided. A file never changes, and is not taken back.
@@ -129,7 +134,9 @@ class DocumentViewSet(ApiViewSet):
     @renderer_classes([renderer_for(media_type) for media_type in (*CONTENT_TYPES, _BYTES)])
     @endpoint(access="applications:read", errors=(*READ_ERRORS, NotFound))
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
-        """Return a file's content, to be saved; as bytes of no type for who accepts nothing else.
+        """Download a file.
+
+        If the client accepts no other type, the API returns `application/octet-stream`.
 
         Reading another person's files is entered in the access log of personal data.
         """

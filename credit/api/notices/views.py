@@ -37,13 +37,18 @@ class NoticeViewSet(ApiViewSet):
 
     @_reads(page=serializers.NoticeQuery, answer=serializers.NoticesPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
-        """List an application's notices, due or delivered, the newest first."""
+        """List the notices of an application.
+
+        The list has due and delivered notices, newest first.
+        """
         return services.readable_notices(application_id, actor_of(request)).defer("content", "html")
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
     @_reads(answer=serializers.NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
-        """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
+        """Get a notice.
+
+        With `Accept: text/html` the API returns the page of record, with `application/pdf` its print.
 
         A notice for another applicant alone (`applicant`) can't be read by the account that applies: only by the
         lender's members and reviewers, who deliver it.
@@ -74,7 +79,11 @@ class NoticeViewSet(ApiViewSet):
         errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
     )
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
-        """Say that a notice was handed over by post, or by the provider's own means. For who may decide."""
+        """Record the delivery of a notice.
+
+        Use it for a notice that the lender delivered by mail or by its own channel. Only callers who may decide can
+        record it.
+        """
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
 
 
@@ -87,7 +96,11 @@ class ProviderNoticeViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired),
     )
     def list(self, request: ApiRequest, provider_id: str) -> Response:
-        """List the notices, due or delivered, of applications to a provider that the caller acts for, by `due_at`."""
+        """List the notices of a provider.
+
+        The list has due and delivered notices of applications to the provider, ordered by `due_at`. The caller acts for
+        the provider.
+        """
         rows = services.notices_of_provider(provider_id, actor_of(request))
         notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
         request_facts = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
@@ -102,7 +115,10 @@ class ReviewRequestViewSet(ApiViewSet):
 
     @_reads(page=PageQuery, answer=serializers.ReviewRequestsPageSerializer, errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
-        """List the applicant's requests for reconsideration and the decisions on them, the newest first."""
+        """List requests for reconsideration.
+
+        Each request has its decision. The newest is first.
+        """
         return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
 
     @_writes(
@@ -128,7 +144,7 @@ class HoldViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, answer=serializers.HoldSerializer, errors=READ_ERRORS)
     def retrieve(self, request: ApiRequest, application_id: str) -> retention.Held:
-        """Get the retention periods and the litigation hold of an application.
+        """Get retention periods and the litigation hold.
 
         Requires the group `Operations`.
         """
@@ -167,7 +183,10 @@ class ConsentViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, query=serializers.LanguageQuery, answer=serializers.ConsentSerializer)
     def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """Return the text of the consent, and whether the caller has given it."""
+        """Get the consent to electronic notices.
+
+        The response has its text, and whether the caller gave it.
+        """
         return self.agreed(query["language"])
 
     @endpoint(
@@ -177,11 +196,17 @@ class ConsentViewSet(ApiViewSet):
         idempotent=True,
     )
     def give(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Agree to receive notices electronically. The text is kept with its hash."""
+        """Give the consent to electronic notices.
+
+        The API stores the text with its hash.
+        """
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])
 
     @endpoint(access=FIRST_PARTY, idempotent=True)
     def withdraw(self, request: ApiRequest) -> None:
-        """Take the consent back: from then on notices come otherwise. Idempotent."""
+        """Withdraw the consent to electronic notices.
+
+        From then on the lender delivers notices by other means. Idempotent.
+        """
         services.withdraw_consent(actor=actor_of(request), now=timezone.now())

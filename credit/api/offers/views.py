@@ -64,7 +64,9 @@ class OfferViewSet(ApiViewSet):
         query=serializers.QuoteQuery, answer=serializers.QuoteSerializer, errors=(OfferNotFound, OfferUnavailable)
     )
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
-        """Compute what a loan of this offer costs: its payments, month by month, and its annual percentage rate.
+        """Quote a loan of an offer.
+
+        The response has its payments, month by month, and its annual percentage rate.
 
         The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes the
         rest. Values outside the offer are rejected.
@@ -77,7 +79,10 @@ class OfferViewSet(ApiViewSet):
         errors=(OfferNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
-        """Replace an offer's terms, which makes its next version."""
+        """Replace an offer.
+
+        The new terms are its next version.
+        """
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
 
@@ -94,7 +99,10 @@ class MatchViewSet(ApiViewSet):
         body=serializers.MatchRequestSerializer, query=serializers.MatchQuery, answer=serializers.MatchSerializer
     )
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
-        """Say which offers fit the caller, and why the others do not. No application is made, nothing is decided.
+        """Match offers to the caller.
+
+        The response has the offers that fit, and the reason for each other one. It creates no application and decides
+        none.
 
         The champions of the offers' scoring models compute what they would make of the caller's facts. A credential
         that is limited to scopes lets them look at what its scopes cover, and the rest is missing. For the account's
@@ -111,7 +119,10 @@ class ProviderViewSet(ApiViewSet):
 
     @_reads_offers(page=PageQuery, answer=serializers.ProvidersPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
-        """List the providers that the caller acts for, or is invited to act for."""
+        """List the caller's providers.
+
+        The list has the providers that the caller acts for, or is invited to act for.
+        """
         return providers.list_providers(request.user, now=timezone.now())
 
     @_decides_who_acts(
@@ -121,7 +132,9 @@ class ProviderViewSet(ApiViewSet):
         errors=(InsufficientScope, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Provider:
-        """Make a provider under a number that the server draws.
+        """Create a provider.
+
+        The API assigns its number.
 
         For accounts in the group `Lender`, into which staff put them. First-party, with the second factor where the
         account has one.
@@ -134,14 +147,20 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
-        """Set the provider's public name and postal address: notices contain both. The owner's to do."""
+        """Update a provider.
+
+        The request sets its public name and postal address, which notices contain. Only the owner can do it.
+        """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
     @_reads_offers(
         page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)
     )
     def members(self, request: ApiRequest, provider_id: str) -> Response:
-        """List who acts for a provider, and to its owners whom they have invited."""
+        """List the members of a provider.
+
+        Owners also get the invitations.
+        """
         provider = providers.load_read(provider_id, actor_of(request))
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
         is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
@@ -168,12 +187,18 @@ class ProviderViewSet(ApiViewSet):
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
-        """Accept an invitation to act for a provider; idempotent. First-party, as an invitation."""
+        """Accept an invitation to a provider.
+
+        Idempotent. It requires a first-party log-in.
+        """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, SecondFactorRequired))
     def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
-        """Take an invitation back. The owner's to do, as an invitation."""
+        """Withdraw an invitation to a provider.
+
+        Only the owner can withdraw it, with a first-party log-in.
+        """
         providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(
@@ -184,12 +209,18 @@ class ProviderViewSet(ApiViewSet):
     def change_member(
         self, request: ApiRequest, provider_id: str, user_id: str, body: dict[str, Any]
     ) -> ProviderMember:
-        """Give a member another role, which counts at once. The owner's to do, as an invitation."""
+        """Change the role of a member.
+
+        The new role applies immediately. Only the owner can do it, with a first-party log-in.
+        """
         return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired))
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
-        """Let an account no longer act for a provider. The owner's to do, as an invitation."""
+        """Remove a member of a provider.
+
+        The account can no longer act for the provider. Only the owner can do it, with a first-party log-in.
+        """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 
     @endpoint(
@@ -199,7 +230,10 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired),
     )
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
-        """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
+        """List applications submitted to a provider.
+
+        The caller acts for the provider. The oldest is first. The list has no drafts.
+        """
         applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
         rows = self.paginate_queryset(applications) or []
         request_facts = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
@@ -217,14 +251,16 @@ class DecisionViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
     )
     def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
-        """Export every decision about applications to a provider, by time of the decision, as a file.
+        """Export the decisions of a provider.
+
+        The file has every decision about applications to the provider, ordered by the time of the decision.
 
         With `Accept: text/csv` (also without any) CSV that no spreadsheet executes, with `application/jsonl` or
         `application/x-ndjson` JSON Lines. `Repr-Digest` has the SHA-256 of the file. A line is one decision: `id` of
-        the application, `submitted`, `decided`, `outcome`, `terms` of the approval, codes of the `reasons`, whether it
-        was `automated`, the `score`, whether it is an `override` of what the score proposed, and the `days` from
-        submission to decision. A credential that is limited to scopes also needs `score:read`. At most 100,000 lines:
-        name a shorter time where there are more.
+        the application, `submitted`, `decided`, `outcome`, `terms` of the approval, and codes of the `reasons`. It
+        states whether the decision was `automated`, the `score`, whether it is an `override` of the score's proposal,
+        and the `days` from submission to decision. A credential that is limited to scopes also needs `score:read`. At
+        most 100,000 lines: request a shorter time if there are more.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")

@@ -15,7 +15,9 @@ class ApplicationRequirementViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=RequirementsSerializer, errors=READ_ERRORS)
     def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
-        """Return what is due before the application can be submitted, and all requirements of its offer.
+        """List the requirements of an application.
+
+        The response has what is due before the submission, and all requirements of its offer.
 
         A draft goes by its offer as it is now, what was submitted by the offer as it was then. The documents of a
         draft are on its checklist, and take files.
@@ -30,5 +32,8 @@ class OfferRequirementViewSet(ApiViewSet):
 
     @endpoint(access="offers:read", answer=RequirementsSerializer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Requirements:  # noqa: ARG002
-        """Return the requirements of applications to this offer, before there is one."""
+        """List the requirements of an offer.
+
+        Applications to the offer must meet them.
+        """
         return services.of_offer(load_offer(offer_id))

@@ -33,7 +33,9 @@ class ScoreViewSet(ApiViewSet):
 
     @endpoint(access="score:read", answer=ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
     def score(self, request: ApiRequest, application_id: str) -> DescribedScore:
-        """Return what the offer's scoring model made of the application when it was submitted.
+        """Get the score of an application.
+
+        The offer's scoring model computed it at the submission.
 
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
         """
@@ -44,7 +46,9 @@ class ScoreViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, ReviewerRequired, NotFound))
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
-        """Return the newest decision as one file to keep, and to check offline with the verifier.
+        """Download the decision bundle.
+
+        It is one file with the newest decision, which the verifier checks offline.
 
         It contains the facts that were scored, which no scope of an app covers, and the applicants. It is for the
         consumer and for those who may decide; a lender's readers get 403. The API enters reading another person's in
@@ -69,5 +73,8 @@ class VerifierViewSet(ApiViewSet):
     @also_answers(304, None, "Not modified.")
     @endpoint(access=PUBLIC)
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return a program that checks a decision from its bundle: one file of Python that needs nothing else."""
+        """Download the verifier of decisions.
+
+        It is one file of Python without dependencies, which checks a decision from its bundle.
+        """
         return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

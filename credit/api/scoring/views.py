@@ -58,7 +58,9 @@ class ScoringModelViewSet(ApiViewSet):
         errors=(ProviderTaken, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
-        """Make a scoring model. It scores no application before one of its versions is published.
+        """Create a scoring model.
+
+        It scores no application before one of its versions is published.
 
         The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
         """
@@ -66,7 +68,10 @@ class ScoringModelViewSet(ApiViewSet):
 
     @_reads(page=PageQuery, answer=serializers.ModelsPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
-        """List the scoring models of the providers that the caller acts for, newest first."""
+        """List scoring models.
+
+        The list has the models of the providers that the caller acts for, newest first.
+        """
         return versions.list_models(request.user)
 
     @_reads(answer=serializers.ScoringModelSerializer, errors=(ScoringModelNotFound,))
@@ -88,7 +93,9 @@ class ModelVersionViewSet(ApiViewSet):
         errors=(ScoringModelNotFound, ReviewerRequired, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
-        """Keep a scorecard as the model's next version, a draft.
+        """Create a version of a model.
+
+        The version is a draft.
 
         Errors in a scorecard have JSON pointers in `details`.
         """
@@ -98,16 +105,22 @@ class ModelVersionViewSet(ApiViewSet):
 
     @_reads(page=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
     def list(self, request: ApiRequest, model_id: str) -> QuerySet[ModelVersion]:
-        """List a model's versions, newest first, without their definitions."""
+        """List the versions of a model.
+
+        The newest version is first. The list has no definitions.
+        """
         return versions.load_model(model_id, request.user).versions.order_by("-number").defer("definition")
 
     @renderer_classes([OrjsonRenderer, renderer_for(PMML)])
     @_reads(answer=serializers.WholeVersionSerializer, errors=(ScoringModelNotFound,))
     def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
-        """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
+        """Get a version of a model.
+
+        With `Accept: application/xml` the API returns a PMML 4.4 `Scorecard`.
 
         Any engine that reads PMML computes the same points and reasons from it. Parts without a form in PMML
-        (knockouts, outcomes, segments, the range) are in an `Extension` with the whole definition.
+        (knockouts, outcomes, segments, the range of the total, inputs that an applicant can change) are in an
+        `Extension` with the whole definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if not asks_for_pmml(request):
@@ -123,7 +136,7 @@ class ModelVersionViewSet(ApiViewSet):
     def publish(
         self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]
     ) -> tuple[ModelVersion, Sequence[str]]:
-        """Publish a version, or give a published one the other role.
+        """Publish a version or change its role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
         Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` name what the
@@ -153,7 +166,9 @@ class ModelVersionViewSet(ApiViewSet):
         errors=(ScoringModelNotFound,),
     )
     def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Compute a version for some facts, a draft too; nothing is stored.
+        """Evaluate a version of a model.
+
+        The API computes the version, also a draft, for the given facts. It stores no result.
 
         Derived values are computed; facts that the scorecard does not use have no effect.
         """
@@ -188,7 +203,11 @@ class ScoreMonitoringViewSet(ApiViewSet):
 
     @_reads(body=shapes.CompareRequestSerializer, answer=shapes.ComparisonSerializer, errors=(ScoringModelNotFound,))
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
-        """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
+        """Compare two versions of a model.
+
+        The API computes another version for the applications that this one scored, from the stored facts. It stores no
+        result.
+        """
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
         with heavy.slot(request):
@@ -208,7 +227,7 @@ class ScoringCatalogueViewSet(ApiViewSet):
 
     @_reads(answer=serializers.FactsPageSerializer)
     def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
-        """List the facts that a scorecard may ask for.
+        """List the facts for scorecards.
 
         The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
         A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.

@@ -82,7 +82,9 @@ class CounterofferViewSet(ApiViewSet):
         errors=(*_DECIDING_ERRORS, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
     )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
-        """Offer other terms than those applied for. For who may decide, on what is under review, which it stays.
+        """Create a counteroffer.
+
+        Only callers who may decide can create one. The application must be `under_review`, and stays in that status.
 
         The consumer finds them at `acceptance`: taking them up approves and accepts in one. If the consumer does not
         accept in time, the application is rejected with these reasons. Where two reviewers decide together, the first
@@ -104,14 +106,20 @@ class CounterofferViewSet(ApiViewSet):
 
     @_writes_application(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
     def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
-        """Take an open counteroffer back. For who may decide."""
+        """Withdraw an open counteroffer.
+
+        Only callers who may decide can withdraw it.
+        """
         counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
     @_writes_application(
         answer=serializers.CounterofferSerializer, errors=(ApplicationNotFound, NotFound, RecordNotEditable)
     )
     def decline(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> Counteroffer:
-        """Decline an open counteroffer. The consumer's to do; the application stays under review."""
+        """Decline an open counteroffer.
+
+        Only the applicant can decline it. The application stays under review.
+        """
         return counteroffers.decline(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
 
@@ -123,11 +131,14 @@ class AgreementViewSet(ApiViewSet):
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
     @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
-        """Return the agreement once an approval or a counteroffer is accepted; with `Accept: text/html` to print.
+        """Get the agreement.
 
-        It has all that payout and servicing need: lender, borrower, the loan with its schedule, the figures of 12 CFR
-        1026.18, the decision and the acceptance with the ledger's proofs of both. A decision with a score also requires
-        `score:read`.
+        It exists once an approval or a counteroffer is accepted. With `Accept: text/html` the API returns a page to
+        print.
+
+        It has all that payout and servicing need: lender, borrower, the loan with its schedule, and the figures of 12
+        CFR 1026.18. It also has the decision and the acceptance, with the ledger's proofs of both. A decision with a
+        score also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):

@@ -158,8 +158,8 @@ def _printable(detail: str) -> str:
 def _configured() -> Iterator[Verifier]:
     """Yield the key of the configured ledger, under each name that it may have signed with.
 
-    On the ledger's machine the second name is the one in its newest checkpoint: with other ports than the usual ones
-    `make run` gives its log another name than the one that this command finds in its environment.
+    On the ledger's machine the second name is the one in its newest checkpoint. With other ports than the default ones,
+    `make run` gives its log another name than the one in this command's environment.
     """
     if not keys.is_here():
         yield _fetch()

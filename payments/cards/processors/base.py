@@ -1,8 +1,9 @@
-"""The interface of a processor for card payments.
+"""The API that a processor for card payments implements.
 
-A processor has a `name`, `charge`, which may be called again with the same payment and then charges nothing new (its
-`processor_key` ensures it), and `find`, which returns the outcome of a charge: until some time after `unanswered_since`
-one may still result from an earlier request. Both return a `ChargeResult`; what cannot be known is one, too.
+A processor has a `name`, `charge`, and `find`. `charge` may be called again with the same payment and then never
+charges twice (its `processor_key` ensures it). `find` returns the outcome of a charge: until some time after
+`unanswered_since` an earlier request may still result in one. Both return a `ChargeResult`; what cannot be known is
+one, too.
 """
 
 from dataclasses import dataclass, field

@@ -48,7 +48,7 @@ def deny(world, day=5):
     return notices_of(world)
 
 
-def test_each_applicant_is_told_of_their_own_report_and_score_alone(world):
+def test_each_applicant_reads_their_own_report_and_score_alone(world):
     first, second = deny(world)
     assert second.made_from["blocks"] == BLOCKS
     for notice, report, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):

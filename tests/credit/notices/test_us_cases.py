@@ -169,7 +169,7 @@ def test_an_approval_at_the_best_rate_has_no_notice_about_pricing():
     assert "credit report" not in documents["approval", None]
 
 
-def test_a_rejection_of_what_was_supplied_in_time_is_due_in_thirty_days_anew():
+def test_a_rejection_of_what_was_supplied_in_time_is_due_in_thirty_days_again():
     """12 CFR 1002.9(c)(2)."""
     world = submitted()
     world.ask(15)
