@@ -1,0 +1,126 @@
+"""The countable rules of CONTRIBUTING.md, "How text is written", held over everything that people read."""
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterator
+
+import pytest
+
+from tests.documents import ROOT
+
+# Words that have a plain counterpart, or that hide who does something.
+AVOIDED = re.compile(
+    r"\b(whoever|whomever|whatsoever|nobody|somebody|anybody|everybody|anew|seldom|hence|thereof|whereof|beside"
+    r"|take[sn]? up(?! to)|taking up|hand(?:s|ed|ing)? in|another look|the interface|(?:is|are) told)\b",
+    re.IGNORECASE,
+)
+SENTENCE_MAX, SUMMARY_MAX = 30, 8
+# How many sentences are longer. Lower these numbers, never raise them.
+LONG_SENTENCES_MAX = {"docs": 80, "docstrings": 13, "comments": 4, "openapi": 2}
+SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(])")
+BLOCK_END = re.compile(r"\n\s*\n|\n\s*[-*0-9]+[.)]?\s")
+APPS = ("config", "credit", "claims", "payments", "identity", "staging", "ledger")
+PRODUCT = [file for app in APPS for file in (ROOT / app).rglob("*.py") if "migrations" not in file.parts]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")]
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`]*`", "X", text)
+
+
+def prose_of_page(text: str) -> str:
+    """Return the sentences of a Markdown page, each cell of a table as a paragraph of its own."""
+    text = re.sub(r"(?ms)^(```|:::).*?^\1", "", text)
+    text = re.sub(r"(?m)^( {4}|\t).*$", "", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", without_code(text))
+    return re.sub(r"(?m)^\|.*$", lambda row: row[0].replace("|", "\n\n"), text)
+
+
+def docstrings() -> Iterator[str]:
+    for file in PRODUCT:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield without_code(ast.get_docstring(node) or "")
+
+
+def comments() -> Iterator[str]:
+    """Yield each block of whole lines of comments as one text."""
+    for file in PRODUCT:
+        lines: dict[int, str] = {}
+        for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline):
+            if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
+                line = token.start[0]
+                lines[line] = lines.pop(line - 1, "") + " " + token.string.lstrip("# ")
+        yield from map(without_code, lines.values())
+
+
+def messages() -> Iterator[str]:
+    """Yield the strings of several words that are no docstrings: messages, labels, help texts."""
+    for file in PRODUCT:
+        tree = ast.parse(file.read_text())
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if id(node) not in statements and len(node.value.split()) > 3 and node.value[0].isupper():
+                yield without_code(node.value)
+
+
+def openapi() -> Iterator[str]:
+    pending = [json.loads((ROOT / "tests/openapi.json").read_text())]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            for name, value in part.items():
+                if name in ("summary", "description") and isinstance(value, str):
+                    yield prose_of_page(value)
+                elif name not in ("example", "examples"):
+                    pending.append(value)
+        elif isinstance(part, list):
+            pending += part
+
+
+def templates() -> Iterator[str]:
+    for file in ROOT.rglob("templates/**/*"):
+        if file.suffix in {".html", ".txt"} and "var" not in file.relative_to(ROOT).parts:
+            text = re.sub(r"(?s)<(script|style).*?</\1>|{%.*?%}|{{.*?}}|{#.*?#}", "", file.read_text())
+            yield re.sub(r"<[^>]+>", "\n", text)
+
+
+def names_of_tests() -> Iterator[str]:
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        yield from (name.replace("_", " ") for name in re.findall(r"(?m)^def test_(\w+)", file.read_text()))
+
+
+TEXTS = {
+    "docs": lambda: (prose_of_page(page.read_text()) for page in PAGES),
+    "docstrings": docstrings,
+    "comments": comments,
+    "messages": messages,
+    "openapi": openapi,
+    "templates": templates,
+    "tests": names_of_tests,
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_text_has_no_avoided_word(kind):
+    hits = ((text, match) for text in TEXTS[kind]() for match in AVOIDED.finditer(text))
+    assert [text[max(match.start() - 40, 0) : match.end() + 40] for text, match in hits] == []
+
+
+@pytest.mark.parametrize("kind", LONG_SENTENCES_MAX)
+def test_few_sentences_are_long(kind):
+    sentences = [
+        part for text in TEXTS[kind]() for block in BLOCK_END.split(text) for part in SENTENCE_END.split(block)
+    ]
+    long = [sentence for sentence in sentences if len(sentence.split()) > SENTENCE_MAX]
+    assert len(long) <= LONG_SENTENCES_MAX[kind], "\n\n".join(long)
+
+
+def test_a_summary_has_at_most_eight_words():
+    document = json.loads((ROOT / "tests/openapi.json").read_text())
+    summaries = [one["summary"] for path in document["paths"].values() for one in path.values() if "summary" in one]
+    assert [text for text in summaries if len(text.split()) > SUMMARY_MAX] == []
