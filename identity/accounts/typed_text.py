@@ -1,10 +1,11 @@
-"""A form that was sent after its session had ended: what the person typed is offered again after their next log-in.
+"""A form that was sent without a log-in that suffices: what the person typed is offered again after their log-in.
 
 The body is kept in the new, encrypted session of the browser for SESSION_COOKIE_AGE. It is shown to the account that
 logged in last with this browser (cookie `known_device`), and to no other. Files and passwords are not kept.
 """
 
 from collections.abc import Callable
+from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -19,7 +20,6 @@ _KEPT = "typed_text"
 _DISCARD = "discard"
 _PAGES = ("/admin/", "/my", "/account/", "/developers")
 _NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "code", "credential"})
-_PASSWORDS = ("password", "oldpassword")
 
 
 class TypedText:
@@ -35,7 +35,7 @@ class TypedText:
         if request.method == "POST":
             if _leads_to_log_in(request, response):
                 _keep(request)
-            elif request.session.get(_KEPT, {}).get("path") == request.path:
+            elif response.status_code < HTTPStatus.BAD_REQUEST and _is_kept_for(request):
                 del request.session[_KEPT]
         return response
 
@@ -45,12 +45,14 @@ def _leads_to_log_in(request: HttpRequest, response: HttpResponseBase) -> bool:
     return response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()])
 
 
+def _is_kept_for(request: HttpRequest) -> bool:
+    return bool(request.session.get(_KEPT, {}).get("path") == request.path)
+
+
 def _keep(request: HttpRequest) -> None:
     person = request.user.pk or known_person(request)
     fields = {
-        name: values
-        for name, values in request.POST.lists()
-        if name not in _NEVER_KEPT and not name.startswith(_PASSWORDS)
+        name: values for name, values in request.POST.lists() if name not in _NEVER_KEPT and "password" not in name
     }
     values = [value for values in fields.values() for value in values]
     if person and any(map(_is_text, values)) and sum(map(len, values)) <= LETTERS_MAX:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make, move_of
-from tests.factories import PASSWORD, UserFactory
+from tests.factories import UserFactory
 from tests.identity.test_account_pages import log_in
 
 pytestmark = pytest.mark.django_db
@@ -94,11 +94,25 @@ def test_the_page_is_in_the_language_of_an_applicants_pages():
     assert "Su texto está guardado" in page
 
 
-def test_passwords_and_codes_are_never_kept():
-    person = UserFactory()
-    fields = {"oldpassword": PASSWORD, "password1": "a new one, and long", "code": "123456", "csrfmiddlewaretoken": "x"}
-    browser = sent_too_late(person, "/account/password", fields)
+@pytest.mark.parametrize(("path", "names"), [
+    ("/account/password", ("oldpassword", "password1", "code")),
+    ("/admin/password_change/", ("old_password", "new_password1", "new_password2")),
+])  # fmt: skip
+def test_passwords_and_codes_are_never_kept(path, names):
+    person = staff_of("Reviewer")
+    fields = {**dict.fromkeys(names, "four words and blanks"), "csrfmiddlewaretoken": "x y"}
+    browser = sent_too_late(person, path, fields)
     assert "typed_text" not in browser.session
+
+
+def test_the_text_stays_until_a_form_is_accepted():
+    person = UserFactory()
+    browser = sent_too_late(person, "/my/consent", {"statement": "I have a raise since May."})
+    log_in(person.username, browser=browser)
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = browser.cookies
+    assert strict.post("/my/consent", {"statement": "again"}).status_code == 403
+    assert "I have a raise since May." in browser.get("/my/consent").content.decode()
 
 
 @pytest.mark.parametrize("fields", [
