@@ -18,7 +18,7 @@ class CreditConfig(Declarations, AppConfig):
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
-        "notices.retention.forget_old", "applications.services.index_new_applicants",
+        "notices.retention.forget_old", "applications.services.index_changed_applicants",
     )  # fmt: skip
     readings = ("scoring.metrics.READING",)
     backup_parts = "documents.storage.BACKUP_PARTS"

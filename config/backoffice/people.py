@@ -9,7 +9,7 @@ from django.db.models import Count, Model
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from config.backoffice.desks import may, narrowed
+from config.backoffice.desks import desk_of, may, narrowed
 from config.backoffice.html import link, words
 from config.core.registration import declared
 from config.mail.addresses import comparable
@@ -35,11 +35,12 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
 
 
 def found_people(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of accounts with this e-mail address, and of people with this name, address or phone number in
-    records that the viewer may see.
+    """Return the ids of people with this name, address, or phone number in records that the viewer may see.
+
+    Staff of the operator also find accounts by their e-mail address.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
-    if "@" in typed:
+    if "@" in typed and desk_of(viewer) is None:  # a member could test whether any address has an account
         accounts = get_user_model()._default_manager.filter(email=comparable(typed))
         people.update(accounts.values_list("pk", flat=True))
     return people

@@ -283,14 +283,15 @@ class OwnedRecords(ReadOnlyAdmin):
         named = self.search_by_name(term)
         if named is not None:
             return queryset.filter(named), False
-        users = get_user_model()._default_manager.all()
-        if desk_of(request.user) is not None:  # people of this console only
-            users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
-        found |= found_people(term, request.user)
-        if user_id := parse_positive_int64(term.removeprefix("user:")):
-            found.add(user_id)
-        wanted = Q(**{f"{self.owner}_id__in": found})
+        user_id = parse_positive_int64(term.removeprefix("user:"))
+        people = {user_id} if user_id else set()
+        if not (user_id and term.startswith("user:")):
+            users = get_user_model()._default_manager.all()
+            if desk_of(request.user) is not None:  # people of this console only
+                users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
+            people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
+            people |= found_people(term, request.user)
+        wanted = Q(**{f"{self.owner}_id__in": people})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:
             partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)

@@ -17,7 +17,7 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from config.ops.failed_items import FailedItems
-from credit.core.applicant_search import index_of, index_rows
+from credit.core.applicant_search import index_of, index_rows, out_of_date
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
 from credit.core.due import OFFER_ENDED, OfferRequirements
@@ -157,7 +157,7 @@ def create_application(
         application_data=application_data,
         applicants=cast("Any", persons),
         applicants_sha256=None if persons is None else persons.sha256,
-        applicant_index=index_of(persons),
+        applicant_index=None if persons is None else index_of(persons, persons.sha256),
         amount_cents=Figures(application_data).amount_cents,
         share=cast("Any", list(share)),
         data_changed_by_id=consumer_id,
@@ -257,7 +257,7 @@ def change_application(
             persons = None if changes["applicants"] is None else Applicants.of(changes["applicants"], before=before)
             columns |= sealed_values(application, applicants=persons)
             columns["applicants_sha256"] = None if persons is None else persons.sha256
-            columns["applicant_index"] = index_of(persons)
+            columns["applicant_index"] = index_of(persons, columns["applicants_sha256"])
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)
@@ -287,9 +287,10 @@ def change_application(
 
 
 def erase_applicants(user_id: int) -> int:
-    """Forget who applied in a person's applications, and the nonces; return in how many. The hashes stay."""
-    identified = Application.objects.filter(consumer_id=user_id, applicants__isnull=False)
-    return identified.update(applicants=None, applicant_index=None)
+    """Erase the applicants of an account's applications, and the nonces; return in how many. The hashes stay."""
+    applications = Application.objects.filter(consumer_id=user_id)
+    applications.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
+    return applications.filter(applicants__isnull=False).update(applicants=None, applicant_index=None)
 
 
 def index_applicants() -> int:
@@ -297,9 +298,10 @@ def index_applicants() -> int:
     return index_rows(Application.objects.all())
 
 
-def index_new_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
-    """Index the applicants that a server of the version before has stored without an index."""
-    return {"applicants_indexed": index_rows(Application.objects.filter(applicant_index__isnull=True))}
+def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
+    """Follow a server of the version before, which stores and erases applicants without their index."""
+    Application.objects.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
+    return {"applicants_indexed": index_rows(out_of_date(Application.objects.all()))}
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:

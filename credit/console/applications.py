@@ -410,8 +410,8 @@ def find_people(typed: str, viewer: Any) -> list[int]:
     if named is None or not may(viewer, "credit.view_application"):
         return []
     newest = narrowed(Application.objects.order_by("-pk"), viewer)[:NEWEST_MAX]
-    found = Application.objects.filter(named, pk__in=newest.values("pk")).order_by("-pk")
-    return list(found.values_list("consumer_id", flat=True)[:FOUND_MAX])
+    applications = Application.objects.filter(named, pk__in=newest.values("pk")).order_by("consumer_id")
+    return list(applications.values_list("consumer_id", flat=True).distinct()[:FOUND_MAX])
 
 
 LINES = by_status("Applications", Application, owner="consumer")

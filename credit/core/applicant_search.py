@@ -1,7 +1,8 @@
 """Finding applicants, who are stored encrypted, by what they say on the phone: name, e-mail address, phone number.
 
 Each application has a blind index: keyed digests of the words of the names, of the e-mail addresses, and of the phone
-numbers with and without their country code. Without the key, a digest does not reveal its text.
+numbers with and without their country code. Without the key, a digest does not reveal its text. Equal names have equal
+digests, so a stolen dump shows which applications share one.
 """
 
 import re
@@ -10,25 +11,35 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from config.core.encryption import UnreadableSecret, blind_digests
 from config.core.search_words import as_column, compounds_of, words_of
 from config.mail.addresses import comparable
 from credit.core.applicants import Person
 
+_BATCH_ROWS = 500
+_WORDS_MAX = 10  # of a name that is typed; each is a condition of the statement
 _COUNTRY_CODE_DIGITS_MAX = 3
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
 _DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a number within the country
 
 
-def index_of(persons: Iterable[Person] | None) -> str | None:
-    """Return the blind index of applicants as its column holds it, None without applicants."""
+def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
+    """Return the blind index of applicants as its column holds it, None without applicants.
+
+    It ends with their hash, by which `out_of_date` finds indexes of other applicants.
+    """
     if persons is None:
         return None
     terms = {term for person in persons for term in _terms_of(person)}
-    return as_column(sorted(blind_digests(term)[0] for term in terms))
+    return as_column([*sorted(blind_digests(term)[0] for term in terms), str(sha256)])
+
+
+def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the applications whose applicants changed without their index, as by a server of version 1.0."""
+    return rows.filter(applicants__isnull=False).exclude(applicant_index__contains=F("applicants_sha256"))
 
 
 def applicant_filter(typed: str) -> Q | None:
@@ -44,26 +55,33 @@ def applicant_filter(typed: str) -> Q | None:
         if not typed.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
             digits = digits[prefix.end() :]
         return _has(f"phone:{digits}") if len(digits) >= _PHONE_DIGITS_MIN else None
-    compounds = compounds_of(typed)
+    compounds = compounds_of(typed)[:_WORDS_MAX]
     if not compounds:
         return None
-    return reduce(and_, (_has_name("".join(parts)) | reduce(and_, map(_has_name, parts)) for parts in compounds))
+    return reduce(and_, map(_has_compound, compounds))
 
 
 def index_rows(rows: QuerySet[Any]) -> int:
     """Compute the blind index of these applications with the first key; return how many changed."""
     changed = 0
-    fields = ("applicants", "applicants_sha256", "applicant_index")
-    for application in rows.filter(applicants__isnull=False).only(*fields).iterator(chunk_size=500):
-        try:
-            index = index_of(application.applicants)
-        except UnreadableSecret:
-            continue
-        if index != application.applicant_index:
-            # If a request has changed the applicants meanwhile, their hash differs, and the index is already new.
-            same = rows.model._default_manager.using(rows.db).filter(pk=application.pk, applicants__isnull=False)
-            changed += same.filter(applicants_sha256=application.applicants_sha256).update(applicant_index=index)
+    rows = rows.filter(applicants__isnull=False).only("applicants", "applicants_sha256", "applicant_index")
+    batch = list(rows.order_by("pk")[:_BATCH_ROWS])
+    while batch:
+        changed += sum(map(_index_row, batch))
+        batch = list(rows.filter(pk__gt=batch[-1].pk).order_by("pk")[:_BATCH_ROWS])
     return changed
+
+
+def _index_row(application: Any) -> int:
+    try:
+        index = index_of(application.applicants, application.applicants_sha256)
+    except UnreadableSecret:
+        return 0
+    if index == application.applicant_index:
+        return 0
+    # If a request has changed the applicants meanwhile, their hash differs, and the index is already new.
+    same = type(application)._default_manager.filter(pk=application.pk, applicants__isnull=False)
+    return int(same.filter(applicants_sha256=application.applicants_sha256).update(applicant_index=index))
 
 
 def _terms_of(person: Person) -> Iterable[str]:
@@ -73,6 +91,11 @@ def _terms_of(person: Person) -> Iterable[str]:
     if phone := person.get("phone"):
         digits = phone.removeprefix("+")
         yield from (f"phone:{digits[start:]}" for start in range(_COUNTRY_CODE_DIGITS_MAX + 1))
+
+
+def _has_compound(parts: list[str]) -> Q:
+    whole = _has_name("".join(parts))
+    return whole if len(parts) == 1 else whole | reduce(and_, map(_has_name, parts))
 
 
 def _has_name(word: str) -> Q:

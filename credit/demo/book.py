@@ -24,6 +24,7 @@ from config.core.digest import digest_of
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
+from credit.core.applicant_search import index_of
 from credit.core.applicants import Applicants
 from credit.core.figures import Figures
 from credit.core.machine import (
@@ -93,6 +94,7 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
         application_data=data,
         applicants=cast("Any", applicants),
         applicants_sha256=None if applicants is None else applicants.sha256,
+        applicant_index=None if applicants is None else index_of(applicants, applicants.sha256),
         amount_cents=Figures(data).amount_cents,
         data_changed_by=consumer,
         created_at=moment,

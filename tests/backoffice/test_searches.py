@@ -151,6 +151,30 @@ def test_prune_indexes_applicants_that_older_servers_stored(reviewers_client):
     assert applications_found(reviewers_client, "rosa") == [application]
 
 
+def test_prune_follows_applicants_that_an_older_server_changed_or_erased(reviewers_client):
+    changed, erased = (Application.objects.get(pk=apply_with(UserFactory())) for _ in range(2))
+    earlier = changed.applicant_index.replace(changed.applicants_sha256, "0" * 64)
+    Application.objects.filter(pk=changed.pk).update(applicant_index=earlier)
+    Application.objects.filter(pk=erased.pk).update(applicants=None)
+    call_command("prune", stdout=StringIO())
+    assert Application.objects.get(pk=changed.pk).applicant_index == changed.applicant_index
+    assert Application.objects.get(pk=erased.pk).applicant_index is None
+
+
+def test_a_name_of_a_thousand_words_is_a_search(reviewers_client):
+    apply_with(UserFactory())
+    assert applications_found(reviewers_client, " ".join(f"word{number}" for number in range(1_000))) == []
+
+
+def test_a_member_cannot_test_whether_an_address_has_an_account(db):
+    provider, applicant = ProviderFactory(id="8000"), UserFactory(email="private@example.test")
+    apply_with(applicant)
+    member = UserFactory()
+    member.groups.add(Group.objects.get(name="Lender"))
+    ProviderMember.objects.create(provider=provider, user=member)
+    assert applications_found(desk_client(member), "private@example.test") == []
+
+
 def test_a_lender_finds_the_applicants_of_their_own_applications(db):
     mine, other = ProviderFactory(id="8000"), ProviderFactory(id="8001")
     application = apply_with(UserFactory())
