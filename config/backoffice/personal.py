@@ -7,6 +7,7 @@ UNMASKED_SECONDS with a stored reason. Masking changes the record in memory only
 show.
 """
 
+import re
 from copy import copy
 from datetime import datetime
 from typing import Any, ClassVar
@@ -19,12 +20,15 @@ from config.backoffice.desks import VIEW, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
+from config.core.encryption import blind_digests
 from config.core.ids import queryable
+from config.core.search_words import folded
 
 MASK = "•••"
 # Texts that staff and systems write about a person, in any record: masked although no admin names them.
 WRITTEN_ABOUT = ("status_reason", "reason", "metadata")
 UNMASKED_SECONDS = 600
+_NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # `user:42`, or a record's id
 _SESSION_KEY = "backoffice.unmasked"
 
 
@@ -37,6 +41,17 @@ def mask(value: Any) -> Any:
     if isinstance(value, list):
         return [mask(member) for member in value]
     return f"{value[0]}{MASK}" if isinstance(value, str) else MASK
+
+
+def _logged_query(request: HttpRequest) -> str:
+    """Return the query string for the access log, with a digest in place of a search's text.
+
+    The text can be a person's name or phone number, and the log is append-only.
+    """
+    parameters = request.GET.copy()
+    if text := parameters.get("q", "").strip():
+        parameters["q"] = text if _NUMBERED.fullmatch(text) else f"digest:{blind_digests(folded(text))[0]}"
+    return parameters.urlencode()[:500]
 
 
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
@@ -139,7 +154,7 @@ class PersonalData(LargeListAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         allowed = super().lookup_allowed(lookup, value, request)
         if not allowed and request is not None:
-            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": request.GET.urlencode()[:500]})
+            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": _logged_query(request)})
         return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
@@ -150,5 +165,5 @@ class PersonalData(LargeListAdmin):
         if masked:
             for row in rows:
                 self.mask_record(row)
-        query = request.META.get("QUERY_STRING", "")[:500]
-        self.note(request, DataAccess.LIST, was_masked=masked, details={"query": query, "rows": len(rows)})
+        details = {"query": _logged_query(request), "rows": len(rows)}
+        self.note(request, DataAccess.LIST, was_masked=masked, details=details)
