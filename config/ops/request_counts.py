@@ -18,7 +18,9 @@ from django.conf import settings
 from config import env as environment
 
 BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FREE_BYTES_MIN = 8 << 20  # each process has three files of at least 1 MiB
+_FILE_BYTES = 1 << 20  # as many as 350 routes need
+_FREE_BYTES_MIN = 8 << 20  # each process has three such files
+_KINDS = ("counter", "histogram", "gauge_livesum")  # of the metrics below, as the library names their files
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -59,12 +61,11 @@ def counts_of_process() -> RequestCounts | None:
         return None
     try:
         _require_space(folder)
-        counts = RequestCounts()
         _allocate(Path(folder))
+        return RequestCounts()
     except OSError as error:
-        sys.stderr.write(f"This process counts no requests: {error.strerror} at {error.filename}.\n")
+        sys.stderr.write(f"This process counts no requests: {error.strerror} at {error.filename or folder}.\n")
         return None
-    return counts
 
 
 def _require_space(folder: str) -> None:
@@ -75,9 +76,9 @@ def _require_space(folder: str) -> None:
 def _allocate(folder: Path) -> None:
     if not hasattr(os, "posix_fallocate"):  # macOS
         return
-    for file in folder.glob("*.db"):
-        with file.open("r+b") as opened:
-            os.posix_fallocate(opened.fileno(), 0, max(1, file.stat().st_size))
+    for kind in _KINDS:
+        with (folder / f"{kind}_{os.getpid()}.db").open("ab") as file:
+            os.posix_fallocate(file.fileno(), 0, _FILE_BYTES)
 
 
 def open_folder() -> None:
