@@ -1,4 +1,4 @@
-"""What Sphinx builds the documentation from: `docs/`, the pages next to it, and a page for each error code.
+"""The source of the documentation: `docs/`, the pages next to it, and a page for each error code.
 
 `python -m config.docs.source FOLDER` writes it into a new FOLDER; `make docs` then calls Sphinx.
 """
@@ -21,12 +21,22 @@ _COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
-_ADVICE = {
+_SAME_KEY = "Send the same request again, with the same `Idempotency-Key`."
+_LATER = "Send the same request again after the number of seconds in `Retry-After`."
+# By code, otherwise by status.
+_ADVICE: dict[str | int, str] = {
+    "E2006": "Sign the request again. The API rejects the same signature again.",
+    "E2007": "Sign the request again, or repeat it with its `Idempotency-Key`.",
+    "E2008": "Correct the clock of your server, and sign the request again.",
+    "E3010": _SAME_KEY,
+    "E5001": "Ask the customer for another payment method. This payment is final.",
+    "E5002": _SAME_KEY,
+    "E5003": _SAME_KEY,
+    "E5004": "Open Link with the link token in `details`. Send the same request again after the person has logged in.",
     401: "Log in again, or send another credential. The API rejects the same request again.",
-    409: "The first request is still running. Send it again, with the same `Idempotency-Key`.",
-    429: "Send the same request again after the number of seconds in `Retry-After`.",
+    429: _LATER,
     500: "Send the `request_id` to support.",
-    503: "Send the same request again after the number of seconds in `Retry-After`.",
+    503: _LATER,
 }
 _CHANGE_IT = "Change the request before you send it again. The API rejects the same request again."
 
@@ -86,7 +96,7 @@ def _write_error_pages(folder: Path) -> None:
         ]
         if code in meanings:
             lines.append(f"When: {meanings[code]}.")
-        lines += [_ADVICE.get(error.status, _CHANGE_IT), "[All error codes](../reference/errors.md)"]
+        lines += [_ADVICE.get(code, _ADVICE.get(error.status, _CHANGE_IT)), "[All error codes](../reference/errors.md)"]
         (folder / "errors" / f"{code}.md").write_text("\n\n".join(lines) + "\n")
     linked = re.sub(r"^\| `(E\d{4})` \|", r"| [`\1`](../errors/\1.md) |", table, flags=re.MULTILINE)
     (folder / _ERRORS).write_text(linked)
