@@ -17,7 +17,7 @@ class ReasonField(forms.CharField):
             raise forms.ValidationError("Must contain a visible character.")
 
 
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?P<separator>[, '\u2019])\d{3})(?:(?P=separator)\d{3})*(?:\.\d*)?")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?P<separator>[, '\u2019])\d{3})(?:(?P=separator)\d{3})*(?:\.\d*)?")
 
 
 class FigureField(forms.DecimalField):
@@ -28,12 +28,19 @@ class FigureField(forms.DecimalField):
 
     widget = forms.TextInput(attrs={"inputmode": "decimal"})
 
+    def __init__(self, *, sign: str = "", **options: Any) -> None:
+        """`sign` is what people may type with the number: `$` before it, or `%` behind it."""
+        super().__init__(**options)
+        self.sign = sign
+
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
-            value = " ".join(unicodedata.normalize("NFKC", value).split()).removeprefix("$").removesuffix("%").strip()
+            is_raised = any(unicodedata.category(letter) == "No" for letter in value)
+            value = " ".join(unicodedata.normalize("NFKC", value).split())
+            value = (value.removesuffix("%") if self.sign == "%" else value.removeprefix(self.sign)).strip()
             if _GROUPED.fullmatch(value):
                 value = re.sub("[, '\u2019]", "", value)
-            elif "," in value or value.count(".") > 1:
+            elif is_raised or re.search(r"[, '\u2019]", value) or value.count(".") > 1:
                 raise forms.ValidationError(
                     "Enter a number such as 8,000.50: commas separate thousands, a point separates decimals."
                 )

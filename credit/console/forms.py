@@ -30,19 +30,19 @@ def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
     empty = "" if is_needed else "Left empty, it comes from the application, the rate from the offer."
     return {
         "amount": FigureField(
-            label="Amount in dollars", min_value=Decimal("0.01"), max_value=_MOST, decimal_places=2,
+            label="Amount in dollars", sign="$", min_value=Decimal("0.01"), max_value=_MOST, decimal_places=2,
             required=is_needed, help_text=empty,
         ),
         "rate_percent": FigureField(
-            label="Note rate, per cent a year", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=PLACES,
-            required=is_needed,
+            label="Note rate, per cent a year", sign="%", min_value=0, max_value=RATE_MAX_PERCENT,
+            decimal_places=PLACES, required=is_needed,
         ),
         "term_months": FigureField(
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="None for a line of credit.",
         ),
         "fee": FigureField(
-            label="Prepaid fee in dollars", min_value=0, max_value=_MOST, decimal_places=2, required=False
+            label="Prepaid fee in dollars", sign="$", min_value=0, max_value=_MOST, decimal_places=2, required=False
         ),
         "first_payment_on": forms.DateField(
             label="First payment on", required=False, widget=DAY, help_text="Default: one month after the acceptance."

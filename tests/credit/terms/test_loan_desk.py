@@ -68,11 +68,12 @@ def test_an_approval_has_the_terms_of_the_form(desk, application):
     ("$ 8,000", 800_000), ("\uff18\uff10\uff10\uff10", 800_000), ("800,000.00", 80_000_000),
 ])  # fmt: skip
 def test_amounts_are_read_as_people_type_them(typed, cents):
-    assert FigureField(decimal_places=2).clean(typed) * 100 == cents
+    assert FigureField(decimal_places=2, sign="$").clean(typed) * 100 == cents
 
 
 @pytest.mark.parametrize("typed", [
-    "8,5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000", "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
+    "8,5", "0,005", "0,500", "5\u00b2", "8 5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000",
+    "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
 ])  # fmt: skip
 def test_ambiguous_amounts_are_refused_in_words(desk, application, typed):
     address = move_of(application, "approved")
