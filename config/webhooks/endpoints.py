@@ -14,7 +14,7 @@ from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
 from config.webhooks.models import BY_OWNER, BY_RESET, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
-from config.webhooks.publishing import publish_in_transaction
+from config.webhooks.publishing import publish_account, publish_in_transaction
 from config.webhooks.signing import new_secret
 
 ENDPOINTS_MAX = 16
@@ -60,6 +60,7 @@ def create_endpoint(
     ENDPOINTS_MAX already.
     """
     check_url(url)
+    _publish_backlog(account_id, now=now)
     with transaction.atomic():
         publish_in_transaction(account_id, now=now)  # holds the account's lock, which makes the count exact
         if Endpoint.objects.present().filter(account_id=account_id).count() >= ENDPOINTS_MAX:
@@ -86,6 +87,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
         check_url(changes["url"])
         changes["failing_since"] = None  # failures of the old address do not count for the new one
     status = changes.pop("status", None)
+    _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         publish_in_transaction(endpoint.account_id, now=now)
         present = Endpoint.objects.present().filter(pk=endpoint.pk)
@@ -97,6 +99,12 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
         if status == DISABLED:
             disable(endpoint.pk, BY_OWNER, now=now)
         return present.get()
+
+
+def _publish_backlog(account_id: int, *, now: datetime) -> None:
+    """Publish earlier events in batches of their own, unless the caller's transaction holds them together anyway."""
+    if not transaction.get_connection().in_atomic_block:
+        publish_account(account_id, now=now)
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
@@ -160,6 +168,7 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
     """Emit a test for this endpoint alone; return its delivery. Raises as `redeliver`."""
+    _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
