@@ -2,6 +2,7 @@
 
 import fcntl
 import logging
+import math
 import os
 import re
 import time
@@ -18,7 +19,7 @@ from config.env import close_to_others
 
 logger = logging.getLogger("platform.database")
 _AWAY_LOG_SECONDS = 60.0
-_logged_away_at = float("-inf")
+_logged_away_at: dict[str, float] = {}  # by reason
 
 # A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
 # frees the Idempotency-Key it held and fences the process off should it wake up.
@@ -127,15 +128,14 @@ def is_away(error: BaseException | None) -> bool:
 
 
 def log_away(error: BaseException) -> None:
-    """Log host and reason of a database that is away, at most one line a minute in a process."""
+    """Log host and reason of a database that is away: each reason at most once a minute in a process."""
     from django.conf import settings  # which are made from this module
 
-    global _logged_away_at  # noqa: PLW0603  one fact per process
-    if time.monotonic() - _logged_away_at < _AWAY_LOG_SECONDS:
-        return
-    _logged_away_at = time.monotonic()
     cause = error.__cause__ or error
     reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
+    if time.monotonic() - _logged_away_at.get(reason, -math.inf) < _AWAY_LOG_SECONDS:
+        return
+    _logged_away_at[reason] = time.monotonic()
     where = ", ".join(sorted({str(database["HOST"] or database["NAME"]) for database in settings.DATABASES.values()}))
     logger.warning("database unavailable: %s at %s", reason, where)
 

@@ -227,7 +227,7 @@ def test_a_setting_that_is_almost_spelled_as_one_of_ours_is_named(monkeypatch, n
 
 
 def test_a_database_that_is_away_is_logged_once_a_minute_with_host_and_reason(monkeypatch, caplog):
-    monkeypatch.setattr(databases, "_logged_away_at", float("-inf"))
+    monkeypatch.setattr(databases, "_logged_away_at", {})
     for _ in range(3):
         errors.as_api_error(OperationalError("gone"))
     (record,) = [record for record in caplog.records if "database unavailable" in record.message]
