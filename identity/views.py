@@ -96,7 +96,7 @@ class AuthViewSet(ApiViewSet):
     def me(self, request: ApiRequest) -> dict[str, Any]:
         """Get the authenticated account.
 
-        An app also gets the account that it acts on behalf of, and its scopes.
+        An app gets only the id of the account that it acts on behalf of, and its own scopes.
         """
         user: User = request.user
         caller = {"id": user.pk, "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)}

@@ -32,7 +32,7 @@ from identity.models import User
 from tests.api import assert_error, client_of
 from tests.conftest import empty_database
 from tests.credit.document_support import FORM, form, part
-from tests.factories import UserFactory
+from tests.factories import ProviderFactory
 from tests.second_factors import authenticator_of
 from tests.test_examples import EXCEPTIONS, body_of, demo_settings, seeded
 from tests.test_openapi import COMMITTED
@@ -150,9 +150,9 @@ def person(demo, db):
 @pytest.fixture
 def nosy(demo, db):
     """A client that calls as somebody who may do as much, and to whom none of it belongs."""
-    made = UserFactory()
-    made.groups.add(Group.objects.get(name="Partner"))
-    return client_of(made)
+    owner = ProviderFactory().owner
+    owner.groups.add(Group.objects.get(name="Partner"))
+    return client_of(owner)
 
 
 def call(client, name, demo, *, path=(), query=(), members=(), left_out=(), **options):

@@ -131,8 +131,8 @@ def cost_of(
 ) -> tuple[dict[str, Any], list[Instalment]]:
     """Return what a loan that starts today costs, by the names of its figures, and its schedule.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. Raises
-    TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. `where` is
+    the prefix of a field's name in its message.
     """
     latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:

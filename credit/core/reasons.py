@@ -1,9 +1,9 @@
 """Why credit is refused: the principal reasons of Regulation B's sample notification.
 
 The list is form C-1 in appendix C to 12 CFR 1002, and two of our own. They are an unverified identity, and inquiries
-that the applicant stated without a report. A consumer who is turned down is owed the principal reasons, most important
-first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the history name
-them.
+that the applicant stated and no report shows. A consumer who is turned down is owed the principal reasons, most
+important first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the history
+name them.
 """
 
 import re

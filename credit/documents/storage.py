@@ -9,9 +9,8 @@ is ever half old and half new. A field key that has been rotated out opens nothi
 # Note [What a crash leaves]
 
 The row is committed, the file written and flushed, then the record that it belongs to committed together with
-`is_kept`. A process that dies in between leaves a row from which another request with the same key, or
-`reconcile_payments`, continues. It takes over the payment's lease and calls again under the same processor key, which
-never charges twice.
+`is_kept`. A process that dies in between leaves a row that is not kept, by which `prune` finds the file. A process that
+was paused and resumes after that finds the row gone, and fails.
 
 The record of a file is append-only. The file of a draft that ended unsent is deleted with its key; its row stays, with
 `deleted_at`.

@@ -14,7 +14,8 @@ def fold_words(apps: Any, schema_editor: Any) -> None:
         text = f"{offer.name} {offer.description} {offer.product_type} {offer.provider_id}"
         column = as_column(words_of(text))
         if column != offer.search_words:
-            offers.filter(pk=offer.pk).update(search_words=column)
+            # A server that changes the offer meanwhile writes the words itself.
+            offers.filter(pk=offer.pk, search_words=offer.search_words).update(search_words=column)
 
 
 class Migration(migrations.Migration):

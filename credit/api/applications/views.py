@@ -231,7 +231,7 @@ class ApplicationViewSet(ApiViewSet):
     def proof(self, request: ApiRequest, application_id: str) -> Response:
         """List decision records with their proofs.
 
-        The newest decision is first; each has the ledger's proof.
+        The top level has the newest decision with the ledger's proof. `decisions` has all of them, oldest first.
 
         `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the ledger
         yet is `pending`. A record with a score also requires `score:read`.
