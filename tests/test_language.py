@@ -19,7 +19,7 @@ AVOIDED = re.compile(
 )
 SENTENCE_MAX, SUMMARY_MAX = 30, 8
 # How many sentences are longer. Lower these numbers, never raise them.
-LONG_SENTENCES_MAX = {"docs": 80, "docstrings": 13, "comments": 4, "openapi": 2}
+LONG_SENTENCES_MAX = {"docs": 0, "docstrings": 13, "comments": 4, "openapi": 2}
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(])")
 BLOCK_END = re.compile(r"\n\s*\n|\n\s*[-*0-9]+[.)]?\s")
 APPS = ("config", "credit", "claims", "payments", "identity", "staging", "ledger")
