@@ -24,7 +24,7 @@ class IdentityConfig(Declarations, AppConfig):
     queues = ("admin.QUEUE", "kyc.admin.QUEUE")
     person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
     mail_makers = "accounts.forms.MAIL_MAKERS"
-    invitation_roles = "accounts.invitations.ROLES"
+    invitation_roles = "accounts.roles.ROLES"
     staged_kinds = "bank.staged.KINDS"
 
     def ready(self) -> None:

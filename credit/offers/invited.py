@@ -11,8 +11,8 @@ from config.ops.pruning import Rule
 from credit.core.errors import ProviderNotFound
 from credit.models import Provider, ProviderInvitation, ProviderMember
 from credit.offers.providers import load_owned
-from identity.accounts.invitations import InvitedRole
 from identity.accounts.models import Invitation
+from identity.accounts.roles import InvitedRole
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:

@@ -15,8 +15,9 @@ from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
-from identity.accounts.invitations import MAY_INVITE, invite, revoke, roles
+from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation, ManagedAccount
+from identity.accounts.roles import MAY_INVITE, roles
 
 
 def _actor(request: HttpRequest) -> Actor:

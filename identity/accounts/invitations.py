@@ -4,25 +4,17 @@ Apps declare roles of their own (`invitation_roles` of their AppConfig). A link 
 opens the sign-up form for its address: the session remembers the invitation until then.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import Group
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from config.core.credentials import InsufficientScope
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
-from config.core.groups import LENDER, PARTNER
 from config.core.lifecycle import Actor
-from config.core.registration import declared
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.access.models import AccountHistory, User
@@ -30,11 +22,10 @@ from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
 from identity.accounts.models import Invitation, InvitationQuerySet
+from identity.accounts.roles import roles
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # per inviter
-MAY_INVITE = "identity.add_invitation"
-MAY_MAKE_STAFF = "identity.change_user"
 _SESSION_KEY = "account.invitation"
 
 
@@ -142,65 +133,6 @@ def _record(verb: str, invitation: Invitation, now: datetime) -> None:
     if invitation.invited_by_id is not None:
         members = {"invitation_id": str(invitation.pk), "role": invitation.role}
         record_event(f"invitation.{verb}", account_id=invitation.invited_by_id, now=now, **members)
-
-
-@dataclass(frozen=True, slots=True)
-class InvitedRole:
-    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may invite, at the
-    invitation and at its acceptance. `admit(invitation, user, now=…)` assigns the role, in the transaction of the
-    acceptance.
-    """
-
-    name: str
-    meaning: str
-    check: Callable[[Any, Invitation], None]
-    admit: Callable[..., None]
-
-
-@cache
-def roles() -> dict[str, InvitedRole]:
-    return {role.name: role for role in declared("invitation_roles")}
-
-
-def require(inviter: Any, permission: str) -> None:
-    if inviter is not None and not inviter.has_perm(permission):
-        raise InsufficientScope("This account may not invite with this role.", details={"required": permission})
-
-
-def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
-    require(inviter, MAY_INVITE)
-
-
-def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    """An inviter of staff must have the permission to make staff at the back office."""
-    require(inviter, MAY_MAKE_STAFF)
-    if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
-        raise ValidationFailed.of_member("group", "Staff group not found.")
-
-
-def _admit_nothing(_invitation: Invitation, _user: User, *, now: datetime) -> None:
-    """A developer has an account, and nothing else."""
-
-
-def _admit_to(group: str) -> Callable[..., None]:
-    def admit(_invitation: Invitation, user: User, *, now: datetime) -> None:  # noqa: ARG001
-        user.groups.add(Group.objects.get(name=group))
-
-    return admit
-
-
-def _admit_staff(invitation: Invitation, user: User, *, now: datetime) -> None:  # noqa: ARG001
-    user.groups.add(Group.objects.get(name=invitation.group))
-    user.is_staff = True
-    user.save(update_fields=["is_staff"])
-
-
-ROLES = (
-    InvitedRole("developer", "has an account", _check_outsider, _admit_nothing),
-    InvitedRole("partner", "makes accounts for its own customers", _check_outsider, _admit_to(PARTNER)),
-    InvitedRole("lender", "makes providers", _check_outsider, _admit_to(LENDER)),
-    InvitedRole("staff", "works at the back office, in `group`", _check_staff, _admit_staff),
-)
 
 
 def remember_in_session(request: HttpRequest, token: str, invitation: Invitation) -> None:

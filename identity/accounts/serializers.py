@@ -5,8 +5,8 @@ from typing import Any
 from config.api import serializers
 from identity.access.scopes import ACTING_SCOPES
 from identity.accounts.addresses import ADDRESS_MAX
-from identity.accounts.invitations import roles
 from identity.accounts.models import Invitation, ManagedAccount
+from identity.accounts.roles import roles
 
 STATES = ("waiting", "accepted", "revoked", "expired")
 

@@ -7,7 +7,8 @@ from django.utils import timezone
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.accounts.invitations import invite, roles
+from identity.accounts.invitations import invite
+from identity.accounts.roles import roles
 
 
 class Command(JsonCommand):

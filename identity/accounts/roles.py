@@ -1,0 +1,81 @@
+"""Roles of invitations. Apps declare roles of their own (`invitation_roles` of their AppConfig).
+
+A module of its own, because the ledger's process imports the declarations of all apps without allauth's models.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.models import Group
+
+from config.core.credentials import InsufficientScope
+from config.core.errors import ValidationFailed
+from config.core.groups import LENDER, PARTNER
+from config.core.registration import declared
+from identity.access.models import User
+from identity.accounts.models import Invitation
+
+MAY_INVITE = "identity.add_invitation"
+MAY_MAKE_STAFF = "identity.change_user"
+
+
+@dataclass(frozen=True, slots=True)
+class InvitedRole:
+    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may invite, at the
+    invitation and at its acceptance. `admit(invitation, user, now=…)` assigns the role, in the transaction of the
+    acceptance.
+    """
+
+    name: str
+    meaning: str
+    check: Callable[[Any, Invitation], None]
+    admit: Callable[..., None]
+
+
+@cache
+def roles() -> dict[str, InvitedRole]:
+    return {role.name: role for role in declared("invitation_roles")}
+
+
+def require(inviter: Any, permission: str) -> None:
+    if inviter is not None and not inviter.has_perm(permission):
+        raise InsufficientScope("This account may not invite with this role.", details={"required": permission})
+
+
+def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
+    require(inviter, MAY_INVITE)
+
+
+def _check_staff(inviter: Any, invitation: Invitation) -> None:
+    """An inviter of staff must have the permission to make staff at the back office."""
+    require(inviter, MAY_MAKE_STAFF)
+    if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
+        raise ValidationFailed.of_member("group", "Staff group not found.")
+
+
+def _admit_nothing(_invitation: Invitation, _user: User, *, now: datetime) -> None:
+    """A developer has an account, and nothing else."""
+
+
+def _admit_to(group: str) -> Callable[..., None]:
+    def admit(_invitation: Invitation, user: User, *, now: datetime) -> None:  # noqa: ARG001
+        user.groups.add(Group.objects.get(name=group))
+
+    return admit
+
+
+def _admit_staff(invitation: Invitation, user: User, *, now: datetime) -> None:  # noqa: ARG001
+    user.groups.add(Group.objects.get(name=invitation.group))
+    user.is_staff = True
+    user.save(update_fields=["is_staff"])
+
+
+ROLES = (
+    InvitedRole("developer", "has an account", _check_outsider, _admit_nothing),
+    InvitedRole("partner", "makes accounts for its own customers", _check_outsider, _admit_to(PARTNER)),
+    InvitedRole("lender", "makes providers", _check_outsider, _admit_to(LENDER)),
+    InvitedRole("staff", "works at the back office, in `group`", _check_staff, _admit_staff),
+)
