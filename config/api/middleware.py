@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import orjson
@@ -31,7 +32,9 @@ class TransportMiddleware:
         try:
             check_transport(request)
             response = self._get_response(request)
-            response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
+            # A browser would take the policy of a 304 for that of the page that it has stored.
+            if response.status_code != HTTPStatus.NOT_MODIFIED:
+                response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
             response = refusal.response()
         if response.status_code >= 400 and isinstance(response, HttpResponse):

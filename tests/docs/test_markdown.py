@@ -49,6 +49,7 @@ def test_a_matching_etag_is_304(built, client, address):
     assert first.headers["Cache-Control"] == "public, max-age=300"
     again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])
     assert (again.status_code, again.content) == (304, b"")
+    assert "Content-Security-Policy" not in again.headers
     assert client.get(address, HTTP_IF_NONE_MATCH='"other"').status_code == 200
 
 
