@@ -53,7 +53,7 @@ class TwoReviewers(ReviewAdmin):
         return f"Propose: {label}" if takes_two(to) else label
 
     def button_hint(self, to: str, record: Application) -> str:
-        return f"{super().button_hint(to, record)}{' Somebody else confirms it.' if takes_two(to) else ''}"
+        return f"{super().button_hint(to, record)}{' Another reviewer confirms it.' if takes_two(to) else ''}"
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         by, now = actor.user.get_username(), timezone.now()

@@ -59,7 +59,7 @@ DOCUMENTS = Queue(
     rows=lambda _user: Application.objects.filter(status=PENDING_DOCUMENTS),
     waiting_since="updated_at",
     address=f"{_LIST}?queue=documents",
-    calm="Nobody owes documents.",
+    calm="No documents are due.",
     rank=20,
 )
 COUNTEROFFERS = Queue(

@@ -98,7 +98,7 @@ class DecisionRules(StatefulModel):
         if settings.REVIEW_POLICY == "open":
             return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
         if role is Role.OWNER or (is_consumer and role is Role.EITHER):
-            only = ReviewerRequired("Only the consumer may make this move.")
+            only = ReviewerRequired("Only the applicant can make this transition.")
             return self.check_documents(to) if is_consumer else only
         refusal = self.check_reviewer(actor) or decided_before
         is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id

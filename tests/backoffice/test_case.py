@@ -128,7 +128,7 @@ class TestPage:
         assert "987,654,321" not in text
         assert "555,444" not in text
         assert "Bank no account linked and approved" in text
-        assert "Claimed by the person 1 account and 1 transaction: not told by a bank, and not counted here" in text
+        assert "Claimed by the person 1 account and 1 transaction: not reported by a bank, and not counted here" in text
 
     def test_what_is_owed_is_told_beside_what_is_owned(self, reviewers_client):
         application = case()
