@@ -57,7 +57,8 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
     file = root / path
     if file.is_file():
         return _file(file)
-    if (target := MOVED.get(path, path)) and (root / f"{target}.html").is_file():
+    target = MOVED.get(path, path)
+    if (root / f"{target}.html").is_file():
         query = request.META.get("QUERY_STRING", "")
         address = reverse("docs:page", args=[f"{target}.html"])
         return HttpResponseRedirect(f"{address}?{query}" if query else address)
