@@ -181,7 +181,7 @@ class ReviewAdmin(Transitions):
         """
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":
-            title, address = f"Assign {self.kind} {record}", self.address_of("assign", record.pk)
+            title, address = f"Assign {self.kind} {self.name_of(request, record)}", self.address_of("assign", record.pk)
             page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request, record)}
             return self.draw(request, "backoffice/assign.html", record, title=title, **page)
         chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
@@ -212,10 +212,12 @@ class ReviewAdmin(Transitions):
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
         return self.form_of(request, to, data, initial={"seen": "bulk"})
 
-    def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
+    def bulk_row(
+        self, request: HttpRequest, record: Any, *, seen: str = "", refusal: object = None, text: str = ""
+    ) -> dict[str, Any]:
         return {
             "record": record,
-            "tail": str(record.pk)[-12:],  # the part of the id that differs
+            "name": self.name_of(request, record),
             "address": self.address_of("change", record.pk),
             "chip": chip(record.status),
             "seen": f"{record.pk}|{seen}",
@@ -232,7 +234,7 @@ class ReviewAdmin(Transitions):
         for record in records:
             is_theirs = self.may_review(request, record)
             refusal = record.check_transition(to, actor) if is_theirs else "Not yours to review."
-            rows.append(self.bulk_row(record, seen=self.seen_state(record), refusal=refusal))
+            rows.append(self.bulk_row(request, record, seen=self.seen_state(record), refusal=refusal))
         return self.bulk_page(request, to, self.bulk_form(request, to), rows)
 
     def bulk_page(
@@ -269,16 +271,18 @@ class ReviewAdmin(Transitions):
         chosen = [(record, seen) for record, seen in records if record is not None]
         form = self.bulk_form(request, to, request.POST)
         if not form.is_valid():
-            return self.bulk_page(request, to, form, [self.bulk_row(record, seen=seen) for record, seen in chosen])
+            return self.bulk_page(
+                request, to, form, [self.bulk_row(request, record, seen=seen) for record, seen in chosen]
+            )
         results = [self.decide_row(request, record, form, seen) for record, seen in chosen]
         return self.bulk_page(request, to, None, results)
 
     def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
         if not self.may_review(request, record):
-            return self.bulk_row(record, refusal="Not yours to review.")
+            return self.bulk_row(request, record, refusal="Not yours to review.")
         try:
             outcome = {"text": self.decide(request, record.pk, form, seen)}
         except ApiError as error:
             outcome = {"refusal": str(error)}
         record.refresh_from_db(fields=["status"])
-        return self.bulk_row(record, **outcome)
+        return self.bulk_row(request, record, **outcome)

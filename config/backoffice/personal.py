@@ -105,6 +105,10 @@ class PersonalData(LargeListAdmin):
         if self.is_masked_for(request, record):
             record = copy(record)
             self.mask_record(record)
+        return self.title_of(record)
+
+    def title_of(self, record: Any) -> str:
+        """Return what names a record in the title of its pages. It may be personal data: mask the record first."""
         return str(record)
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:

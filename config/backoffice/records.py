@@ -138,7 +138,7 @@ class ReadOnlyAdmin(Exports):
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {
-            "title": f"{capfirst(self.kind)} {record}",
+            "title": f"{capfirst(self.kind)} {self.title_of(record)}",
             "subtitle": None,
             "record": record,
             "notices": self.notices_of(record),

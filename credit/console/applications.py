@@ -30,6 +30,7 @@ from credit.console import queues
 from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.forms import ApplicationTransitionForm
+from credit.console.names import legal_names, named_reference, person_cell
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
@@ -85,13 +86,13 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     reason_required = frozenset({states.PENDING_DOCUMENTS})
     ends_work = frozenset({*states.DECIDED, states.WITHDRAWN, states.EXPIRED})
     change_form_template = "credit/backoffice_application.html"
-    list_display = ("reference", "amount", "status_chip", "age", "offer", "person", "assignee", "submitted")
+    list_display = ("reference", "person", "amount", "status_chip", "age", "offer", "assignee", "submitted")
     list_filter = (
         queues.QueueFilter, "status", queues.AgeFilter, queues.AssigneeFilter, queues.SubmittedFilter,
         queues.ProviderFilter, queues.AmountFilter,
     )  # fmt: skip
     list_select_related = ("consumer",)
-    list_defer = ("application_data", "applicants", "applicant_index", "offer_snapshot", "notes")
+    list_defer = ("application_data", "applicant_index", "offer_snapshot", "notes")
     owner = "consumer"
     search_help_text = (
         f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning), id, name, e-mail address or"
@@ -191,7 +192,10 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
 
     @admin.display(description="person", ordering="consumer_id")
     def person(self, record: Application) -> SafeString | str:
-        return super().person(record)
+        return person_cell(legal_names(record), super().person(record))
+
+    def title_of(self, record: Application) -> str:
+        return named_reference(record)
 
     @admin.display(description="provider")
     def provider(self, record: Any) -> SafeString | str:
@@ -237,7 +241,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         }
         return {
             **page,
-            "title": reference_of(record.pk),
+            "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
             "chip": "",  # the toolbar shows it

@@ -17,6 +17,7 @@ from config.backoffice.html import NOTHING, chip, document, link, moment, record
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.encryption import UnreadableSecret
+from credit.console.names import legal_names
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.apr import TERM_MAX_MONTHS
@@ -122,10 +123,11 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     areas = SHAREABLE if desk_of(viewer) is None else application.share
     identity = [
         ("Identity", _identity_of(application)),
-        ("Name", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
+        ("Name match", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
     ]
     return [
-        ("Person", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
+        ("Legal name", legal_names(application) or _UNKNOWN),
+        ("Account", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
         (
             "Other applications" if desk_of(viewer) is None else "Other applications to you",

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
 from config.backoffice.html import chip, column, document, record_link
 from config.backoffice.lists import among
-from credit.core.figures import reference_of
+from credit.console.names import named_link
 from credit.core.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
 
@@ -27,7 +27,7 @@ class OfApplication(ReadOnlyAdmin):
 
     @admin.display(description="application")
     def about(self, record: Any) -> SafeString | str:
-        return record_link("credit_application", record.application_id, reference_of(record.application_id))
+        return named_link(record.application, is_masked=getattr(record, "is_masked", False))
 
 
 @admin.register(ApplicationHistory)

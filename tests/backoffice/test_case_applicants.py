@@ -1,13 +1,19 @@
 """The page of an application: who applies, and the data by the titles of the offer's schema."""
 
+from uuid import uuid4
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from credit.applications.services import change_application
 from credit.core.applicants import Applicants
-from credit.models import Application
+from credit.core.figures import reference_of
+from credit.models import Application, Clock, Proposal
+from tests.backoffice.pages import text_of
 from tests.credit.applicants import LEAST, PERSON, SECRETS
 from tests.credit.requirements.schemas import TERMS
 from tests.factories import ApplicationFactory, OfferFactory
@@ -80,3 +86,76 @@ def test_a_change_of_who_applies_is_on_the_timeline_without_names(reviewers_clie
     shown = page(reviewers_client, case)
     assert "applicants[1].legal_name" in shown
     assert "Li Wei" not in shown
+
+
+class TestNames:
+    """The legal name comes first wherever a reviewer chooses or decides."""
+
+    NAMES = "Rosa Quillfeather and Li Wei"
+
+    def addresses(self, case):
+        yield reverse("admin:credit_application_changelist")
+        yield reverse("admin:credit_application_change", args=[case.pk])
+        yield reverse("admin:credit_application_move", args=[case.pk, "under_review"])
+        yield reverse("admin:credit_application_assign", args=[case.pk])
+
+    def test_reviewers_read_the_legal_name_on_lists_cases_and_decisions(self, reviewers_client, case):
+        for address in self.addresses(case):
+            assert self.NAMES in text_of(reviewers_client.get(address)), address
+
+    def test_a_list_shows_the_name_above_the_account(self, reviewers_client, case):
+        text = text_of(reviewers_client.get(reverse("admin:credit_application_changelist")))
+        assert f"{self.NAMES} {case.consumer.username} ({case.consumer_id})" in text
+
+    def test_a_decision_names_the_person_in_its_title(self, reviewers_client, case):
+        shown = reviewers_client.get(reverse("admin:credit_application_move", args=[case.pk, "under_review"]))
+        title = f"Take under review: application {self.NAMES} · {reference_of(case.pk)}"
+        assert shown.context["title"] == title
+
+    def test_a_bulk_preview_names_each_person(self, reviewers_client, case):
+        chosen = {"action": "move_to_under_review", "_selected_action": [str(case.pk)], "index": "0"}
+        shown = reviewers_client.post(reverse("admin:credit_application_changelist"), chosen)
+        assert f"{self.NAMES} · {reference_of(case.pk)}" in text_of(shown)
+
+    def test_clocks_and_proposals_name_the_person(self, reviewers_client, reviewer, case):
+        Clock.start(case, Clock.REVIEW, now=timezone.now())
+        Proposal.objects.create(
+            application=case, to="approved", seen="x", proposed_by=reviewer, proposed_at=timezone.now()
+        )
+        for kind in ("clock", "proposal"):
+            text = text_of(reviewers_client.get(reverse(f"admin:credit_{kind}_changelist")))
+            assert f"{self.NAMES} {reference_of(case.pk)}" in text, kind
+
+    def test_support_reads_masks_and_nothing_is_decrypted_for_them(self, supports_client, case, monkeypatch):
+        Clock.start(case, Clock.REVIEW, now=timezone.now())
+        opened = []
+        monkeypatch.setattr(Applicants, "from_text", classmethod(lambda _cls, text: opened.append(text)))
+        for address in (
+            reverse("admin:credit_application_changelist"),
+            reverse("admin:credit_application_change", args=[case.pk]),
+            reverse("admin:credit_clock_changelist"),
+        ):
+            text = text_of(supports_client.get(address))
+            assert "•••" in text, address
+            assert "Quillfeather" not in text, address
+        assert opened == []
+
+    def test_names_cost_no_statement(self, reviewers_client, case, django_assert_max_num_queries):
+        address = reverse("admin:credit_application_changelist")
+        reviewers_client.get(address)
+        with CaptureQueriesContext(connection) as few:
+            reviewers_client.get(address)
+        for _ in range(5):
+            case.pk = uuid4()
+            case.save(force_insert=True)
+        with django_assert_max_num_queries(len(few)):
+            assert text_of(reviewers_client.get(address)).count(self.NAMES) == 6
+
+    def test_a_name_that_no_key_opens_leaves_the_account(self, reviewers_client, case, settings):
+        kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
+        case.save(update_fields=["applicants"])
+        settings.FIELD_ENCRYPTION_KEYS = kept
+        for address in self.addresses(case):
+            shown = reviewers_client.get(address)
+            assert shown.status_code == 200, address
+            assert "Quillfeather" not in text_of(shown)

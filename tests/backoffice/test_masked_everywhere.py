@@ -191,8 +191,8 @@ def test_a_masked_amount_cannot_be_sorted(told, supports_client, reviewers_clien
     small = ApplicationFactory(consumer=told.consumer, application_data={"amount_cents": 5})
     address = reverse("admin:credit_application_changelist")
     # Reviewers have a box to tick before the first column.
-    assert reviewers_client.get(f"{address}?o=-2").context["cl"].result_list == [told, small]
-    rows = supports_client.get(f"{address}?o=-1").context["cl"].result_list
+    assert reviewers_client.get(f"{address}?o=-3").context["cl"].result_list == [told, small]
+    rows = supports_client.get(f"{address}?o=-2").context["cl"].result_list
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)
 
 

@@ -1,0 +1,46 @@
+"""Legal names of applicants on the console's lists and pages."""
+
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.backoffice.html import record_link
+from config.backoffice.personal import MASK
+from config.core.encryption import UnreadableSecret
+from credit.core.figures import reference_of
+
+
+def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
+    """Return the applicants' legal names; MASK if the viewer may not see them, "" if there are none to read.
+
+    `is_masked` is of the record that is shown, if that is not the application. A masked name is not decrypted.
+    """
+    stored = application.__dict__.get("applicants")
+    if stored is None:
+        return ""
+    if is_masked or getattr(application, "is_masked", False):
+        return MASK
+    try:
+        return " and ".join(person["legal_name"] for person in application.applicants)
+    except UnreadableSecret:
+        return ""
+
+
+def named_reference(application: Any) -> str:
+    """Return the legal names and the reference of an application, for the titles of pages."""
+    names, reference = legal_names(application), reference_of(application.pk)
+    return f"{names} · {reference}" if names else reference
+
+
+def person_cell(name: str, below: Any) -> SafeString | str:
+    """Return a legal name with an account or a reference below it; without a name, what is below it alone."""
+    if not name:
+        return format_html("{}", below)
+    return format_html('<bdi class="legal-name">{}</bdi> <span class="below">{}</span>', name, below)
+
+
+def named_link(application: Any, *, is_masked: bool) -> SafeString | str:
+    """Return the legal names with a link to the application below them."""
+    reference = record_link("credit_application", application.pk, reference_of(application.pk))
+    return person_cell(legal_names(application, is_masked=is_masked), reference)
