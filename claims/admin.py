@@ -87,7 +87,6 @@ class ClaimAdmin(ReviewAdmin):
     list_display = ("short_id", "status_chip", "age", "publication", "claim_type", "level", "visibility", "person")
     list_filter = (QueueFilter, "status", "verification_level", "visibility", DeletedFilter)
     list_defer = ("evidence", "notes")
-    personal_fields = ("evidence", "notes")
     search_help_text = f"{AN_ID}; a publication's identifier or DOI; a person's user name (its beginning) or id"
     fieldsets = (
         (None, {"fields": (

@@ -6,6 +6,7 @@ from config.core.registration import Declarations
 class ClaimsConfig(Declarations, AppConfig):
     name = "claims"
 
+    personal_data = "privacy.TABLES"
     event_types = "events.FAMILIES"
     capabilities = {"claims": ""}
     demo = ("demo.seed",)

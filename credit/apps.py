@@ -7,6 +7,7 @@ from config.core.registration import Declarations
 class CreditConfig(Declarations, AppConfig):
     name = "credit"
 
+    personal_data = "privacy.TABLES"
     event_types = "core.events.FAMILIES"
     capabilities = {
         **dict.fromkeys(("applications", "catalog", "documents", "offers", "quotes", "scoring"), ""),

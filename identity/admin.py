@@ -72,7 +72,6 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     form, add_form = PersonForm, NewPersonForm
     readonly_fields = ("last_login", "date_joined")
     is_about_people = True
-    personal_fields = ("email", "first_name", "last_name")
     export_columns = (
         "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
     )  # fmt: skip

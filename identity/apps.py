@@ -7,6 +7,7 @@ from config.core.registration import Declarations
 class IdentityConfig(Declarations, AppConfig):
     name = "identity"
 
+    personal_data = "privacy.TABLES"
     event_types = "events.FAMILIES"
     capabilities = {
         **dict.fromkeys(("api_keys", "signed_requests", "oauth", "accounts", "invitations"), ""),

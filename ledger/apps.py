@@ -8,6 +8,7 @@ class LedgerConfig(Declarations, AppConfig):
     name = "ledger"
     verbose_name = "Anchoring ledger"
 
+    personal_data = "privacy.TABLES"
     readings = ("metrics.READING",)
 
     def ready(self) -> None:

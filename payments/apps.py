@@ -6,6 +6,7 @@ from config.core.registration import Declarations
 class PaymentsConfig(Declarations, AppConfig):
     name = "payments"
 
+    personal_data = "privacy.TABLES"
     event_types = "events.FAMILIES"
     capabilities = {"payments": "CARD_PROCESSOR", "crypto_payments": "SETTLEMENT_RPC_URL", "wallets": "CUSTODY"}
     demo = ("demo.seed",)

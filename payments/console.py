@@ -54,7 +54,6 @@ class PaymentAdmin(OwnedRecords):
     list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, or a person's user name (its beginning) or id"
-    personal_fields = ("description",)
     export_columns = (
         "id", "user_id", "status", "failure", "amount_cents", "fee_amount_cents", "refunded_cents", "disputed",
         "currency", "payment_method_id", "provider_account_id", "description", "processor", "transaction_id",
@@ -129,7 +128,6 @@ class ProcessorEventAdmin(ReadOnlyAdmin):
 class WalletAdmin(OwnedRecords):
     list_display = ("short_id", "status_chip", "kind", "person", "account", "is_default", "connected")
     list_filter = ("status", "kind", "is_default")
-    personal_fields = ("label",)
     fields = (
         "identifier", "status_chip", "kind", "person", "account", "label", "is_default", "custody_link", "connected",
         "disconnected",
@@ -150,7 +148,6 @@ class WalletAdmin(OwnedRecords):
 class CustodyAccountAdmin(OwnedRecords):
     list_display = ("short_id", "person", "provider", "network", "address_shown", "requested", "provisioned")
     list_filter = (("provider", among(("sandbox", "circle"))), ("provisioned_at", admin.EmptyFieldListFilter))
-    personal_fields = ("label",)
     fields = (
         "identifier", "person", "provider", "network", "label", "address_shown", "provider_account_id",
         "idempotency_key", "requested", "provisioned",
@@ -167,7 +164,6 @@ class CryptoPaymentAdmin(OwnedRecords):
     list_filter = ("status", "simulated")
     list_defer = ("description",)
     search_help_text = f"{AN_ID}; a transaction's hash; a person's user name (its beginning) or id"
-    personal_fields = ("description",)
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "failure", "person", "wallet_link", "amount", "description",

@@ -18,7 +18,6 @@ class StagedItemAdmin(OwnedRecords):
     list_display = ("short_id", "status_chip", "age", "kind", "person", "source", "staged", "decided")
     list_filter = ("status", ("kind", among(kinds)))
     list_defer = ("payload",)
-    personal_fields = ("payload",)
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "age", "person", "kind", "source", "staged", "decided", "decided_by",
@@ -47,7 +46,6 @@ class StagedItemAdmin(OwnedRecords):
 class NoteAdmin(OwnedRecords):
     list_display = ("short_id", "title", "person", "created")
     list_defer = ("text",)
-    personal_fields = ("title", "text")
     fields = ("identifier", "person", "title", "text", "created")
 
     created = column(moment, "created_at", "created", ordering="created_at")

@@ -6,6 +6,7 @@ from config.core.registration import Declarations
 class StagingConfig(Declarations, AppConfig):
     name = "staging"
 
+    personal_data = "privacy.TABLES"
     event_types = "events.FAMILIES"
     capabilities = {"staging": ""}
     demo = ("demo.seed",)

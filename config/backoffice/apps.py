@@ -9,6 +9,7 @@ class BackOfficeConfig(Declarations, AppConfig):
     label = "backoffice"
     verbose_name = "Back office"
 
+    personal_data = "privacy.TABLES"
     tones = "html.TONES"
     queues = "admin.QUEUES"
     desk_rules = "desks.RULES"

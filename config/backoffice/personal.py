@@ -1,7 +1,7 @@
 """Personal data at the back office: masked for those who need not see it, and every look written down.
 
-An admin declares that its records are about people (`is_about_people`), the data subject of a record (`subject_of`),
-and the personal columns (`personal_fields`, in addition to WRITTEN_ABOUT). Viewers without
+An admin declares that its records are about people (`is_about_people`), and the data subject of a record
+(`subject_of`). The register of personal data (`config.core.privacy`) has the personal columns. Viewers without
 `backoffice.view_personal_data` see them masked, and with `backoffice.unmask_personal_data` can unmask one record for
 UNMASKED_SECONDS with a stored reason. Masking changes the record in memory only; these admins never save what they
 show.
@@ -22,11 +22,10 @@ from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
 from config.core.encryption import blind_digests
 from config.core.ids import queryable
+from config.core.privacy import masked_fields
 from config.core.search_words import folded
 
 MASK = "•••"
-# Texts that staff and systems write about a person, in any record: masked although no admin names them.
-WRITTEN_ABOUT = ("status_reason", "reason", "metadata")
 UNMASKED_SECONDS = 600
 _NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # `user:42`, or a record's id
 _SESSION_KEY = "backoffice.unmasked"
@@ -69,12 +68,11 @@ class UnmaskForm(SeenForm):
 
 
 class PersonalData(LargeListAdmin):
-    personal_fields: ClassVar[tuple[str, ...]] = ()
     is_about_people: ClassVar[bool] = False  # an admin with such records overrides `subject_of`
 
     @property
     def hidden_fields(self) -> tuple[str, ...]:
-        return (*self.personal_fields, *WRITTEN_ABOUT) if self.is_about_people else ()
+        return masked_fields(self.model) if self.is_about_people else ()
 
     def is_record_page(self, request: HttpRequest) -> bool:
         """Return whether the request is for the page of one of this admin's records, not for a list or an action."""

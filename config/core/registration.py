@@ -31,6 +31,7 @@ class Declarations:
     # there, under the ids of `config.ops.demo_ids`: what has such an id may belong to another account by now. The
     # function reads no records of the others, so the order does not matter.
     demo: ClassVar[Places] = ()
+    personal_data: ClassVar[Places] = ()  # by the label of a model its `privacy.Table`, for every table
     prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
     # further work that falls due with time: called with `now`, returns its counts by name
     prune_tasks: ClassVar[Places] = ()

@@ -8,6 +8,7 @@ class MailConfig(Declarations, AppConfig):
     label = "mail"
     verbose_name = "Mail"
 
+    personal_data = "privacy.TABLES"
     prune_rules = "delivery.PRUNE_RULES"
     readings = ("metrics.READING",)
 

@@ -8,6 +8,7 @@ class OpsConfig(Declarations, AppConfig):
     label = "ops"
     verbose_name = "Operations"
 
+    personal_data = "privacy.TABLES"
     prune_rules = "pruning.RULES"
     readings = ("failed_items.READING",)
     demo = ("demo.seed",)

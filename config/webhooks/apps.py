@@ -8,6 +8,7 @@ class WebhooksConfig(Declarations, AppConfig):
     label = "webhooks"
     verbose_name = "Webhooks"
 
+    personal_data = "privacy.TABLES"
     event_types = "catalogue.FAMILIES"
     capabilities = {"webhooks": ""}
     demo = ("demo.seed",)

@@ -82,7 +82,6 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
     )  # fmt: skip
     review_permission = "credit.review_application"
-    personal_fields = ("application_data", "applicants", "amount_cents", "notes", "status_reason")
     reason_required = frozenset({states.PENDING_DOCUMENTS})
     ends_work = frozenset({*states.DECIDED, states.WITHDRAWN, states.EXPIRED})
     change_form_template = "credit/backoffice_application.html"

@@ -129,7 +129,6 @@ class NoticeAdmin(OfApplication):
         ),
     )
     change_form_template = "credit/backoffice_notice.html"
-    personal_fields = ("content", "html")
     list_display = ("__str__", "about", "applicant", "state", "left", "due", "delivered", "profile", "language")
     list_filter = ("status", "kind")
     list_defer = ("content", "html")
@@ -184,7 +183,6 @@ class AnsweredFilter(ConditionFilter):
 class ReviewRequestAdmin(OfApplication):
     """Requests for reconsideration; deciding about the application again completes one."""
 
-    personal_fields = ("statement",)
     list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
     list_filter = (AnsweredFilter,)
     list_defer = ("statement",)

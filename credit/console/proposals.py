@@ -180,7 +180,6 @@ class ProposalAdmin(OfApplication):
     list_display = ("proposed", "about", "decision", "proposer", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("application", "proposed_by", "closed_by")
-    personal_fields = ("reason", "metadata")
     ordering = ("proposed_at",)
     fields = (
         "proposed", "about", "decision", "reason", "what", "seen", "proposer", "state", "closed_by", "closed_at",

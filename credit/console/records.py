@@ -64,7 +64,6 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     """Decisions, acceptances and published scoring models on their way into the ledger, newest first."""
 
     is_about_people = True
-    personal_fields = ("record", "proof")
     list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
     list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
     list_defer = ("proof", "proof_file")

@@ -64,7 +64,6 @@ class InvitationAdmin(ReadOnlyAdmin):
     search_help_text = "An invitation's id, or the beginning of the inviter's user name"
     ordering = ("-id",)
     is_about_people = True
-    personal_fields = ("email",)
     fields = (
         "id", "state_chip", "role", "email", "provider_id", "group", "invited_by", "created_at", "expires_at",
         "accepted_by", "accepted_at", "revoked_at",
@@ -111,7 +110,6 @@ class ManagedAccountAdmin(ReadOnlyAdmin):
     search_help_text = "An account's id, or the beginning of the partner's user name"
     ordering = ("-user_id",)
     is_about_people = True
-    personal_fields = ("email", "name", "external_id")
     fields = ("user", "partner", "external_id", "name", "email", "claimed_at", "ended_at", "created_at")
 
     def subject_of(self, record: ManagedAccount) -> int | None:

@@ -64,7 +64,6 @@ class BankItemAdmin(_BankRecords):
 
 @admin.register(BankAccount)
 class BankAccountAdmin(_BankRecords):
-    personal_fields = ("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents")
     export_columns = (
         "id", "user_id", "account_id", "item_id", "name", "mask", "type", "subtype", "currency", "current_cents",
         "available_cents", "limit_cents", "from_provider", "updated_at",
@@ -84,7 +83,6 @@ class BankAccountAdmin(_BankRecords):
 
 @admin.register(BankTransaction)
 class BankTransactionAdmin(_BankRecords):
-    personal_fields = ("name", "merchant_name", "amount_cents")
     export_columns = (
         "id", "user_id", "transaction_id", "account_id", "date", "name", "merchant_name", "category", "amount_cents",
         "currency", "pending", "from_provider", "updated_at",

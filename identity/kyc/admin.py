@@ -41,7 +41,6 @@ class KycVerificationAdmin(ReviewAdmin):
     list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
     list_filter = (VerificationQueueFilter, "status", ("provider", among(PROVIDERS)))
     list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
-    personal_fields = ("last_error",)
     export_columns = (
         "id", "user_id", "attempt", "status", "provider", "provider_reference", "provider_status", "created_at",
         "expires_at", "completed_at",

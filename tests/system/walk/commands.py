@@ -157,6 +157,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     platform = commands.fetch("/.well-known/record-keys.json", folder / "record-keys.json", "BASE_URL")
     run("verify", str(decision), "--ledger-key", key, "--platform-key", platform)
     run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
+    run("personal_data")
     run("erase_subject", "walker")
     run("erase_facts", str(walker["id"]))
     card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it

@@ -1,0 +1,17 @@
+"""Personal data in the tables of this app; `config.core.privacy` explains the terms."""
+
+from config.core.privacy import DELETE_ROW, none, personal, table
+
+TABLES = {
+    "api.IdempotencyRecord": table(
+        personal("body", erase=DELETE_ROW, masked=False),
+        personal("fingerprint", erase=DELETE_ROW, masked=False),
+        none("id", "owner", "key", "status", "created_at", "subject", "permanent"),
+        subject="owner",
+        purpose="repeated requests",
+        retention="24 hours",
+    ),
+    "api.RateCounter": table(
+        none("id", "bucket", "window", "used"),
+    ),
+}

@@ -1,0 +1,140 @@
+"""The register of personal data: for every field of every table, whose it is and when it is erased.
+
+An app declares the tables of its models in `privacy.py` next to them (`personal_data` of its AppConfig), and the tables
+of the packages that it uses. Masking, erasure and `manage.py personal_data` read this register alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.apps import apps
+from django.db import models
+
+from config.core.registration import declared
+
+# How a field is erased: it becomes null, gets an empty or random value, or its row is deleted.
+NULL, REPLACE, DELETE_ROW = "null", "replace", "delete_row"
+
+# Grounds of GDPR Article 6(1).
+CONTRACT = "contract: Article 6(1)(b)"
+CONSENT = "consent: Article 6(1)(a)"
+LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
+LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
+
+UNTIL_ERASURE = "until the account is erased"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A reason to keep personal data after an erasure: the name of the ground, and its rule in words."""
+
+    ground: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What a field is: `personal`, `about_staff` or `none`; for personal data also how it is treated."""
+
+    kind: str
+    erase: str = ""
+    keep: Keep | None = None
+    is_masked: bool = False  # in the back office, for viewers without permission for personal data
+    is_secret: bool = False  # a password, a token or its hash: nobody gets a copy
+
+
+Fields = dict[str, Treatment]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject."""
+
+    subject: str
+    purpose: str
+    fields: Fields
+    ground: str
+    retention: str
+
+
+def personal(
+    *names: str, erase: str = NULL, keep: Keep | None = None, masked: bool = True, secret: bool = False
+) -> Fields:
+    """Declare fields that hold data of the table's subject, and how they are erased."""
+    return dict.fromkeys(names, Treatment("personal", erase, keep, masked and not secret, secret))
+
+
+def about_staff(*names: str) -> Fields:
+    """Declare fields that name the reviewer, member or operator who acted."""
+    return dict.fromkeys(names, Treatment("about_staff"))
+
+
+def none(*names: str) -> Fields:
+    """Declare fields without personal data: ids, references, times, statuses and hashes."""
+    return dict.fromkeys(names, Treatment("none"))
+
+
+def table(
+    *groups: Fields, subject: str = "", purpose: str = "", ground: str = CONTRACT, retention: str = UNTIL_ERASURE
+) -> Table:
+    """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
+    fields: Fields = {}
+    for group in groups:
+        if twice := fields.keys() & group.keys():
+            raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
+        fields |= group
+    return Table(subject, purpose, fields, ground, retention)
+
+
+@cache
+def register() -> Mapping[str, Table]:
+    """Return every declared table by the label of its model, such as `credit.Application`."""
+    return dict(declared("personal_data"))
+
+
+def personal_fields(model: type[models.Model]) -> Fields:
+    """Return the fields of a model that hold personal data; none for a model without a declaration."""
+    declaration = register().get(model._meta.label)
+    fields = {} if declaration is None else declaration.fields
+    return {name: treatment for name, treatment in fields.items() if treatment.kind == "personal"}
+
+
+def masked_fields(model: type[models.Model]) -> tuple[str, ...]:
+    return tuple(name for name, treatment in personal_fields(model).items() if treatment.is_masked)
+
+
+def undeclared() -> list[str]:
+    """Return `app.Model.field` for every field that is declared nowhere, and every declaration without a field."""
+    tables, faults = register(), []
+    found = {model._meta.label: model for model in apps.get_models(include_auto_created=True)}
+    for label in sorted(found.keys() | tables.keys()):
+        fields = {field.name for field in found[label]._meta.local_concrete_fields} if label in found else set()
+        named = tables[label].fields.keys() if label in tables else set()
+        faults += [f"{label}.{name}" for name in sorted(fields ^ named)]
+    return faults
+
+
+def record_of_processing(*, with_all: bool) -> Iterator[dict[str, Any]]:
+    """Yield each personal field with subject, purpose, ground and retention (GDPR Article 30).
+
+    `with_all` also yields the fields without personal data, and those about staff.
+    """
+    for label, declaration in sorted(register().items()):
+        for name, treatment in declaration.fields.items():
+            if treatment.kind != "personal":
+                if with_all:
+                    yield {"field": f"{label}.{name}", "kind": treatment.kind}
+                continue
+            keep = treatment.keep
+            yield {
+                "field": f"{label}.{name}",
+                "kind": treatment.kind,
+                "subject": declaration.subject,
+                "purpose": declaration.purpose,
+                "ground": declaration.ground,
+                "retention": declaration.retention if keep is None else f"{declaration.retention}; {keep.rule}",
+                "erase": treatment.erase,
+                "keep": None if keep is None else keep.ground,
+            }

@@ -1,0 +1,55 @@
+"""Personal data in the tables of this app; `config.core.privacy` explains the terms."""
+
+from config.core.privacy import REPLACE, none, personal, table
+
+TABLES = {
+    "webhooks.Event": table(
+        personal("object", erase=REPLACE, masked=False),
+        none("id", "account", "type", "request_id", "created_at", "sequence"),
+        subject="account",
+        purpose="events for webhooks",
+    ),
+    "webhooks.EventFeed": table(
+        none("account", "last_sequence"),
+    ),
+    "webhooks.Endpoint": table(
+        personal("url", "description", erase=REPLACE, masked=False),
+        personal("secret", erase=REPLACE, secret=True),
+        personal("previous_secret", secret=True),
+        none(
+            "id",
+            "account",
+            "client_id",
+            "event_types",
+            "status",
+            "disabled_reason",
+            "disabled_at",
+            "previous_secret_until",
+            "secret_version",
+            "secret_proven",
+            "failing_since",
+            "created_at",
+            "updated_at",
+            "deleted_at",
+        ),
+        subject="account",
+        purpose="webhooks",
+    ),
+    "webhooks.Delivery": table(
+        personal("attempts", erase=REPLACE, masked=False),
+        none(
+            "id",
+            "account",
+            "endpoint",
+            "event",
+            "event_type",
+            "status",
+            "due_at",
+            "claim",
+            "is_redelivery",
+            "created_at",
+        ),
+        subject="account",
+        purpose="deliveries of webhooks",
+    ),
+}

@@ -1,0 +1,80 @@
+"""The register of personal data has every field of every table."""
+
+import json
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.core.management import call_command
+
+from config.backoffice.personal import PersonalData
+from config.core import privacy
+
+
+def model_of(label):
+    return apps.get_model(label)
+
+
+def personal_tables():
+    return {label: table for label, table in privacy.register().items() if privacy.personal_fields(model_of(label))}
+
+
+def test_every_field_of_every_model_is_declared():
+    assert privacy.undeclared() == []
+
+
+def test_undeclared_field_is_reported(monkeypatch):
+    tables = dict(privacy.register())
+    staged = tables["staging.Note"]
+    fields = {name: treatment for name, treatment in staged.fields.items() if name != "text"}
+    tables["staging.Note"] = privacy.table(fields, subject="user", purpose="notes")
+    monkeypatch.setattr(privacy, "register", lambda: tables)
+    assert privacy.undeclared() == ["staging.Note.text"]
+
+
+def test_field_of_two_groups_is_refused():
+    with pytest.raises(ValueError, match="Declared twice: name"):
+        privacy.table(privacy.personal("name"), privacy.none("name"))
+
+
+def test_erasure_to_null_needs_a_column_that_can_be_null():
+    for label in personal_tables():
+        for name, treatment in privacy.personal_fields(model_of(label)).items():
+            field = model_of(label)._meta.get_field(name)
+            assert treatment.erase != privacy.NULL or field.null, f"{label}.{name}"
+
+
+def test_table_with_personal_data_has_a_subject_and_a_purpose():
+    for label, table in personal_tables().items():
+        assert table.subject, label
+        assert table.purpose, label
+
+
+@pytest.mark.django_db
+def test_subject_is_a_lookup_of_its_model():
+    for label, table in personal_tables().items():
+        if label != "mail.OutgoingMail":  # addresses are encrypted: they are compared after decryption
+            assert not model_of(label)._base_manager.filter(**{table.subject: 1}).exists(), label
+
+
+def test_pages_about_people_mask_every_masked_field_of_the_register():
+    for model, page in admin.site._registry.items():
+        if isinstance(page, PersonalData) and page.is_about_people:
+            assert set(page.hidden_fields) == set(privacy.masked_fields(model))
+    assert {"first_name", "last_name", "email"} == set(privacy.masked_fields(model_of("identity.User")))
+
+
+def test_personal_data_prints_the_record_of_processing(capsys):
+    call_command("personal_data", "--json")
+    fields = {row["field"]: row for row in json.loads(capsys.readouterr().out)["fields"]}
+    statement = fields["credit.ReviewRequest.statement"]
+    assert (statement["subject"], statement["keep"]) == ("application__consumer", "application_records")
+    assert "12 CFR 1002.12(b)(1): 25 months" in statement["retention"]
+    assert "credit.Application.status" not in fields
+
+
+def test_personal_data_of_all_tables_has_every_field(capsys):
+    call_command("personal_data", "--all", "--json")
+    rows = json.loads(capsys.readouterr().out)["fields"]
+    assert len(rows) == sum(len(table.fields) for table in privacy.register().values())
+    assert {row["kind"] for row in rows} == {"personal", "about_staff", "none"}
