@@ -10,7 +10,7 @@ from django.utils import timezone
 from identity.access import tokens
 
 V1 = "/v1"
-ERROR_MEMBERS = {"error", "message", "code", "request_id"}
+ERROR_MEMBERS = {"error", "message", "code", "request_id", "doc_url"}
 
 
 class ApiClient(Client):

@@ -48,7 +48,13 @@ class ApiError(Exception):
         self.headers = headers or {}
 
     def body(self) -> dict[str, Any]:
-        members = {"error": self.error, "message": str(self), "code": self.code, "request_id": request_id.get() or None}
+        members = {
+            "error": self.error,
+            "message": str(self),
+            "code": self.code,
+            "request_id": request_id.get() or None,
+            "doc_url": doc_url(self.code),
+        }
         return members if self.details is None else {**members, "details": self.details}
 
     def response(self) -> HttpResponse:
@@ -147,14 +153,19 @@ class Unavailable(ApiError):
         super().__init__(message, headers={"Retry-After": "1"})
 
 
+def doc_url(code: str) -> str:
+    """Return the address of the documentation of an error code."""
+    return f"{settings.HOST_ROOT}/docs/errors/{code}"
+
+
 def as_problem(status: int, body: dict[str, Any]) -> dict[str, Any]:
     """Return an error's body as RFC 9457 has it. `type` is the page about errors of its code."""
     code = body["code"]
     known = ApiError.registry.get(code)
     return {
-        "type": f"{settings.HOST_ROOT}/docs/errors/{code}",
+        "type": doc_url(code),
         "title": known.message if known else body["message"],
         "status": status,
         "detail": body["message"],
-        **{name: value for name, value in body.items() if name != "message"},
+        **{name: value for name, value in body.items() if name not in {"message", "doc_url"}},
     }

@@ -87,7 +87,7 @@ def test_every_other_exception_becomes_an_error_without_its_text(exception, code
 
 def test_an_error_has_the_four_members_and_details_when_there_are_any():
     error = ApiError.registry["E1001"]
-    assert set(error().body()) == {"error", "message", "code", "request_id"}
+    assert set(error().body()) == {"error", "message", "code", "request_id", "doc_url"}
     shown = error("Because.", details=[{"field": "a", "message": "b"}]).body()
     assert (shown["message"], shown["details"]) == ("Because.", [{"field": "a", "message": "b"}])
     assert "WWW-Authenticate" in ApiError.registry["E2001"]().response().headers

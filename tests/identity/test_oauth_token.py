@@ -26,7 +26,7 @@ def assert_refused(response, status, word):
     """Check RFC 6749's word with our members beside it."""
     body = response.json()
     assert (response.status_code, body["error"]) == (status, word), body
-    assert set(body) == {"error", "message", "code", "request_id"}
+    assert set(body) == {"error", "message", "code", "request_id", "doc_url"}
     assert body["code"].startswith("E")
     if status == 401:
         assert response.headers["WWW-Authenticate"]

@@ -364,6 +364,7 @@ class ProtocolRefusalSerializer(ResponseSerializer):
     request_id = TextField(
         allow_null=True, required=False, help_text="The id of the request, to quote when you write to us."
     )
+    doc_url = TextField(required=False, help_text="The page about the code.")
     ucp = UcpSerializer()
     messages = MessageSerializer(many=True)
 
