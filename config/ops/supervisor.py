@@ -116,12 +116,14 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
     """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
+    # The workers read a thousand proofs of the demo: the welcome would scroll away.
+    quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
     # A leader seals what its followers bring: many threads of one process make the largest blocks.
     of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     return {
         "service A": ([*gunicorn, platform, "config.wsgi"], environment),
-        "service B": (of_ledger, environment | {"SERVICE": "ledger"}),
+        "service B": (of_ledger, environment | {"SERVICE": "ledger"} | quiet),
         **{worker: (["manage.py", worker], environment) for worker in workers},
     }
 
@@ -229,6 +231,7 @@ def _run(running: Processes) -> None:
         "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
         "ACCESS_LOG": "1",
+        "REQUIRE_LISTED_OFFERS": "1",  # a mistyped offer is refused, and not taken for another marketplace's
         **STEADY_MEMORY,
         **os.environ,
         METRICS_PORT: str(ports[METRICS_PORT]),

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
 from config.core.json_text import day_of, escaped
 from credit.core import profile
 from credit.core.applicant_schema import DUE, is_required, schema_of, title_of_member, value_at
 from credit.core.deadlines import today_of
+from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
+_FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
 MIN_AGE_YEARS = 18  # of applicants whose date of birth is known, where the offer names no other
 
 
@@ -51,6 +55,7 @@ class OfferRequirements:
     applicant: Sequence[str] = ()
     min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
+    limits: Mapping[str, Any] | None = None  # the terms that bound the amount and the term, where they are strict
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
@@ -64,6 +69,7 @@ class OfferRequirements:
             tuple(dict.fromkeys((*(offered.get("applicant_requires") or ()), *birth))),
             MIN_AGE_YEARS if min_age is None else min_age,
             has_ended,
+            terms if settings.REQUIRE_LISTED_OFFERS else None,
         )
 
     @property
@@ -76,7 +82,19 @@ class OfferRequirements:
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Has no file yet.") for name in missing]
         ended = [OFFER_ENDED] if self.has_ended else []
-        return [*ended, *self._data(data), *self._applicants(persons), *documents]
+        return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]
+
+    def _figures(self, data: Any) -> Iterator[Due]:
+        """Yield the amount and the term that an offer of this installation can't lend; its schema may say more."""
+        if self.limits is None:
+            return
+        figures, values = Figures(data), data if isinstance(data, dict) else {}
+        for name, figure in (("amount_cents", figures.amount_cents), ("term_months", figures.term_months)):
+            if figure is None and name in values and name not in self.members:
+                why = "Must be a whole number that isn't negative."
+                yield Due(f"/application_data/{name}", _FIGURES[name], "integer", why)
+        for name, _, why in outside(self.limits, figures.amount_cents, figures.term_months):
+            yield Due(f"/application_data/{name}", _FIGURES[name], "integer", why)
 
     def _data(self, data: Any) -> Iterator[Due]:
         if self.schema is None:

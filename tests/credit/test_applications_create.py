@@ -126,6 +126,32 @@ class TestOffers:
         settings.REQUIRE_LISTED_OFFERS = True
         assert_error(api.send(PATH, body), 400, "E1011")
 
+    @pytest.mark.parametrize(
+        ("figure", "why"),
+        [
+            ({"amount_cents": "500000"}, "Must be a whole number that isn't negative."),
+            ({"amount_cents": 500000.5}, "Must be a whole number that isn't negative."),
+            ({"amount_cents": -1}, "Must be a whole number that isn't negative."),
+            ({"amount_cents": None}, "Must be a whole number that isn't negative."),
+            ({"amount_cents": 99_999}, "The offer lends $1,000.00 or more."),
+            ({"amount_cents": 900_001}, "The offer lends $9,000.00 or less."),
+            ({"term_months": 13}, "The offer's terms are 12, 24 months."),
+        ],
+    )
+    def test_a_listed_offer_lends_within_its_limits_alone(self, api, body, settings, figure, why):
+        settings.REQUIRE_LISTED_OFFERS = True
+        limits = {"loan_amount_min_cents": 100_000, "loan_amount_max_cents": 900_000, "term_options_months": [12, 24]}
+        offer = OfferFactory(**limits)
+        body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
+        refused = {**body, "initial_status": "submitted", "application_data": figure}
+        error = assert_error(api.send(PATH, refused), 400, "E1020")
+        assert error["details"] == [{"field": f"/application_data/{next(iter(figure))}", "message": why}]
+        draft = api.send(PATH, {**body, "application_data": figure}).json()["id"]
+        due = api.read(f"{PATH}/{draft}/requirements").json()["currently_due"]
+        assert [item["why"] for item in due] == [why]
+        settings.REQUIRE_LISTED_OFFERS = False
+        assert api.send(PATH, refused).status_code == 201
+
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
     def test_where_providers_review_the_provider_must_be_the_offers_own(self, api, body, settings, policy):
         settings.REVIEW_POLICY = policy
