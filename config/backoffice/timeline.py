@@ -57,7 +57,7 @@ def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
             actor=str(row.principal) if row.principal is not None else "system",
             credential=row.credential,
             details=row.metadata,
-            facts=(("from", row.previous_status),),
+            facts=(("from", row.previous_status), *([("reason code", row.reason_code)] if row.reason_code else [])),
             position=row.position,
             id=str(row.pk),
         )

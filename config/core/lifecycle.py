@@ -142,6 +142,8 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
+    # A code that follows from the move itself; a history whose moves have one overrides it.
+    reason_code: Any = None
 
     class Meta:
         abstract = True

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from config.core.names import shows_nothing
 
 PRINCIPAL_MAX = 4
@@ -44,6 +46,9 @@ REASONS = {
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
+# Of the withdrawal of an approved application: its applicant declines the approved terms.
+DECLINED_BY_APPLICANT = "declined_by_applicant"
+DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
 # 12 CFR 1002.9(b)(2): a score below a threshold, or internal standards, is not a specific reason.
 _SAYS_NOTHING = re.compile(
     r"internal\s+(standard|polic|guideline|criteri)|(fail|insufficient|too\s+low|low|qualifying).{0,30}\bscor(e|ing)\b"

@@ -28,6 +28,7 @@ from credit.core.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
+from credit.core.reasons import DECLINED_BY_APPLICANT
 from credit.models.decision_rules import DecisionRules
 from credit.models.offers import Provider, ProviderMember
 
@@ -214,6 +215,15 @@ class Application(DecisionRules):
 
 class ApplicationHistory(lifecycle.StatusHistory):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    # The move from `approved` to `withdrawn` is the applicant's answer to the approved terms.
+    IS_DECLINED = Q(status=WITHDRAWN, previous_status=APPROVED)
+
+    @property
+    def reason_code(self) -> str | None:
+        """Return `declined_by_applicant` for the withdrawal of an approved application, None for other moves."""
+        is_declined = (self.previous_status, self.status) == (APPROVED, WITHDRAWN)
+        return DECLINED_BY_APPLICANT if is_declined else None
 
     class Meta(lifecycle.StatusHistory.Meta):
         verbose_name_plural = "application history"

@@ -25,7 +25,6 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.api.documents.parsers import take_one_file
-from credit.api.terms.views import agreement_page
 from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import LANGUAGES, language_of
@@ -41,7 +40,6 @@ from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
-from credit.terms.agreement import agreement_of
 
 # The transition of each button on the applicant's page, and its label.
 _SENDS = {
@@ -55,7 +53,7 @@ def actor_on(request: HttpRequest) -> Actor:
     return Actor(user=request.user, credential="my")
 
 
-def _own(request: HttpRequest) -> QuerySet[Application]:
+def own_applications(request: HttpRequest) -> QuerySet[Application]:
     user: Any = request.user
     return Application.objects.filter(consumer=user)
 
@@ -75,13 +73,18 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
         since=Coalesce(Subquery(moved[:1]), "created_at"),
         lender=Subquery(lender),
         is_offered=Exists(waiting),
+        is_declined=Exists(
+            ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))
+        ),
         is_asked_again=Exists(ReviewRequest.objects.filter(application=OuterRef("pk"), answered_at__isnull=True)),
     )
 
 
 def language_for(request: HttpRequest) -> str:
     """Return the language of the person's newest application, of the browser where it names none that we write."""
-    newest = _own(request).only("applicants").order_by("-id").first() if request.user.is_authenticated else None
+    newest = None
+    if request.user.is_authenticated:
+        newest = own_applications(request).only("applicants").order_by("-id").first()
     return language_of(newest and newest.applicants, otherwise=get_language_from_request(request))
 
 
@@ -101,7 +104,7 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
     paginate_by = 20
 
     def get_queryset(self) -> QuerySet[Application]:
-        return _with_standing(_own(self.request), now=timezone.now()).only(*_COLUMNS).order_by("-id")
+        return _with_standing(own_applications(self.request), now=timezone.now()).only(*_COLUMNS).order_by("-id")
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
@@ -122,11 +125,11 @@ class ApplicationPage(MyPage):
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         now = timezone.now()
-        application = get_by_uuid(_with_standing(_own(request), now=now), application_id, Http404)
+        application = get_by_uuid(_with_standing(own_applications(request), now=now), application_id, Http404)
         return render(request, "credit/my/application.html", _facts(application, now))
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        get_by_uuid(_own(request), application_id, Http404)
+        get_by_uuid(own_applications(request), application_id, Http404)
         does = _BUTTONS.get(request.POST.get("do", ""))
         return answered(request, application_id, "write", lambda: does and does(request, application_id))
 
@@ -139,6 +142,9 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
     zone = deadlines.zone_of(application.applicants)
+    pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
+    # The page of the terms declines an approval, which is its withdrawal.
+    declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
     return {
         "application": application,
@@ -146,15 +152,15 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "due": [lacks(requirement) for requirement in due if requirement.type != "document"],
         "documents": documents,
         "sends": "" if due or missing else sends,
-        "withdraws": states.WITHDRAWN in application.requestable(),
+        "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
         "costs": rows_of(terms.terms) if is_loan else [],
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "notices": _notices_of(application),
-        "pricing": Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first(),
-        "until": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
+        "pricing": pricing,
+        "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         "asked_again": asked_again,
         "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),
         "may_ask_again": asked_again is None and application.is_reconsiderable,
@@ -200,18 +206,6 @@ def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
     return said
 
 
-def _take_up(request: HttpRequest, application_id: str) -> str:
-    terms_sha256 = request.POST.get("terms_sha256", "")
-    acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
-    return gettext("You have accepted these terms.")
-
-
-def _decline(request: HttpRequest, application_id: str) -> str:
-    counteroffer_id = request.POST.get("counteroffer_id", "")
-    counteroffers.decline(application_id, counteroffer_id, actor=actor_on(request), now=timezone.now())
-    return gettext("You have declined the other terms. The lender goes on with your application.")
-
-
 def _ask_again(request: HttpRequest, application_id: str) -> str:
     statement = request.POST.get("statement", "").strip()
     if not 0 < len(statement) <= STATEMENT_MAX:
@@ -220,7 +214,7 @@ def _ask_again(request: HttpRequest, application_id: str) -> str:
     return gettext("A reviewer who had no part in the decision will reconsider it.")
 
 
-_BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw, "take_up": _take_up, "decline": _decline}
+_BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -258,7 +252,7 @@ class NoticePage(MyPage):
     """A notice as it was made, word for word. That its person opened it is a delivery."""
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
-        get_by_uuid(_own(request), application_id, Http404)
+        get_by_uuid(own_applications(request), application_id, Http404)
         try:
             notice = notices.load_notice(application_id, notice_id, actor_on(request))
         except ApiError as refusal:
@@ -297,12 +291,3 @@ class ConsentPage(MyPage):
         except ApiError as refusal:
             messages.error(request, said(refusal))
         return HttpResponseRedirect(reverse("my_consent"))
-
-
-class AgreementPage(MyPage):
-    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        application = get_by_uuid(_own(request), application_id, Http404)
-        try:
-            return agreement_page(request, agreement_of(application))
-        except ApiError as refusal:
-            raise Http404 from refusal

@@ -1,13 +1,14 @@
 from django.urls import path
 
-from credit.my import pages
+from credit.my import pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
     path("/applications/<str:application_id>", pages.ApplicationPage.as_view(), name="my_application"),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
-    path("/applications/<str:application_id>/agreement", pages.AgreementPage.as_view(), name="my_agreement"),
+    path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),
+    path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path(
         "/applications/<str:application_id>/documents/<str:document_id>",
         pages.UploadPage.as_view(),

@@ -23,7 +23,7 @@ from credit.core.errors import (
     RequirementsDue,
     TermsChanged,
 )
-from credit.core.reasons import in_words, reasons_of, text_of
+from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
 
 
@@ -48,14 +48,15 @@ BY_STATUS = {
     states.WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
     states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
-_TAKEN_UP = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
-_OFFERED = Standing(_("The lender offers other terms"), _("Take them up or decline them."), is_due=True)
+_ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
+_OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
+_DECLINED = Standing(_("You declined the loan"), _("Nothing more happens with it."))
 _ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))
 _CHANGED = _("The application has changed meanwhile. Look again at where it stands.")
 # Why something did not happen, as a person reads it: what they saw was perhaps of before. The first that fits.
 _REFUSALS: dict[type[ApiError], Any] = {
     RequirementsDue: _("Something is still missing."),
-    TermsChanged: _("The terms are others today. Look at them again before you take them up."),
+    TermsChanged: _("The terms have changed. Check them again before you accept."),
     DocumentClosed: _("The document takes no more files."),
     InfectedFile: _("The file is infected. It was not kept."),
     LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
@@ -75,7 +76,9 @@ _REFUSALS: dict[type[ApiError], Any] = {
 def standing_of(application: Any) -> Standing:
     """Describe the status of an application that `_with_standing` has loaded."""
     if application.accepted_at is not None:
-        return _TAKEN_UP
+        return _ACCEPTED
+    if application.status == states.WITHDRAWN and application.is_declined:
+        return _DECLINED
     if application.is_offered:
         return _OFFERED
     if application.is_asked_again and application.status == states.REJECTED:
@@ -95,6 +98,8 @@ def said(refusal: ApiError) -> str:
 
 def told(move: ApplicationHistory) -> str:
     """Return why an application moved: principal reasons in the language of the moment, other words as they are."""
+    if move.reason == DECLINED_TEXT:
+        return gettext(DECLINED_TEXT)
     reasons = reasons_of(move.metadata)
     if move.reason is None or move.reason != in_words(reasons):
         return move.reason or ""

@@ -16,8 +16,8 @@ from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
 from credit.core.card import REFER
 from credit.core.errors import AlreadyProposed, ApplicationNotFound, InvalidApplicationTransition
-from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
-from credit.core.reasons import in_words, reasons_of, warning_of
+from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED, WITHDRAWN
+from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import as_members
 from credit.models.terms import loan_to_dict
@@ -169,7 +169,8 @@ def change_status(
 ) -> tuple[Application, Proposal | None]:
     """Move an application for a caller; return it, and the decision that now waits for a second reviewer instead.
 
-    A rejection without a reason for the person has its principal reasons in words. Raises ApplicationNotFound, and what
+    A rejection without a reason for the person has its principal reasons in words, and a withdrawal of an approved
+    application that the applicant declined its terms. Raises ApplicationNotFound, and what
     `decide` raises.
     """
     application = load_visible(application_id, actor)
@@ -177,6 +178,8 @@ def change_status(
         raise ApplicationNotFound
     if to == REJECTED and reason is None:
         reason = in_words(reasons_of(metadata))
+    if (application.status, to) == (APPROVED, WITHDRAWN) and reason is None:
+        reason = DECLINED_TEXT
     if takes_two(to) or to == COUNTEROFFER:
         application = Application.objects.select_for_update().get(pk=application.pk)
     pending = decide(application, to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)

@@ -13,8 +13,9 @@ from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
 from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
-from credit.core.machine import APPROVED
+from credit.core.machine import APPROVED, WITHDRAWN
 from credit.core.quotes import Instalment
+from credit.core.reasons import DECLINED_TEXT
 from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
@@ -115,6 +116,19 @@ def _accept_counteroffer(application: Application, *, terms_sha256: str, actor: 
     counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
     _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
+
+
+def decline(application_id: str, *, actor: Actor, now: datetime) -> None:
+    """Decline the approval of the actor's own application, which ends as `withdrawn`.
+
+    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, or NothingToAccept unless it is
+    approved: a lender that reopened the application goes on with it.
+    """
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        if application.status != APPROVED:
+            raise NothingToAccept
+        application.transition_to(WITHDRAWN, actor=actor, now=now, reason=DECLINED_TEXT)
 
 
 def _require_pricing_notices(application: Application) -> None:

@@ -56,15 +56,13 @@ def agreement_of(application: Application) -> Agreement:
     terms = application.loan_terms
     if terms is None:
         raise NotFound("The accepted approval names no loan.")
-    provider_id = str(application.provider_id)
-    provider = application.provider_owner(provider_id, application.created_at).first()
     decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
     return Agreement(
         application_id=str(application.pk),
         offer_id=application.offer_id,
         offer_version=application.offer_version,
         offer_terms_sha256=application.terms_sha256,
-        lender=Provider(pk=provider_id, name="") if provider is None else provider,
+        lender=lender_of(application),
         borrower=application,
         terms=terms.to_dict(),
         terms_sha256=terms.terms_sha256,
@@ -79,8 +77,18 @@ def agreement_of(application: Application) -> Agreement:
     )
 
 
-def in_words(agreement: Agreement) -> dict[str, Any]:
-    """Return what the page to print says: the same figures as the document, as people read them."""
+def lender_of(application: Application) -> Provider:
+    """Return the lender of an application, without a name if it is not known here."""
+    provider_id = str(application.provider_id)
+    provider = application.provider_owner(provider_id, application.created_at).first()
+    return Provider(pk=provider_id, name="") if provider is None else provider
+
+
+def in_words(agreement: Any) -> dict[str, Any]:
+    """Return what the page to print says: the same figures as the document, as people read them.
+
+    `agreement` has `terms` and `schedule`: an `Agreement`, or the `Acceptable` terms of one before its acceptance.
+    """
     meant = (
         gettext("The cost of the credit as a yearly rate."),
         gettext("The dollar amount the credit costs."),

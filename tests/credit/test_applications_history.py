@@ -42,7 +42,8 @@ def test_three_moves_are_three_entries_in_order(api, moved):
     assert [entry["status"] for entry in shown["history"]] == ["submitted", "under_review", "approved"]
     assert [entry["changed_by"] for entry in shown["history"]] == ["person 0", "person 1", "person 2"]
     assert [entry["reason"] for entry in shown["history"]] == [None, "reason 1", "reason 2"]
-    assert all(set(entry) == {"status", "changed_by", "changed_at", "reason"} for entry in shown["history"])
+    names = {"status", "changed_by", "changed_at", "reason", "reason_code"}
+    assert all(set(entry) == names for entry in shown["history"])
     moments = [entry["changed_at"] for entry in shown["history"]]
     assert moments == sorted(moments)
 

@@ -16,6 +16,7 @@ from tests.credit.notices.test_pages import ROOT, read
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import approve, lender_of
 from tests.credit.test_my_pages import browser_of, hand_in, page_of, press
+from tests.credit.test_my_terms import decide, terms_page
 from tests.factories import UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -47,13 +48,28 @@ def test_every_page_of_an_application_is_spanish(committed):
     text = spanish(page_of(application))
     assert "El prestamista ofrece otras condiciones , desde el" in text
     assert "$5,000.00 al 9 % durante 24 meses" in text
-    assert "Hoy las condiciones son otras." in spanish(press(application, "take_up", terms_sha256="0" * 64))
-    shown = press(application, "take_up", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
-    assert "Usted aceptó estas condiciones." in spanish(shown)
+    assert "Revise antes de aceptar" in spanish(terms_page(application))
     browser = browser_of(application.consumer)
-    assert "Contrato de crédito" in spanish(browser.get(f"/my/applications/{world.pk}/agreement").content.decode())
+    assert "Usted no ha aceptado este contrato." in spanish(agreement(browser, world.pk))
+    assert "Las condiciones cambiaron." in spanish(decide(application, "accept", terms_sha256="0" * 64))
+    shown = decide(application, "accept", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
+    assert "Usted aceptó este préstamo." in spanish(shown)
+    assert "Contrato de crédito" in spanish(agreement(browser, world.pk))
     assert "Aprobada y aceptada" in spanish(browser.get("/my").content.decode())
     assert "Cómo me llegan las cartas" in spanish(browser.get("/my/consent").content.decode())
+
+
+def agreement(browser, application_id):
+    return browser.get(f"/my/applications/{application_id}/agreement").content.decode()
+
+
+def test_a_declined_approval_is_described_in_spanish():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.approve(0)
+    text = spanish(decide(world.application, "decline"))
+    assert "Usted rechazó este préstamo." in text
+    assert "El solicitante rechazó las condiciones aprobadas." in text
 
 
 def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():

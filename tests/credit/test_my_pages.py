@@ -14,10 +14,9 @@ from django.utils import timezone
 from config.core.digest import digest_of
 from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
-from credit.core import deadlines
 from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
-from credit.models import Application, Consent, Counteroffer, DocumentFile
+from credit.models import Application, Consent, DocumentFile
 from credit.notices.services import consent_text, give_consent
 from identity.accounts.addresses import confirm
 from tests.api import client_of
@@ -122,32 +121,6 @@ class TestButtons:
         assert "It is withdrawn." in press(application, "withdraw")
         assert "The application has changed meanwhile." in press(application, "withdraw")
         assert application.status == "withdrawn"
-
-    def test_an_approval_is_taken_up_and_leads_to_the_agreement(self, committed, offer):
-        application = applied(offer)
-        approve(lender_of(offer), application, {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36})
-        page = page_of(application)
-        assert "$12,000.00 at 7.25 % for 36 months" in page
-        assert "Annual percentage rate" in page
-        assert "The terms are others today." in press(application, "take_up", terms_sha256="0" * 64)
-        shown = press(application, "take_up", terms_sha256=application.loan_terms.terms_sha256)
-        assert "You have accepted these terms." in shown
-        assert application.accepted_at is not None
-        agreement = browser_of(application.consumer).get(f"/my/applications/{application.pk}/agreement")
-        assert "Credit agreement" in agreement.content.decode()
-
-    @pytest.mark.parametrize(("do", "status"), [("take_up", "approved"), ("decline", "under_review")])
-    def test_a_counteroffer_is_answered(self, offer, do, status):
-        application = applied(offer)
-        assert counter(lender_of(offer), application).status_code == 201
-        made = Counteroffer.objects.get()
-        page = page_of(application)
-        assert "The lender offers other terms" in page
-        assert "$6,000.00 at 8 % for 24 months" in page
-        assert f"It stands until {deadlines.in_words(made.expires_at, 'UTC')}." in page
-        press(application, do, terms_sha256=made.loan_terms.terms_sha256, counteroffer_id=made.pk)
-        assert application.status == status
-        assert "The lender offers other terms" not in page_of(application)
 
     def test_another_button_changes_nothing(self, offer):
         application = applied(offer)

@@ -273,10 +273,14 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     """One status entered."""
 
     status = serializers.StatusField(MACHINE.statuses)
+    reason_code = serializers.TextField(
+        allow_null=True,
+        help_text="`declined_by_applicant` if the applicant declined the approved terms; null otherwise.",
+    )
 
     class Meta:
         model = ApplicationHistory
-        fields = ["status", "changed_by", "changed_at", "reason"]
+        fields = ["status", "changed_by", "changed_at", "reason", "reason_code"]
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):

@@ -168,9 +168,11 @@ class TestAcceptance:
         browser = browser_of(world.consumer.user)
         shown = browser.get(page).content.decode()
         assert f"{page}/notices/{notice.pk}" in shown
-        assert 'value="take_up"' not in shown
+        assert f"{page}/accept" not in shown
+        assert browser.get(f"{page}/accept").headers["Location"] == page
         browser.get(f"{page}/notices/{notice.pk}")
-        assert 'value="take_up"' in browser.get(page).content.decode()
+        assert f"{page}/accept" in browser.get(page).content.decode()
+        assert browser.get(f"{page}/accept").status_code == 200
         world.take_up(7)
         assert world.application.accepted_at is not None
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from credit.documents.requests import ask_for_documents
-from credit.models import DocumentFile
+from credit.models import Application, DocumentFile
 from identity.accounts.addresses import confirm
 from tests.credit.document_support import PDF
 from tests.credit.notices.test_table import REPORT, SCORE
@@ -16,6 +16,11 @@ from tests.factories import PASSWORD
 from tests.system.identity.test_account_browser import EMAIL, Person, mailed_path
 
 LONG_NAME = "Wolfeschlegelsteinhausenbergerdorff"  # 35 letters
+_LOOK = """button => {
+  const style = getComputedStyle(button);
+  const names = ["color", "backgroundColor", "borderTopColor", "borderTopWidth", "fontWeight", "fontSize", "width"];
+  return names.map(name => style[name]);
+}"""
 NOTICES = {
     "approve": {},
     "counter": {"with_denial": True},
@@ -42,7 +47,14 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     press(person, "Send it back", "my-sent-back")
     assert approve(lender_of(offer), application).status_code == 200
     person.open(mailed_path(), "my-approved")
-    press(person, "Take up these terms", "my-taken-up")
+    person.page.click("text=Check the terms and decide")
+    person.look("my-accept")
+    person.page.click("text=The agreement, to read and to print")
+    person.look("my-agreement-before")
+    person.page.click("text=Check before you accept")
+    check_decision(person)
+    press(person, "Accept this loan", "my-accepted")
+    assert Application.objects.get().accepted_at is not None
     person.page.click("text=The agreement, to read and to print")
     person.look("my-agreement")
     person.open("/my", "my-list")
@@ -70,6 +82,22 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
             person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
             person.page.fill("#statement", "I have a raise.")
             press(person, {"en": "Ask", "es": "Pedirlo"}[language], f"my-asked-again-{language}")
+
+
+def check_decision(person):
+    """Check that both buttons look the same, that neither is focused, and that the Enter key decides nothing."""
+    buttons = [person.page.get_by_role("button", name=name) for name in ("Accept this loan", "Decline")]
+    person.page.set_viewport_size({"width": 375, "height": 900})
+    looks = [button.evaluate(_LOOK) for button in buttons]
+    assert looks[0] == looks[1]
+    assert person.page.evaluate("document.activeElement.tagName") == "BODY"
+    address = person.page.url
+    for key in ("Enter", "Tab", "Enter"):  # the second Enter follows the first link, which leads back
+        person.page.keyboard.press(key)
+        if key == "Enter":
+            assert Application.objects.get().accepted_at is None
+            assert Application.objects.get().status == "approved"
+    person.page.goto(address)
 
 
 def press(person, name, shown):

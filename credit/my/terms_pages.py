@@ -1,0 +1,118 @@
+"""Pages about the terms of a loan: checked before the decision, accepted or declined, and the agreement to print."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import formats, timezone
+from django.utils.translation import gettext
+
+from config.api.rate_limits import consume
+from config.core.errors import ApiError
+from config.core.ids import get_by_uuid
+from credit.api.terms.views import agreement_page
+from credit.core import deadlines
+from credit.core.errors import TermsChanged
+from credit.core.figures import reference_of
+from credit.core.loan_words import in_words, rows_of
+from credit.models import Application, Notice
+from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.words import said
+from credit.terms import acceptance, counteroffers
+from credit.terms.acceptance import Acceptable
+from credit.terms.agreement import agreement_of, lender_of
+from credit.terms.agreement import in_words as agreement_in_words
+
+# What a person checks before the decision, in this order.
+_BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
+_AFTER_FIRST_PAYMENT = ("final_payment_cents", "finance_charge_cents", "amount_financed_cents")
+_TOTAL = ("total_of_payments_cents",)
+
+
+def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
+    """Return what a loan is and costs, named, with the day of its first payment."""
+    rows = rows_of(terms.terms, _BEFORE_PAYMENTS)
+    if terms.schedule:
+        # Translators: a day as Django's `date` filter writes it.
+        rows.append((gettext("First payment"), formats.date_format(terms.schedule[0].due_on, gettext("F j, Y"))))
+    return rows + rows_of(terms.terms, _AFTER_FIRST_PAYMENT) + rows_of(terms.terms, _TOTAL)
+
+
+class AcceptPage(MyPage):
+    """The decision about approved or counteroffered terms: everything to check, then one form for each answer.
+
+    Each button is alone in its form, which has no other field to type in: the Enter key submits neither.
+    """
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        now = timezone.now()
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        terms = acceptance.describe(application, now=now)
+        if not terms.acceptable or Notice.undelivered_about_pricing(application).exists():
+            return redirect("my_application", application_id)
+        return render(request, "credit/my/accept.html", _facts(application, terms, now))
+
+    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        get_by_uuid(own_applications(request), application_id, Http404)
+        answer = {"accept": _accept, "decline": _decline}.get(request.POST.get("do", ""))
+        if answer is None:
+            return redirect("my_accept", application_id)
+        try:
+            consume("write", str(request.user.pk))
+            messages.success(request, answer(request, application_id))
+        except TermsChanged as refusal:
+            messages.error(request, said(refusal))
+            return redirect("my_accept", application_id)
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+        return redirect("my_application", application_id)
+
+
+def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
+    is_loan = terms.as_of is not None
+    zone = deadlines.zone_of(application.applicants)
+    return {
+        "application": application,
+        "reference": reference_of(application.pk),
+        "lender": lender_of(application),
+        "terms": terms,
+        "loan": in_words(terms.terms) if is_loan else "",
+        "figures": figures_of(terms) if is_loan else [],
+        "schedule": agreement_in_words(terms)["schedule"] if is_loan else [],
+        "offer_name": "" if is_loan else (terms.terms or {}).get("name", ""),
+        "offered": counteroffers.acceptable_of(application, now=now),
+        "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
+    }
+
+
+def _accept(request: HttpRequest, application_id: str) -> str:
+    terms_sha256 = request.POST.get("terms_sha256", "")
+    acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
+    return gettext("You accepted this loan.")
+
+
+def _decline(request: HttpRequest, application_id: str) -> str:
+    actor, now = actor_on(request), timezone.now()
+    if counteroffer_id := request.POST.get("counteroffer_id"):
+        counteroffers.decline(application_id, counteroffer_id, actor=actor, now=now)
+        return gettext("You declined the other terms. The lender continues with your application.")
+    acceptance.decline(application_id, actor=actor, now=now)
+    return gettext("You declined this loan.")
+
+
+class AgreementPage(MyPage):
+    """The agreement to read and to print; before the acceptance, as it is if the terms are accepted today."""
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        terms = acceptance.describe(application, now=timezone.now())
+        if terms.acceptable and terms.as_of is not None:
+            agreement = {"lender": lender_of(application), "borrower": application, "starts_on": terms.as_of}
+            page = {**agreement_in_words(terms), "agreement": agreement, "is_proposed": True}
+            return render(request, "credit/agreement.html", page)
+        try:
+            return agreement_page(request, agreement_of(application))
+        except ApiError as refusal:
+            raise Http404 from refusal

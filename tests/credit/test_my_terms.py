@@ -1,0 +1,248 @@
+"""The page on which a person checks the terms of a loan and decides, and the agreement to read before."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from credit.core import deadlines
+from credit.models import Counteroffer
+from tests.api import client_of
+from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed
+from tests.credit.terms.test_counteroffers import counter
+from tests.credit.test_my_pages import browser_of, page_of, press
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+TERMS = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 20_000}
+FIELD = re.compile(r"<(input|textarea|select|button)\b([^>]*)>")
+
+
+@pytest.fixture
+def approved(offer):
+    application = applied(offer)
+    offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street\nPortland, OR 97201"
+    offer.provider.save()
+    assert approve(lender_of(offer), application, TERMS).status_code == 200
+    application.refresh_from_db()
+    return application
+
+
+def path_of(application):
+    return f"/my/applications/{application.pk}/accept"
+
+
+def terms_page(application):
+    answer = browser_of(application.consumer).get(path_of(application))
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def decide(application, do, user=None, **fields):
+    """Press a button of the page of the terms; return the page that it leads to."""
+    answer = browser_of(user or application.consumer).post(path_of(application), {"do": do, **fields}, follow=True)
+    application.refresh_from_db()
+    return " ".join(answer.content.decode().split())
+
+
+class TestPage:
+    def test_page_shows_the_lender_each_figure_and_every_payment(self, approved):
+        page = terms_page(approved)
+        for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25 % for 36 months, fee $200.00"):
+            assert words in page
+        figures = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
+        assert figures["Amount"] == "$12,000.00"
+        assert figures["Interest rate a year"] == "7.25 %"
+        assert figures["Fee"] == "$200.00"
+        assert figures["Annual percentage rate"] == f"{approved.loan_terms.apr_percent:.2f} %"
+        assert figures["Monthly payment"] == "$371.90"
+        assert figures["Total of payments"].startswith("$13,38")
+        assert re.fullmatch(r"[A-Z][a-z]+ \d+, \d{4}", figures["First payment"])
+        assert page.count("<tr><td>") == 36
+        assert f"{path_of(approved).removesuffix('accept')}agreement" in page
+        until = approved.updated_at + timedelta(days=30)
+        assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
+
+    def test_both_buttons_are_alike_and_stand_alone_in_their_forms(self, approved):
+        forms = re.findall(r"<form method=\"post\">(.*?)</form>", terms_page(approved))
+        fields = [FIELD.findall(form) for form in forms]
+        assert len(forms) == 2
+        for form in fields:
+            kinds = [(tag, "hidden" in rest) for tag, rest in form]
+            assert kinds[-1] == ("button", False)
+            assert set(kinds[:-1]) == {("input", True)}
+        buttons = [re.sub(r'value="\w+"', "", form[-1][1]) for form in fields]
+        assert buttons[0] == buttons[1]
+        assert "class" not in buttons[0]
+        assert "autofocus" not in "".join(forms)
+
+    def test_nothing_to_decide_leads_back_to_the_application(self, offer):
+        application = applied(offer)
+        answer = browser_of(application.consumer).get(path_of(application))
+        assert answer.headers["Location"] == f"/my/applications/{application.pk}"
+
+    def test_another_person_gets_404(self, approved):
+        for user in (UserFactory(), approved.provider_owner(str(approved.provider_id), timezone.now()).get().owner):
+            browser = browser_of(user)
+            assert browser.get(path_of(approved)).status_code == 404
+            assert browser.post(path_of(approved), {"do": "decline"}).status_code == 404
+            assert browser.get(f"/my/applications/{approved.pk}/agreement").status_code == 404
+        approved.refresh_from_db()
+        assert approved.status == "approved"
+
+    def test_a_line_of_credit_has_a_limit_and_no_payments(self):
+        application = applied(listed(**LINE))
+        lender = client_of(application.provider_owner("700", timezone.now()).get().owner)
+        assert approve(lender, application, {"amount_cents": 500_000, "rate_percent": 9}).status_code == 200
+        page = terms_page(application)
+        assert "Credit limit" in page
+        assert "schedule" not in page
+
+    def test_an_approval_without_a_loan_names_the_offer(self):
+        application = ApplicationFactory(
+            status="approved", provider_id=902, offer_snapshot={"name": "Starter loan"}, offer_version=1
+        )
+        page = terms_page(application)
+        assert "Starter loan" in page
+        assert "without naming a loan" in page
+        assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
+        assert application.accepted_at is not None
+
+
+class TestAcceptance:
+    def test_the_page_of_an_application_accepts_nothing(self, approved):
+        page = page_of(approved)
+        assert path_of(approved) in page
+        assert "terms_sha256" not in page
+        for do in ("accept", "take_up", "decline"):
+            press(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
+        assert (approved.status, approved.accepted_at) == ("approved", None)
+
+    def test_the_terms_on_the_page_are_accepted(self, committed, approved):
+        sha256 = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
+        assert "You accepted this loan." in decide(approved, "accept", terms_sha256=sha256)
+        assert approved.accepted_at is not None
+        assert "What you accepted" in page_of(approved)
+        assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
+
+    def test_terms_that_changed_after_the_page_are_refused_and_shown(self, committed, approved, offer):
+        old = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
+        lender = lender_of(offer)
+        body = {"status": "under_review", "updated_by": "x", "reason": "A wrong figure."}
+        assert lender.replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        assert approve(lender, approved, {**TERMS, "rate_percent": 9.5}).status_code == 200
+        page = decide(approved, "accept", terms_sha256=old)
+        assert "The terms have changed. Check them again before you accept." in page
+        assert "$12,000.00 at 9.5 % for 36 months" in page
+        assert "Accept this loan" in page
+        assert approved.accepted_at is None
+
+    def test_without_a_form_token_nothing_is_decided(self, approved):
+        browser = browser_of(approved.consumer, enforce_csrf_checks=True)
+        for do in ("accept", "decline"):
+            fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
+            assert browser.post(path_of(approved), fields).status_code == 403
+        approved.refresh_from_db()
+        assert (approved.status, approved.accepted_at) == ("approved", None)
+
+    def test_an_unknown_button_decides_nothing(self, approved):
+        decide(approved, "approve")
+        assert (approved.status, approved.accepted_at) == ("approved", None)
+
+    def test_decisions_count_for_the_limit_of_writes(self, committed, approved, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
+        decide(approved, "accept", terms_sha256="0" * 64)
+        assert "That was too often." in decide(approved, "decline")
+        assert approved.status == "approved"
+
+
+class TestDecline:
+    def test_a_declined_approval_is_withdrawn_with_a_reason_that_the_lender_reads(self, approved, offer):
+        assert "You declined this loan." in decide(approved, "decline")
+        assert approved.status == "withdrawn"
+        assert "You declined the loan" in browser_of(approved.consumer).get("/my").content.decode()
+        lender = lender_of(offer)
+        moved = lender.read(f"/applications/{approved.pk}/history").json()["history"][-1]
+        assert (moved["status"], moved["reason_code"]) == ("withdrawn", "declined_by_applicant")
+        assert moved["reason"] == "The applicant declined the approved terms."
+        assert lender.read(f"/applications/{approved.pk}").json()["status_reason"] == moved["reason"]
+        row = approved.history.latest("position")
+        assert (row.principal, row.credential) == (approved.consumer, "my")
+        assert Event.objects.filter(type="application.withdrawn", account=offer.provider.owner).count() == 1
+
+    def test_a_withdrawal_over_the_api_has_the_same_reason(self, approved):
+        client = client_of(approved.consumer)
+        body = {"status": "withdrawn", "updated_by": "me"}
+        assert client.replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
+        assert codes == [None, "declined_by_applicant"]
+
+    def test_a_withdrawal_before_a_decision_has_no_reason_code(self, offer):
+        application = applied(offer)
+        press(application, "withdraw")
+        (row,) = client_of(application.consumer).read(f"/applications/{application.pk}/history").json()["history"]
+        assert (row["status"], row["reason"], row["reason_code"]) == ("withdrawn", None, None)
+
+    def test_a_reopened_application_is_not_withdrawn_by_an_old_page(self, committed, approved, offer):
+        body = {"status": "under_review", "updated_by": "x", "reason": "Anew."}
+        assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        assert "The application has changed meanwhile." in decide(approved, "decline")
+        assert approved.status == "under_review"
+
+    def test_an_accepted_loan_is_not_declined(self, committed, approved):
+        decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
+        assert "The application has changed meanwhile." in decide(approved, "decline")
+        assert approved.status == "approved"
+
+    def test_approved_terms_are_declined_on_their_page_alone(self, approved):
+        assert "Withdraw this application" not in page_of(approved)
+
+
+class TestCounteroffers:
+    @pytest.mark.parametrize(("do", "status"), [("accept", "approved"), ("decline", "under_review")])
+    def test_a_counteroffer_is_answered(self, offer, do, status):
+        application = applied(offer)
+        assert counter(lender_of(offer), application).status_code == 201
+        made = Counteroffer.objects.get()
+        assert "The lender offers other terms" in page_of(application)
+        page = terms_page(application)
+        assert "$6,000.00 at 8 % for 24 months" in page
+        assert f"Decide by {deadlines.in_words(made.expires_at, 'UTC')}." in page
+        assert "If you decline, the lender continues with your application." in page
+        fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))
+        decide(application, do, **fields)
+        assert application.status == status
+        assert "The lender offers other terms" not in page_of(application)
+
+    def test_a_decline_of_an_earlier_counteroffer_is_refused(self, committed, offer):
+        application = applied(offer)
+        assert counter(lender_of(offer), application).status_code == 201
+        made = Counteroffer.objects.get()
+        decide(application, "decline", counteroffer_id=made.pk)
+        assert "The application has changed meanwhile." in decide(application, "decline", counteroffer_id=made.pk)
+        assert application.status == "under_review"
+        assert "The application has changed meanwhile." in decide(application, "decline", counteroffer_id="x")
+
+
+class TestAgreement:
+    def test_agreement_is_read_before_the_acceptance_without_hashes_of_a_record(self, approved):
+        page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
+        assert "You have not accepted this agreement." in page
+        assert "Cedar Bank" in page
+        assert page.count("<tr><td>") == 36
+        assert "SHA-256" not in page
+        assert client_of(approved.consumer).read(f"/applications/{approved.pk}/agreement").status_code == 404
+
+    def test_agreement_after_the_acceptance_has_the_same_figures(self, committed, approved):
+        def figures():
+            page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
+            return page, re.findall(r"<td>([^<]+)</td>", page)[:180]
+
+        before = figures()[1]
+        decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
+        page, after = figures()
+        assert after == before
+        assert "You have not accepted" not in page
+        assert "Accepted by" in page
