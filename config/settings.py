@@ -467,13 +467,15 @@ LOGGING = {
     "formatters": {
         "json": {"()": "config.ops.logs.JsonLines"},
         "line": {"()": "config.ops.logs.ReadableLines"},
+        "audit": {"format": "%(message)s"},
     },
     "handlers": {
         "console": {
             "class": "config.ops.logs.StandardError",
             "filters": ["request_id"],
             "formatter": "json" if PRODUCTION else "line",
-        }
+        },
+        "audit": {"class": "config.ops.logs.AuditLines", "formatter": "audit"},
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
@@ -482,6 +484,7 @@ LOGGING = {
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "platform": {"level": "INFO"},
+        "platform.audit": {"handlers": ["audit"], "level": "INFO", "propagate": False},
     },
 }
 

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from config.api.chunked import ChunkedBodies
+from config.core import audit
 from credit.api.documents.parsers import FORM_MAX_BYTES
 
 application = ChunkedBodies(get_wsgi_application(), limit=settings.FILE_UPLOAD_MAX_BYTES + FORM_MAX_BYTES)
+audit.emit_start()

@@ -15,6 +15,7 @@ from credit.models.applications import record_application_event
 from credit.models.scoring import PUBLISHED
 from credit.models.terms import Counteroffer
 from credit.notices import clocks
+from credit.review.services import audit_decision
 from credit.scoring.scores import score_submission
 from credit.terms import loans
 
@@ -37,6 +38,10 @@ def _anchor(application: Any, row: Any, transition: Transition) -> None:
     if is_decision and settings.ANCHOR_DECISIONS:
         record = decision_record(application, row, transition.completes)
         record_keys.queue(record, now=row.changed_at, history=row, application=application)
+
+
+def _audit(application: Any, row: Any, transition: Transition) -> None:
+    audit_decision("made", application, row.status, transition.actor)
 
 
 def _emit(application: Any, row: Any, _transition: Transition) -> None:
@@ -63,6 +68,7 @@ OF_APPLICATIONS = (
     Follower(after=_supersede),
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
+    Follower(to=DECIDED, after=_audit),
     Follower(after=clocks.follow),  # and answers requests for reconsideration
     Follower(after=_emit, created=_emit_created),
     Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_mail),

@@ -32,9 +32,10 @@ class IdentityConfig(Declarations, AppConfig):
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
-        from identity.access import authentication, tokens
+        from identity.access import audited, authentication, tokens
 
         authentication.forget_on_change()
+        audited.follow()
         if settings.SERVICE == "platform":
             from allauth.mfa.models import Authenticator
 

@@ -15,6 +15,14 @@ class BackOfficeConfig(Declarations, AppConfig):
     desk_rules = "desks.RULES"
     desk_permissions = "desks.PERMISSIONS"
 
+    def ready(self) -> None:
+        from django.contrib.admin.models import LogEntry
+        from django.db.models.signals import post_save
+
+        from config.backoffice.audited import audit_entry
+
+        post_save.connect(audit_entry, sender=LogEntry, dispatch_uid="audit-back-office")
+
 
 class BackOfficeAdminConfig(AdminConfig):
     default_site = "config.backoffice.site.BackOfficeSite"

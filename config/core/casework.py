@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
+from config.core import audit
 from config.core.context import request_id
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -83,7 +84,14 @@ class DataAccess(RecordNamed):
 
     @classmethod
     def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
-        cls.objects.create(action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **facts)
+        row = cls.objects.create(action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **facts)
+        about = {"subject": row.subject_id, "provider": row.provider, "masked": row.was_masked}
+        audit.emit(
+            f"personal_data.{action}",
+            actor={"user": audit.person(row.viewer_id)},
+            entity=audit.entity(kind, row.record_id),
+            unmapped={name: value for name, value in about.items() if value},
+        )
 
     @classmethod
     def recent_readings(cls, *, kind: str, record_id: str, now: datetime) -> models.QuerySet["DataAccess"]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import models, transaction
 
+from config.core.audit import person
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -65,6 +66,13 @@ class Actor:
     def model(cls, version: str) -> "Actor":
         """Return the actor of decisions by a version of a scoring model, `7@2`."""
         return cls(user=None, credential=f"model:{version}", is_model=True)
+
+
+def audit_actor(actor: Actor) -> dict[str, Any]:
+    """Return an actor in the form of the audit stream: an account with its credential, a command, or a model."""
+    if actor.user is None:
+        return {"app_name": actor.credential}
+    return {"user": person(actor.user.pk, actor.credential)}
 
 
 def actor_of(request: Any) -> Actor:

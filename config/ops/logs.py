@@ -14,6 +14,8 @@ from typing import Any
 
 from pythonjsonlogger.orjson import OrjsonFormatter
 
+from config.ops.request_counts import counts_of_process
+
 ACCESS_LOGGER = "platform.access"  # the logger of the record of each request, see `config.ops.access_log`
 _PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
 # Exceptions whose text speaks of code, not of what a caller sent or a row holds.
@@ -32,6 +34,16 @@ class StandardError(logging.Handler):
                 _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
         except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
             return
+
+
+class AuditLines(StandardError):
+    """Counts the lines of the audit stream, which `config.core.audit` has formatted, and writes them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        counts = counts_of_process()
+        if counts is not None:
+            counts.audit_lines.inc()
+        super().emit(record)
 
 
 def _write(descriptor: int, line: bytes) -> None:

@@ -42,6 +42,9 @@ class RequestCounts:
             "Lines of the log of requests that were dropped because the queue was full.",
             ["service"],
         ).labels(settings.SERVICE)
+        self.audit_lines: Any = Counter(
+            "platform_audit_lines", "Lines of the audit stream that server processes wrote.", ["service"]
+        ).labels(settings.SERVICE)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request that was answered; `route` is a template of the URLconf, never an address."""

@@ -11,8 +11,9 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from config.core import audit
 from config.core.errors import ApiError, NotFound
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, audit_actor
 from credit.applications.services import load_visible
 from credit.core.card import REFER
 from credit.core.errors import AlreadyProposed, ApplicationNotFound, InvalidApplicationTransition
@@ -92,6 +93,7 @@ def decide(
         if pending.is_by(actor):
             return pending
         pending.close(Proposal.CONFIRMED, by=actor.user, now=now)
+        audit_decision("confirmed", application, to, actor)
         reason = pending.reason if reason is None else reason
         metadata = pending.confirmed_metadata(by=actor.user, metadata=metadata)
     if to == COUNTEROFFER:
@@ -129,6 +131,16 @@ def warning_about(application: Application, pending: Proposal | None = None) -> 
     return warning_of(application.score_reasons_left_out(reasons_of(last and last.metadata)))
 
 
+def audit_decision(verb: str, application: Application, to: str, actor: Actor) -> None:
+    """Write to the audit stream that a decision was made, proposed, or confirmed (`verb`)."""
+    audit.emit(
+        f"decision.{verb}",
+        actor=audit_actor(actor),
+        entity=audit.entity(application._meta.label_lower, application.pk),
+        unmapped={"status": to, "subject": application.consumer_id, "provider": str(application.provider_id)},
+    )
+
+
 def _check_proposer(application: Application, to: str, actor: Actor) -> None:
     # A score may propose what it may not do by itself.
     if refusal := application.check_creditor(to) if actor.is_model else application.check_transition(to, actor):
@@ -150,7 +162,7 @@ def propose(
         void.close(Proposal.VOID, by=actor.user, now=now)
     try:
         with transaction.atomic():
-            return Proposal.objects.create(
+            proposal = Proposal.objects.create(
                 application=application,
                 to=to,
                 reason=reason,
@@ -160,6 +172,8 @@ def propose(
                 proposed_as=actor.credential if actor.user is None else "",
                 proposed_at=now,
             )
+            audit_decision("proposed", application, to, actor)
+            return proposal
     except IntegrityError as error:
         raise AlreadyProposed from error
 

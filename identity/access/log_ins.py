@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from django.utils.crypto import salted_hmac
 
 from config.api.rate_limits import RateLimited, network_of, take, try_once
+from config.core import audit
 from config.core.errors import Unavailable
 
 logger = logging.getLogger("platform.log_ins")
@@ -56,6 +57,8 @@ def login_attempt(
         # Lines about one name have one mark; the name itself may be a password, typed into the wrong field.
         mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
         logger.info("log-in %s from %s, name %s", outcome, address, mark)
+        if outcome in {"failed", "refused"}:
+            audit.emit_now("log_in.failed", user=audit.person(f"name:{mark}"), status_detail=outcome)
     _give_back(counted)
 
 

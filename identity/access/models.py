@@ -13,10 +13,11 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from oauth2_provider.models import AbstractApplication
 
+from config.core import audit
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, audit_actor
 from config.mail.addresses import comparable
 
 
@@ -324,8 +325,16 @@ class AccountHistory(models.Model):
         details: Any = None,
     ) -> None:
         """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
+        account_id = actor.user.pk if account_id is None else account_id
+        kind = action.partition(".")[0]
+        audit.emit(
+            action,
+            actor=audit_actor(actor),
+            entity=audit.entity("identity.user", account_id) if object_id == "" else audit.entity(kind, object_id),
+            unmapped={"account": account_id},
+        )
         cls.objects.create(
-            account_id=actor.user.pk if account_id is None else account_id,
+            account_id=account_id,
             principal=actor.user,
             credential=actor.credential,
             action=action,

@@ -20,6 +20,7 @@ from django.db import transaction
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
+from config.core import audit
 from config.core.credentials import InvalidToken
 from config.core.digest import digest_of
 from config.core.tokens import ALGORITHM, verify_access_token
@@ -100,6 +101,8 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
         refresh = issue_refresh_token(family=family, now=now)
+        used = {} if family.client_id is None else {"unmapped": {"client": str(family.client_id)}}
+        audit.emit("log_in", user=audit.person(user.pk, f"jwt:{family.pk}"), is_mfa=family.second_factor, **used)
     return TokenPair(issue_access_token(user=user, family=family), refresh)
 
 
@@ -175,4 +178,7 @@ def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """End the family of a refresh token of the client's (None: of a log-in's); silent when there is none (RFC 7009)."""
-    TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client).revoke(now=now)
+    live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
+    for family in live:
+        TokenFamily.objects.filter(pk=family.pk).revoke(now=now)
+        audit.emit("log_out", user=audit.person(family.user_id, f"jwt:{family.pk}"))

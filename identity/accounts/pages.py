@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.generic import FormView, TemplateView, View
 
+from config.core import audit
 from identity.access.authentication import forget_credentials
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
@@ -210,6 +211,10 @@ class DeletionPage(TemplateView):
             DeletionRequest.objects.get_or_create(user=user, defaults={"requested_at": timezone.now()})
             user.is_active = False
             user.save(update_fields=["is_active"])
+            owner = audit.person(user.pk, "session")
+            audit.emit(
+                "account.deletion_requested", actor={"user": owner}, entity=audit.entity("identity.user", user.pk)
+            )
         forget_credentials()
         logout(request)
         return HttpResponseRedirect(reverse("account_deleted"))

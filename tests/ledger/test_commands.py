@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from config.core import audit
 from ledger.checkpoint import Signer
 from ledger.keys import signer
 from ledger.models import Entry
@@ -157,6 +158,17 @@ def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
     call_command("verify", str(files[0]), "--report", str(files[1]), stdout=StringIO(), stderr=StringIO())
     call_command("erase_subject", "42", "--json", stdout=out)
     assert not Entry.objects.filter(user_id="42").exists()
+
+
+def test_erasure_is_in_the_audit_stream_once_and_without_the_id(files, monkeypatch, django_capture_on_commit_callbacks):
+    events = []
+    monkeypatch.setattr(audit.CHAIN, "write", events.append)
+    with django_capture_on_commit_callbacks(execute=True):
+        for _twice in range(2):
+            call_command("erase_subject", "42", stdout=StringIO())
+    assert [event["metadata"]["event_code"] for event in events] == ["erasure"]
+    assert events[0]["unmapped"] == {"entries": 9}
+    assert events[0]["entity"] == {"type": "ledger.entry", "name": "ledger.entry"}
 
 
 def test_an_erased_report_may_be_anchored_again(client, files):

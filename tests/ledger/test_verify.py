@@ -61,7 +61,7 @@ def test_a_changed_decision_fails_at_the_step_that_is_named(file, keys):
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"])
 def test_an_unknown_kind_of_file_is_refused(tmp_path, content):
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(CommandError, match="is not a proof file, a decision bundle, or the archive of a release"):
+    with pytest.raises(CommandError, match="a decision bundle, a log with audit lines, or the archive"):
         call_command("verify", str(tmp_path / "file"))
 
 

@@ -1,6 +1,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from config.core import audit
 from config.ops.commands import JsonCommand
 from ledger.models import Entry
 
@@ -18,4 +19,9 @@ class Command(JsonCommand):
         `verify_ledger` accepts the entry. Safe to run twice.
         """
         theirs = Entry.objects.filter(user_id=options["user_id"])
-        return {"user_id": options["user_id"], "entries": theirs.update(nonce=None, user_id=None, report_type=None)}
+        entries = theirs.update(nonce=None, user_id=None, report_type=None)
+        if entries:
+            # The command has no session: the operating system knows who ran it. The erased id is in no line.
+            actor, erased = {"app_name": "command:erase_subject"}, audit.entity(Entry._meta.label_lower)
+            audit.emit("erasure", actor=actor, entity=erased, unmapped={"entries": entries})
+        return {"user_id": options["user_id"], "entries": entries}

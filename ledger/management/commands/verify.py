@@ -2,6 +2,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
+from config.core import audit
 from config.core.outgoing import NoAnswer, exchange
 from config.ops.commands import JsonCommand
 from credit.anchoring import verify_decision
@@ -20,11 +22,12 @@ from ledger.policy import Policy, PolicyError
 from ledger.releases.checking import Release
 
 KEY_SECONDS = 5.0  # the deadline of the configured ledger's key
-PROOF, DECISION, RELEASE = "proof", "decision", "release"
+PROOF, DECISION, RELEASE, AUDIT = "proof", "decision", "release", "audit"
 _OPTIONS = {
     PROOF: {"report", "ledger_key", "policy"},
     DECISION: {"ledger_key", "platform_key"},
     RELEASE: {"ledger_key", "policy"},
+    AUDIT: set(),
 }
 _GZIP = b"\x1f\x8b"
 
@@ -44,9 +47,9 @@ class Command(JsonCommand):
     """Exit 0 if the file is verified; 1 if a step fails; 3 if a key is missing; 4 if a decision is unsigned."""
 
     help = (
-        "Verify a proof file with its report, a decision bundle, or the archive of a release with the files next to "
-        "it. Offline, except for a proof without --ledger-key and --policy: its key is the one on this machine, or "
-        "the one of the ledger at CHAIN_URL."
+        "Verify a proof file with its report, a decision bundle, a log with lines of the audit stream, or the archive "
+        "of a release with the files next to it. Offline, except for a proof without --ledger-key and --policy: its "
+        "key is the one on this machine, or the one of the ledger at CHAIN_URL."
     )
     requires_system_checks: list[str] = []
 
@@ -55,7 +58,7 @@ class Command(JsonCommand):
             "file",
             type=Path,
             metavar="FILE",
-            help="A .tlog-proof, a decision bundle, or credit-platform-VERSION.tar.gz.",
+            help="A .tlog-proof, a decision bundle, a log with audit lines, or credit-platform-VERSION.tar.gz.",
         )
         parser.add_argument("--report", type=Path, metavar="FILE", help="of a proof: the report, byte for byte")
         parser.add_argument(
@@ -99,10 +102,12 @@ def _verify(*, file: Path, **options: Any) -> _Verification:
             content += opened.read(FILE_MAX_BYTES + 1 - len(content))
     kind = _kind(content)
     if kind is None:
-        raise CommandError(f"{file} is not a proof file, a decision bundle, or the archive of a release.")
-    for name in {"report", "ledger_key", "policy", "platform_key"} - _OPTIONS[kind]:
-        if options[name]:
-            raise CommandError(f"{file} is a {kind}: --{name.replace('_', '-')} does not apply.")
+        raise CommandError(
+            f"{file} is not a proof file, a decision bundle, a log with audit lines, or the archive of a release."
+        )
+    _refuse_others(file, kind, options)
+    if kind == AUDIT:
+        return _verify_audit(file)
     if kind == DECISION:
         return _verify_decision(content, options)
     policy = Policy.read(options["policy"]) if options["policy"] else None
@@ -125,12 +130,36 @@ def _verify(*, file: Path, **options: Any) -> _Verification:
     return _of_ledger(PROOF, steps, verifier)
 
 
+def _refuse_others(file: Path, kind: str, options: dict[str, Any]) -> None:
+    """Raise CommandError for an option that a file of this kind doesn't have."""
+    for name in {"report", "ledger_key", "policy", "platform_key"} - _OPTIONS[kind]:
+        if options[name]:
+            raise CommandError(f"{file} is a {kind}: --{name.replace('_', '-')} does not apply.")
+
+
 def _kind(content: bytes) -> str | None:
     if content.startswith(_GZIP):
         return RELEASE
     if content.startswith(proofs.HEADER.encode()):
         return PROOF
+    if audit.START in content:
+        return AUDIT
     return DECISION if content.lstrip()[:1] == b"{" else None
+
+
+def _verify_audit(file: Path) -> _Verification:
+    """Check the chain of each process whose lines are in a log. A cut end doesn't show here."""
+    rows: list[tuple[str, str, str]] = []
+    with file.open("rb") as lines:
+        chains = audit.check(lines, report=lambda fault: rows.append((FAIL, "line", fault)))
+    for chain in chains:
+        until = datetime.fromtimestamp(chain.time / 1000, UTC).isoformat(timespec="milliseconds")
+        whole = f"whole up to line {chain.last}, {until}" if chain.last else "no line can be checked"
+        detail = f"{whole}; {chain.fault}" if chain.fault else whole
+        rows.append((FAIL if chain.fault else OK, _printable(chain.process), detail))
+    faults = sum(state == FAIL for state, _name, _detail in rows)
+    outcome = verify_decision.FAILED if faults else VERIFIED
+    return _Verification(AUDIT, rows, None, outcome, f"The audit lines have {faults} faults.")
 
 
 def _verify_decision(content: bytes, options: dict[str, Any]) -> _Verification:

@@ -1,0 +1,20 @@
+"""What people do at the back office, as lines of the audit stream."""
+
+from typing import Any
+
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION
+from django.contrib.contenttypes.models import ContentType
+
+from config.core import audit
+
+_KINDS = {ADDITION: "back_office.added", CHANGE: "back_office.changed", DELETION: "back_office.deleted"}
+
+
+def audit_entry(instance: Any, **_signal: Any) -> None:
+    """Write the line of an entry of Django's log; its texts may name people, so they stay in the database."""
+    model = ContentType.objects.get_for_id(instance.content_type_id)
+    audit.emit(
+        _KINDS[instance.action_flag],
+        actor={"user": audit.person(instance.user_id, "session")},
+        entity=audit.entity(f"{model.app_label}.{model.model}", instance.object_id),
+    )

@@ -1,0 +1,208 @@
+"""The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
+
+Each process numbers its lines, and each line has the SHA-256 of the line before it (`prev`), so that a lost or changed
+line shows. A line has ids, never a name, an address, a reason or a search. docs/operate/audit.md lists the kinds.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+
+from config.core.context import request_id
+
+AUDIT_LOGGER = "platform.audit"
+START = b'{"logger":"platform.audit",'  # how each line begins
+NO_LINE = "0" * 64  # `prev` of a process's first line
+OCSF_VERSION = "1.5.0"
+AUTHENTICATION, ENTITY, GROUP, LIFECYCLE = 3002, 3004, 3006, 6002  # classes of OCSF
+# Activities of the class Entity Management.
+CREATE, READ, UPDATE, DELETE, ENABLE, DISABLE, SUSPEND = 1, 2, 3, 4, 8, 9, 12
+_CATEGORIES = {AUTHENTICATION: 3, ENTITY: 3, GROUP: 3, LIFECYCLE: 6}
+_INFORMATIONAL, _LOW = 1, 2
+_SUCCESS, _FAILURE = 1, 2
+
+logger = logging.getLogger(AUDIT_LOGGER)
+
+
+class Kind(NamedTuple):
+    """A class and an activity of OCSF, and whether the event is a failure."""
+
+    class_uid: int
+    activity_id: int
+    failed: bool = False
+
+
+KINDS: dict[str, Kind] = {
+    "log_in": Kind(AUTHENTICATION, 1),
+    "log_in.failed": Kind(AUTHENTICATION, 1, failed=True),
+    "log_out": Kind(AUTHENTICATION, 2),
+    "group.added": Kind(GROUP, 3),
+    "group.removed": Kind(GROUP, 4),
+    "process.started": Kind(LIFECYCLE, 3),
+    **{f"personal_data.{action}": Kind(ENTITY, READ) for action in ("page", "list", "unmasked", "export")},
+    "personal_data.refused": Kind(ENTITY, READ, failed=True),
+    "decision.made": Kind(ENTITY, UPDATE),
+    "decision.proposed": Kind(ENTITY, UPDATE),
+    "decision.confirmed": Kind(ENTITY, UPDATE),
+    "erasure": Kind(ENTITY, DELETE),
+    "account.deletion_requested": Kind(ENTITY, DISABLE),
+    "back_office.added": Kind(ENTITY, CREATE),
+    "back_office.changed": Kind(ENTITY, UPDATE),
+    "back_office.deleted": Kind(ENTITY, DELETE),
+    # The actions of the history of accounts.
+    "api_key.created": Kind(ENTITY, CREATE),
+    "api_key.rotated": Kind(ENTITY, UPDATE),
+    "api_key.revoked": Kind(ENTITY, DISABLE),
+    "api_key.suspended": Kind(ENTITY, SUSPEND),
+    "api_key.confirmed": Kind(ENTITY, ENABLE),
+    "oauth_client.created": Kind(ENTITY, CREATE),
+    "oauth_client.changed": Kind(ENTITY, UPDATE),
+    "oauth_client.secret_rotated": Kind(ENTITY, UPDATE),
+    "oauth_client.deleted": Kind(ENTITY, DELETE),
+    "invitation.created": Kind(ENTITY, CREATE),
+    "invitation.accepted": Kind(ENTITY, UPDATE),
+    "invitation.revoked": Kind(ENTITY, DISABLE),
+    "account.created": Kind(ENTITY, CREATE),
+    "account.disabled": Kind(ENTITY, DISABLE),
+    "account.access_ended": Kind(ENTITY, DISABLE),
+    "account.token_issued": Kind(ENTITY, CREATE),
+    "account.claimed": Kind(ENTITY, UPDATE),
+}
+
+
+def person(user_id: Any, credential: str = "") -> dict[str, str]:
+    """Return an account as OCSF's `user`: its id, and the public id of the credential that was used."""
+    return {"uid": str(user_id), **({"credential_uid": credential} if credential else {})}
+
+
+def entity(kind: str, record_id: Any = "") -> dict[str, str]:
+    """Return a record as OCSF's `managed_entity`; without an id, a list of records of this kind."""
+    return {"type": kind, **({"uid": str(record_id)} if record_id != "" else {"name": kind})}
+
+
+def emit(kind: str, **members: Any) -> None:
+    """Write the line of an event when the transaction commits; a rollback discards it. KeyError for an unknown kind."""
+    transaction.on_commit(partial(CHAIN.write, _event(kind, members)), robust=True)
+
+
+def emit_now(kind: str, **members: Any) -> None:
+    """Write the line of an event whose transaction doesn't matter, such as a failed log-in."""
+    CHAIN.write(_event(kind, members))
+
+
+def emit_start() -> None:
+    """Write which settings this server process started with: those that decide who may do what, no secrets."""
+    names = (
+        "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
+        "ANCHOR_DECISIONS", "ALLOW_SANDBOX",
+    )  # fmt: skip
+    held = {name: getattr(settings, name) for name in names}
+    emit_now("process.started", app=_product(), unmapped={"settings": held})
+
+
+def _product() -> dict[str, str]:
+    return {"name": "credit-platform", "uid": settings.PROVIDER_ID, "version": settings.API_VERSION}
+
+
+def _event(kind: str, members: dict[str, Any]) -> dict[str, Any]:
+    class_uid, activity_id, failed = KINDS[kind]
+    correlation = {"correlation_uid": request_id.get()} if request_id.get() else {}
+    event = {
+        "class_uid": class_uid,
+        "category_uid": _CATEGORIES[class_uid],
+        "activity_id": activity_id,
+        "type_uid": class_uid * 100 + activity_id,
+        "severity_id": _LOW if failed else _INFORMATIONAL,
+        "status_id": _FAILURE if failed else _SUCCESS,
+        "metadata": {"version": OCSF_VERSION, "product": _product(), "event_code": kind, **correlation},
+        **{name: value for name, value in members.items() if value},
+    }
+    if class_uid == AUTHENTICATION:
+        event["service"] = {"name": settings.SERVICE}
+    return event
+
+
+class Chain:
+    """The lines of this process. A process that is forked begins a chain of its own."""
+
+    def __init__(self) -> None:
+        self.begin_anew()
+        os.register_at_fork(after_in_child=self.begin_anew)
+
+    def begin_anew(self) -> None:
+        self._lock = threading.Lock()
+        self.process, self.sequence, self._prev = str(uuid4()), 0, NO_LINE
+
+    def write(self, event: dict[str, Any]) -> None:
+        """Write one line. A log that can't be written loses the line, not its number."""
+        with self._lock:
+            self.sequence += 1
+            place = {"logger": AUDIT_LOGGER, "process": self.process, "sequence": self.sequence, "prev": self._prev}
+            line = orjson.dumps({**place, "time": int(time.time() * 1000), **event})
+            self._prev = sha256(line).hexdigest()
+            logger.info("%s", line.decode())
+
+
+CHAIN = Chain()
+
+
+class Checked(NamedTuple):
+    """How far the chain of a process is whole: its last good line with its time (ms since 1970), and the fault."""
+
+    process: str
+    last: int
+    time: int
+    fault: str
+
+
+class _Reader:
+    """Follows the chain of one process, line by line."""
+
+    def __init__(self) -> None:
+        self.sequence, self.time, self.before = 0, 0, (0, 0)
+        self.digest, self.fault = NO_LINE, ""
+
+    def read(self, line: bytes, event: dict[str, Any]) -> None:
+        digest = sha256(line).hexdigest()
+        if self.fault or digest == self.digest:  # a collector may deliver a line twice
+            return
+        sequence, expected = int(event["sequence"]), self.sequence + 1
+        if sequence > expected:
+            self.fault = f"lines {expected} to {sequence - 1} are missing"
+        elif sequence < expected:
+            self.fault = f"line {sequence} follows line {self.sequence}"
+        elif event["prev"] != self.digest:
+            # Either of the two can have been changed, so the line before is not known to be good.
+            self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
+            self.sequence, self.time = self.before
+        else:
+            self.before = self.sequence, self.time
+            self.sequence, self.time, self.digest = sequence, int(event["time"]), digest
+
+
+def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
+    """Follow the chain of each process through a log; other lines, and what a collector puts before a line, are left
+    out. `report` receives a sentence for each line that isn't readable.
+    """
+    readers: dict[str, _Reader] = {}
+    for number, whole in enumerate(lines, 1):
+        begin = whole.find(START)
+        if begin < 0:
+            continue
+        line = whole[begin:].rstrip(b"\r\n")
+        try:
+            event = orjson.loads(line)
+            readers.setdefault(str(event["process"]), _Reader()).read(line, event)
+        except (ValueError, KeyError, TypeError):
+            report(f"line {number} of the file is not readable")
+    return [Checked(name, reader.sequence, reader.time, reader.fault) for name, reader in readers.items()]
