@@ -4,15 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
@@ -20,17 +17,18 @@ from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
-from config.backoffice.records import AN_ID, FOUND_MAX, LIST_FILTERS, NEWEST_MAX, within_list
+from config.backoffice.records import AN_ID, FOUND_MAX, NEWEST_MAX, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, Role
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
 from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.names import legal_names, named_reference, person_cell
+from credit.console.next_case import NextCase
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
@@ -62,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
+class ApplicationAdmin(NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE
@@ -228,18 +226,16 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         newest = ApplicationRevision.objects.select_related("principal")[:ENTRIES_MAX]
         return with_case(rows, request.user).prefetch_related(Prefetch("revisions", newest, to_attr="newest_revisions"))
 
-    def get_urls(self) -> list[Any]:
-        oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
-        return [oldest, *super().get_urls()]
-
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         is_lender = desk_of(request.user) is not None
         page = super().page_of(request, record)
-        asking = states.PENDING_DOCUMENTS in {
-            button.name for button in page.get("transitions", ()) if not button.refusal
-        }
+        transitions = page.get("transitions", [])
+        actions, rare = bar_of(record, transitions)
+        asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in transitions)
         return {
             **page,
+            "actions": actions,
+            "rare": [*rare, *page["buttons"]],
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
@@ -267,42 +263,6 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             "form": form,
             "address": within_list(self.address_of("move", record.pk, states.PENDING_DOCUMENTS), request),
         }
-
-    def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
-        """Go on to the next case after a transition, where the form asks for it."""
-        response = super().transition_view(request, record, to)
-        is_made = "next" in request.POST and Application.objects.filter(pk=record.pk, status=to).exists()
-        return self.take_oldest(request) if is_made else response
-
-    def oldest_view(self, request: HttpRequest) -> HttpResponse:
-        """Assign the unassigned case that has waited longest to this person (POST)."""
-        if not may(request.user, self.review_permission):
-            raise PermissionDenied
-        return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
-
-    def list_of_work(self) -> str:
-        return f"{self.address_of('changelist')}?queue=review"
-
-    def take_oldest(self, request: HttpRequest) -> HttpResponse:
-        me: Any = request.user
-        waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
-        in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
-        taken = narrowed(in_force.exclude(assignee=me), me)
-        others_work = set(taken.values_list("record_id", flat=True))
-        desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
-        for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
-            if str(pk) in others_work or not (desk is None or desk.decides_for(provider_id)):
-                continue
-            facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
-            side = "" if desk is None else str(provider_id)
-            named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
-            Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
-            # If two people take the next case at once, one gets this case and the other the one after it.
-            if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
-                address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
-                return HttpResponseRedirect(address)
-        messages.success(request, "No unassigned case is waiting.")
-        return HttpResponseRedirect(self.list_of_work())
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
@@ -375,8 +335,8 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         return lines
 
     def label_of(self, to: str, record: Application | None = None) -> str:
-        if record is not None and record.status in states.DECIDED and to == states.UNDER_REVIEW:
-            return "Reopen"
+        if record is not None and to == states.UNDER_REVIEW and record.status != states.SUBMITTED:
+            return "Reopen" if record.status in states.DECIDED else "Return to review"
         return super().label_of(to, record)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
@@ -405,6 +365,21 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
         if request.GET.get("events") == "all" and desk_of(request.user) is None:
             yield from entries_around(record)
+
+
+def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
+    """Return the buttons of a case's bar, and those of its menu: refused ones, and the applicant's own transitions.
+
+    The form that asks for documents is in the bar, and in neither list.
+    """
+    following = states.MACHINE.moves_from(record.status)
+    actions, rare = [], []
+    for button in transitions:
+        if button.refusal or following.get(button.name) is Role.OWNER:
+            rare.append(button)
+        elif button.name != states.PENDING_DOCUMENTS:
+            actions.append(button)
+    return actions, rare
 
 
 def find_people(typed: str, viewer: Any) -> list[int]:

@@ -22,9 +22,16 @@ from config.core.lifecycle import Actor
 from credit.console.records import OfApplication
 from credit.core.errors import AlreadyProposed
 from credit.core.loan_words import in_words
-from credit.core.machine import COUNTEROFFER
+from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.models import Application, Proposal
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
+
+SIGNED = {
+    APPROVED: "Approve the application",
+    REJECTED: "Reject the applicant",
+    COUNTEROFFER: "Offer other terms",
+}
+RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
 class TwoReviewers(ReviewAdmin):
@@ -82,10 +89,10 @@ class TwoReviewers(ReviewAdmin):
         return {
             "row": proposal,
             "chip": chip(proposal.to),
-            "label": self.label_of(proposal.to),
+            "label": f"{SIGNED[proposal.to]} (second signature)",
             "is_void": is_void,
             "why": "Another reviewer must confirm it." if is_own else str(refusal or ""),
-            "close_label": "Withdraw" if is_own else "Clear away" if is_void else "Decline",
+            "close_label": WITHDRAW if is_own else RETURN,
             "address": {
                 verb: within_list(self.address_of("proposal", record.pk, proposal.pk, verb), request)
                 for verb in ("confirm", "close")
@@ -113,12 +120,13 @@ class TwoReviewers(ReviewAdmin):
         posted = request.POST if request.method == "POST" else None
         form = SeenForm(posted, initial={"seen": self.seen_state(record)})
         end = self.confirm_proposal if is_confirmation else self.close_proposal
+        shown = self.show_proposal(request, record, proposal)
         return self.confirmed(
             request,
             record,
             form,
             lambda: end(request, proposal, form.cleaned_data["seen"]),
-            label=f"{'Confirm' if is_confirmation else 'End'}: {self.label_of(to)}",
+            label=shown["label"] if is_confirmation else shown["close_label"],
             consequences=[
                 f"{proposal.proposer} proposed “{words(to)}” on {when}.",
                 f"The reason given: {proposal.reason or 'none'}",
@@ -192,7 +200,7 @@ class ProposalAdmin(OfApplication):
 
     @admin.display(description="state")
     def state(self, record: Any) -> SafeString | str:
-        return chip(record.outcome or "open")
+        return chip("returned to review" if record.outcome == Proposal.DECLINED else record.outcome or "open")
 
     def buttons_of(self, request: HttpRequest, row: Proposal) -> list[Button]:
         if row.closed_at is not None:
@@ -205,19 +213,19 @@ class ProposalAdmin(OfApplication):
         confirm, close = (record_admin.address_of("proposal", record.pk, row.pk, verb) for verb in ("confirm", "close"))
         void = "The record changed since, so it can't be confirmed."
         return [
-            Button("confirm", f"Confirm: {shown['label']}", confirm, void if shown["is_void"] else shown["why"]),
+            Button("confirm", shown["label"], confirm, void if shown["is_void"] else shown["why"]),
             Button("close", shown["close_label"], close, ""),
         ]
 
 
 QUEUE = Queue(
     name="four-eyes",
-    title="Waiting for a second pair of eyes",
+    title="Proposals that need your signature",
     permission="credit.view_proposal",
     rows=lambda user: Proposal.objects.filter(_waits_for(user)),
     waiting_since="proposed_at",
     address="/admin/credit/proposal/?state=yours",
-    calm="No decision of a colleague waits for you.",
+    calm="No proposal of a colleague waits for you.",
     urgent_days=2,
     rank=15,
 )

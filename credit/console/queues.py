@@ -35,7 +35,7 @@ TONES = {
         "added",
         "delivered",
     ),
-    "bad": (REJECTED, "decline", "removed"),
+    "bad": (REJECTED, "decline", "reject", "removed"),
     "wait": (*IN_REVIEW, "pending", "refer", "challenger"),
     "ask": (PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"),
 }

@@ -108,11 +108,13 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
     """Return what a card has found, and which totals have its outcome, or that it has another ground than the total."""
     by_total = card.outcome_of(result.total)
-    band = f"{by_total} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
+    verdict = words.VERDICTS.get(by_total, by_total)
+    band = f"{verdict} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
     if result.outcome != by_total:
         band += ", but a knockout or something missing sets the outcome"
     return {
         "found": result,
+        "verdict": words.VERDICTS.get(result.outcome, result.outcome),
         "band": band,
         "limits": card.limits,
         "reasons": [text_of(reason) for reason in result.reasons],

@@ -39,8 +39,8 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
 def test_total_outcome_points_and_reasons_are_shown_in_words(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
-    assert "550 of 0 to 900 decline" in text
-    assert "decline is below 560" in text
+    assert "550 of 0 to 900 reject" in text
+    assert "reject is below 560" in text
     assert "Proposal: reject" in text
     assert "Everyday card, version 1" in text
     assert "Income insufficient for amount of credit requested" in text

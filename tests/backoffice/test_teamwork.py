@@ -53,7 +53,7 @@ def test_a_decision_is_proposed_by_one_and_confirmed_by_another(
     application.refresh_from_db()
     assert application.status == "under_review"
     assert not ApplicationHistory.objects.exists()
-    assert "Waiting for a second pair of eyes" in text_of(colleagues_client.get(page_of(application)))
+    assert "Waiting for a second signature" in text_of(colleagues_client.get(page_of(application)))
     assert "is now approved" in text_of(confirm(colleagues_client, end_of(proposal, "confirm")))
     row = ApplicationHistory.objects.get()
     assert (row.status, row.reason, row.principal, row.credential) == ("approved", "Enough income", colleague, "admin")
@@ -73,7 +73,7 @@ def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_c
     assert end_of(proposal, "confirm") not in links_of(reviewers_client.get(own_page_of(proposal)))
     assert end_of(proposal, "close") in links_of(reviewers_client.get(own_page_of(proposal)))
     page = colleagues_client.get(own_page_of(proposal))
-    assert "Confirm: Approve" in text_of(page)
+    assert "Approve the application (second signature)" in text_of(page)
     assert end_of(proposal, "confirm") in links_of(page)
     confirm(colleagues_client, end_of(proposal, "confirm"))
     assert ApplicationHistory.objects.get().status == "approved"
@@ -114,7 +114,7 @@ def test_changed_data_voids_the_proposal_with_a_message(four_eyes, reviewers_cli
         changes={"application_data": {"amount": 9}}, now=timezone.now(),
     )  # fmt: skip
     text = text_of(colleagues_client.get(page_of(application)))
-    assert "A proposal that is void" in text
+    assert "Void proposal" in text
     assert "Confirm:" not in text
     response = confirm(colleagues_client, end_of(proposal, "confirm"))
     assert "the proposal is void" in text_of(response)

@@ -32,14 +32,18 @@ function showKeys() {
   dialog.showModal();
 }
 
-// A link that opens a part of the page, with the cursor in its first field.
-for (const link of document.querySelectorAll("a[data-opens]")) {
-  link.addEventListener("click", (event) => {
-    event.preventDefault();  // following the address would take the cursor away again
-    const part = document.getElementById(link.dataset.opens);
-    part.open = true;
-    part.scrollIntoView();
-    part.querySelector("textarea, input:not([type=hidden])").focus();
+// Menus of a page: one is open at a time, Escape closes it, and a form begins in its first field.
+const menus = [...document.querySelectorAll("details.menu")];
+for (const menu of menus) {
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
+    for (const other of menus) if (other !== menu) other.open = false;
+    if ("focus" in menu.dataset) menu.querySelector("textarea, input:not([type=hidden])").focus();
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
   });
 }
 

@@ -1,0 +1,61 @@
+"""The next case of a reviewer: the unassigned application that has waited longest."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path
+from django.utils import timezone
+from django.utils.http import urlencode
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.desks import desk_of, may, narrowed
+from config.backoffice.records import LIST_FILTERS
+from config.core.casework import Assignment
+from credit.core import machine as states
+from credit.models import Application
+
+
+class NextCase(ReviewAdmin):
+    """Take the oldest case, and go on to the next one after a decision."""
+
+    def get_urls(self) -> list[Any]:
+        oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
+        return [oldest, *super().get_urls()]
+
+    def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
+        """Go on to the next case after a transition, where the form asks for it."""
+        response = super().transition_view(request, record, to)
+        is_made = "next" in request.POST and Application.objects.filter(pk=record.pk, status=to).exists()
+        return self.take_oldest(request) if is_made else response
+
+    def oldest_view(self, request: HttpRequest) -> HttpResponse:
+        """Assign the unassigned case that has waited longest to this person (POST)."""
+        if not may(request.user, self.review_permission):
+            raise PermissionDenied
+        return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
+
+    def list_of_work(self) -> str:
+        return f"{self.address_of('changelist')}?queue=review"
+
+    def take_oldest(self, request: HttpRequest) -> HttpResponse:
+        me: Any = request.user
+        waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
+        in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
+        taken = narrowed(in_force.exclude(assignee=me), me)
+        others_work = set(taken.values_list("record_id", flat=True))
+        desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
+        for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
+            if str(pk) in others_work or not (desk is None or desk.decides_for(provider_id)):
+                continue
+            facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
+            side = "" if desk is None else str(provider_id)
+            named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
+            Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
+            # If two people take the next case at once, one gets this case and the other the one after it.
+            if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
+                address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
+                return HttpResponseRedirect(address)
+        messages.success(request, "No unassigned case is waiting.")
+        return HttpResponseRedirect(self.list_of_work())

@@ -1,0 +1,95 @@
+"""What can be done with a case: each action once, in a bar or its menu, with one word for each act."""
+
+import re
+
+import pytest
+
+from credit.models import Proposal
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
+from tests.backoffice.test_teamwork import end_of
+
+pytestmark = pytest.mark.django_db
+ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/[^"]*)"')
+
+
+def actions_of(response):
+    """Return the addresses of a page's actions, without what the menu holds, and those of the menu."""
+    before, _, menu = response.content.decode().partition(">More<")
+    return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
+
+
+def test_a_case_has_each_action_once_and_rare_ones_in_a_menu(reviewers_client):
+    application = make()
+    page = reviewers_client.get(page_of(application))
+    bar, menu = actions_of(page)
+    assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["approved", "rejected", "counteroffer"]
+    assert menu == [move_of(application, "withdrawn")]
+    body = page.content.decode()
+    assert len(ACTIONS.findall(body)) == 4
+    assert body.count('<summary class="button small plain">Ask for documents</summary>') == 1
+    assert "Transitions" not in text_of(page)
+
+
+def test_a_refused_action_is_in_the_menu_with_its_reason(reviewers_client, reviewer, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    page = reviewers_client.get(page_of(make(consumer=reviewer)))
+    assert actions_of(page)[0] == []
+    menu = page.content.decode().partition(">More<")[2].partition("</details>")[0]
+    assert "disabled" in menu
+    assert "review your own application." in menu
+
+
+def test_support_has_the_action_that_unmasks_and_no_decision(supports_client):
+    page = supports_client.get(page_of(make()))
+    bar, menu = actions_of(page)
+    assert bar == []
+    assert [address.rstrip("/").rpartition("/")[2] for address in menu] == ["unmask"]
+    assert "Decisions about it belong to reviewers." in text_of(page)
+
+
+def test_documents_that_came_lead_back_to_review_by_that_name(reviewers_client):
+    application = make("pending_documents")
+    for address in (page_of(application), move_of(application, "under_review")):
+        text = text_of(reviewers_client.get(address))
+        assert "Return to review" in text
+        assert "Take under review" not in text
+
+
+class TestProposal:
+    @pytest.fixture
+    def proposal(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        confirm(reviewers_client, move_of(make(), "rejected"), code_1="no_credit_file")
+        return Proposal.objects.get()
+
+    @pytest.fixture
+    def colleague(self, db):
+        return backoffice_client(staff_of("Reviewer", username="ruth"))
+
+    def test_a_colleague_rejects_or_returns_and_never_declines(self, colleague, proposal):
+        for address in (page_of(proposal.application), f"/admin/credit/proposal/{proposal.pk}/change/"):
+            text = text_of(colleague.get(address))
+            assert "Reject the applicant (second signature)" in text, address
+            assert "Return to review" in text, address
+            assert "Decline" not in text, address
+
+    @pytest.mark.parametrize(
+        ("verb", "label"),
+        [("confirm", "Reject the applicant (second signature)"), ("close", "Return to review")],
+    )
+    def test_a_confirmation_has_the_word_of_its_button(self, colleague, proposal, verb, label):
+        page = colleague.get(end_of(proposal, verb))
+        assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
+
+    def test_a_returned_proposal_is_listed_as_returned(self, colleague, proposal):
+        confirm(colleague, end_of(proposal, "close"))
+        text = text_of(colleague.get("/admin/credit/proposal/?state=ended"))
+        assert "returned to review" in text
+        assert "declined" not in text
+
+    def test_its_author_can_withdraw_it(self, reviewers_client, proposal):
+        assert "Withdraw the proposal" in text_of(reviewers_client.get(page_of(proposal.application)))
+        confirm(reviewers_client, end_of(proposal, "close"))
+        assert Proposal.objects.get().outcome == "withdrawn"
