@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import CharField, Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import CharField, Count, Exists, Min, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Cast
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
@@ -27,10 +27,10 @@ from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Application, Offer, Provider
 from credit.requirements.services import requirements_of
-from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, sum_if_known
+from credit.scoring.known_facts import bank_figures
+from identity.bank.models import BankAccount, BankTransaction, sum_if_known
 from identity.kyc.models import KycVerification
 
-MONTH_DAYS = 30
 _UNKNOWN = "not known"
 _NOT_SHARED = "not shared with you"
 
@@ -43,7 +43,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     """Read with applications what their pages say of the person; `viewer` counts those others that they may see."""
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
-    accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.linked().filter(**theirs)
+    accounts = BankAccount.objects.filter(**theirs)
     linked = accounts.reported_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
     others = narrowed(others, viewer)
@@ -62,11 +62,6 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
         owed_currency=_one_number(linked.owed(), Min("currency")),
         claimed_accounts=_one_number(accounts.claimed(), Count("*")),
         claimed_bookings=_one_number(BankTransaction.objects.claimed().filter(**theirs), Count("*")),
-        # The days that every linked bank has told of are those from the latest beginning on.
-        first_since=_one_number(items, Min("transactions_since")),
-        last_since=_one_number(items, Max("transactions_since")),
-        lacks_bookings=Exists(items.filter(transactions_since__isnull=True)),
-        lacks_approvals=Exists(items.filter(transactions_staged__gt=_approved_of_item())),
         **{
             _others(status): _one_number(others.filter(status=status), Count("*"), of="consumer")
             for status in MACHINE.statuses
@@ -76,13 +71,6 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
 
 def _others(status: str) -> str:
     return f"others_{status}"
-
-
-def _approved_of_item() -> Coalesce:
-    rows = BankTransaction.objects.reported_by_provider().filter(
-        user=OuterRef("user"), item_id=OuterRef("item_id"), date__gte=OuterRef("transactions_since")
-    )
-    return Coalesce(_one_number(rows, Count("*")), 0)
 
 
 def numbers_of(application: Any) -> list[dict[str, Any]]:
@@ -167,34 +155,17 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Return what goes in and out of the accounts that are owned, as a mean over the days that all banks told of."""
-    since = application.last_since
-    if since is None or application.lacks_bookings:
-        return f"{_UNKNOWN}: the bank has not told its bookings"
-    if application.lacks_approvals:
-        return f"{_UNKNOWN}: the person has not approved all bookings"
-    until = application.first_since + timedelta(days=BOOKINGS_DAYS)
-    days = (until - since).days
-    if days < MONTH_DAYS:
-        return f"{_UNKNOWN}: the banks told of different days"
-    person = {"user_id": application.consumer_id}
-    owned = BankAccount.objects.reported_by_provider().owned().filter(**person)
-    bookings = BankTransaction.objects.reported_by_provider().filter(
-        **person, date__gte=since, date__lt=until, account_id__in=owned.values("account_id")
-    )
-    sums = bookings.aggregate(
-        known=sum_if_known("amount_cents"),
-        paid_in=Sum("amount_cents", filter=Q(amount_cents__lt=0), default=0),
-        paid_out=Sum("amount_cents", filter=Q(amount_cents__gt=0), default=0),
-        currency=Min("currency"),
-    )
-    if sums["known"] is None and (sums["paid_in"] or sums["paid_out"]):
-        return f"{_UNKNOWN}: in several currencies"
+    """Return what goes in and out of the owned accounts a month, as the facts of scorecards have it."""
+    figures = bank_figures(application.consumer_id, application.updated_at)
+    if not figures.months:
+        return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than a complete month'}"
+    *complete, following = figures.months
     paid_in, paid_out = (
-        _amount(application, int(cents) * MONTH_DAYS // days, sums["currency"])
-        for cents in (-sums["paid_in"], sums["paid_out"])
+        _amount(application, cents or 0, figures.currency)
+        for cents in (figures.income_monthly_cents, figures.spending_monthly_cents)
     )
-    return f"{paid_in} in, {paid_out} out ({days} days to {until - timedelta(days=1)})"
+    months = "1 complete month" if len(complete) == 1 else f"{len(complete)} complete months"
+    return f"{paid_in} in, {paid_out} out ({months} to {following - timedelta(days=1)})"
 
 
 def _total(application: Any, cents: int | None, currency: str | None) -> str:

@@ -1,8 +1,8 @@
-"""The catalogue of facts: what a scorecard may ask about a person, each fact declared by the app that knows it.
+"""The catalogue of facts: the values about a person that a scorecard can read, each declared by the app that has it.
 
 A fact is read from the platform's own tables while a score is computed, without a call to a third party. Values of a
 person's application are not declared, they are read by path: `application_data.monthly_income_cents`, or by JSON
-pointer (RFC 6901): `application_data#/monthly income`.
+pointer (RFC 6901): `application_data#/monthly income`. Each fact has a source, and the day of its value.
 
 A score can tell what it was computed from: a card of one's own with narrow bins reads a balance to the cent. So each
 fact declares the scope that covers it, and callers that gather facts pass which may be read; the others are missing.
@@ -11,9 +11,9 @@ fact declares the scope that covers it, and callers that gather facts pass which
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from config.core.credentials import Credential
 from config.core.json_text import escaped
@@ -30,6 +30,14 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 # An applicant shares facts with a lender by area: the first part of a fact's name, and the scope for it.
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
+# The sources of facts: who supplied the value.
+BANK, PLATFORM, APPLICANT = "bank", "platform", "applicant"
+SOURCES = {
+    BANK: "The applicant's bank reported it, and the applicant approved it.",
+    PLATFORM: "The platform recorded it.",
+    APPLICANT: "The applicant claims it.",
+}
+
 Read = Callable[[int, datetime], Any]
 
 
@@ -37,15 +45,37 @@ Read = Callable[[int, datetime], Any]
 class Fact:
     """`read` returns the value for an account at a moment: an integer, a float, a text, a truth, None for unknown.
 
-    `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does.
+    `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does. Facts that are
+    computed together have one `read`: it returns an object, and `part` names the attribute that is the fact's value.
+    `dated` names the attribute that is the day of the value; without it that is the day of the score.
     """
 
     name: str
     type: str
     read: Read
     scope: str
+    source: str = PLATFORM
+    meaning: str = ""
+    unit: str | None = None
+    part: str | None = None
+    dated: str | None = None
 
 
+class Known(NamedTuple):
+    """The value of a fact, None if it is missing, its source, and the day of the value, None if that is unknown."""
+
+    value: Any
+    source: str
+    as_of: date | None
+
+
+# Names that are not declared: paths below an application's data.
+PATHS = (
+    Fact(
+        f"{APPLICATION_DATA}*", "any", lambda _user_id, _now: None, "applications:read", APPLICANT,
+        "What the applicant claims, by path.",
+    ),
+)  # fmt: skip
 MayRead = Callable[[Fact], bool]
 
 
@@ -90,21 +120,44 @@ def name_of(member: str) -> str:
     return name if _PATH.fullmatch(name) else f"{_POINTER}/{escaped(member)}"
 
 
+def read_facts(
+    names: Iterable[str], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
+) -> dict[str, Known]:
+    """Return the facts of these names about a person.
+
+    A fact that is unknown, or that `may_read` withholds, has the value None. Facts of one `read` are read once.
+    """
+    together: dict[Read, Any] = {}
+    known: dict[str, Known] = {}
+    for name in sorted(names):
+        if path := path_of(name):
+            known[name] = Known(_at(application_data, path), APPLICANT, now.date())
+            continue
+        fact = catalogue().get(name)
+        if fact is None or not may_read(fact):
+            known[name] = Known(None, PLATFORM if fact is None else fact.source, None)
+            continue
+        if fact.part is None:
+            known[name] = Known(fact.read(user_id, now), fact.source, now.date())
+            continue
+        if fact.read not in together:
+            together[fact.read] = fact.read(user_id, now)
+        whole = together[fact.read]
+        as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
+        known[name] = Known(getattr(whole, fact.part), fact.source, as_of)
+    return known
+
+
 def gather(
     names: Iterable[str], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
 ) -> dict[str, Any]:
-    """Return the facts of these names about a person, with the day on which they were read.
+    """Return the values of `read_facts`, with the day on which they were read, as a scorecard reads them."""
+    known = read_facts(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
+    return values_of(known, now=now)
 
-    A fact that is unknown, or that `may_read` withholds, is None.
-    """
-    facts: dict[str, Any] = {SCORED_ON: now.date().isoformat()}
-    for name in sorted(names):
-        if path := path_of(name):
-            facts[name] = _at(application_data, path)
-        else:
-            fact = catalogue().get(name)
-            facts[name] = fact.read(user_id, now) if fact is not None and may_read(fact) else None
-    return facts
+
+def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:
+    return {SCORED_ON: now.date().isoformat(), **{name: fact.value for name, fact in known.items()}}
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:

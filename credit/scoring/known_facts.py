@@ -1,18 +1,18 @@
-"""The facts that identity and credit know about a person, for scorecards to ask for; one statement each.
+"""The facts of identity and credit about a person, for scorecards; one statement each, figures of the bank together.
 
-A client's claim is not a fact here: balances count if the bank reported them.
+A client's claim is not a fact here: balances and bookings count if the bank reported them.
 """
 
 from datetime import datetime, timedelta
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Q
 
 from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
-from credit.core.facts import SHAREABLE, Fact
+from credit.core.facts import BANK, PLATFORM, SHAREABLE, Fact, Read
 from credit.models import Application
-from identity.bank.models import BankAccount, BankItem, sum_if_known
+from identity.bank.figures import MONTHS_MAX, BankFigures
+from identity.bank.models import BOOKINGS_DAYS, BankItem
 from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
 
@@ -49,14 +49,8 @@ def has_linked_bank(user_id: int, now: datetime) -> bool:  # noqa: ARG001
     return BankItem.objects.linked().filter(user_id=user_id).exists()
 
 
-def accounts_balance_cents(user_id: int, now: datetime) -> int | None:  # noqa: ARG001
-    """Return what is on the approved accounts together, as the bank told it; what is owed on cards and loans is not.
-
-    None without such an account, if a balance is unknown, and if an account is in another currency than offers are.
-    """
-    owned = BankAccount.objects.reported_by_provider().owned().filter(user_id=user_id)
-    figures = owned.aggregate(total=sum_if_known("current_cents"), foreign=Count("pk", filter=~Q(currency=CURRENCY)))
-    return None if figures["total"] is None or figures["foreign"] else int(figures["total"])
+def bank_figures(user_id: int, now: datetime) -> BankFigures:  # noqa: ARG001
+    return BankFigures(user_id, currency=CURRENCY)
 
 
 def account_age_days(user_id: int, now: datetime) -> int | None:
@@ -74,12 +68,63 @@ def _days(since: datetime, now: datetime) -> int:
     return max(0, (now - since).days)
 
 
+_CENTS, _DAYS = "cents", "days"
+_WINDOW = f"the complete calendar months of which every booking is held, at most {MONTHS_MAX}"
+_TOGETHER = "the owned accounts together, as the banks reported them"
+
+
+def _identity(name: str, kind: str, read: Read, meaning: str, unit: str | None = None) -> Fact:
+    return Fact(f"identity.{name}", kind, read, SHAREABLE["identity"], PLATFORM, meaning, unit)
+
+
+def _bank(name: str, kind: str, part: str, meaning: str, *, unit: str | None = None, dated: str = "as_of") -> Fact:
+    return Fact(f"bank.{name}", kind, bank_figures, SHAREABLE["bank"], BANK, meaning, unit, part, dated)
+
+
 FACTS = (
-    Fact("identity.verified", "boolean", is_verified, SHAREABLE["identity"]),
-    Fact("identity.verified_days_ago", "number", verified_days_ago, SHAREABLE["identity"]),
-    Fact("identity.name_match", "text", name_match, SHAREABLE["identity"]),
-    Fact("bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"]),
-    Fact("bank.accounts_balance_cents", "number", accounts_balance_cents, SHAREABLE["bank"]),
-    Fact("account.age_days", "number", account_age_days, FIRST_PARTY),
-    Fact("applications.in_90_days", "number", applications_lately, "applications:read"),
-)
+    _identity("verified", "boolean", is_verified, "Whether the person's identity is verified."),
+    _identity(
+        "verified_days_ago", "number", verified_days_ago, "Whole days since the verification of the identity.", _DAYS
+    ),
+    _identity(
+        "name_match", "text", name_match, "The identity vendor's comparison of the name: `match`, `partial`, "
+        "`no_match`, or `unknown`.",
+    ),
+    Fact(
+        "bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"], PLATFORM, "Whether a bank is linked.",
+    ),
+    _bank(
+        "accounts_balance_cents", "number", "balance_cents", f"The balance of {_TOGETHER}.", unit=_CENTS,
+        dated="balance_on",
+    ),
+    _bank(
+        "income_monthly_cents", "number", "income_monthly_cents",
+        f"Money in per month: the average over {_WINDOW}, without internal transfers.", unit=_CENTS,
+    ),
+    _bank(
+        "spending_monthly_cents", "number", "spending_monthly_cents",
+        f"Money out per month: the average over {_WINDOW}, without internal transfers.", unit=_CENTS,
+    ),
+    _bank(
+        "months_covered", "number", "months_covered",
+        f"How many complete calendar months the bookings cover, at most {MONTHS_MAX}.", unit="months",
+    ),
+    _bank(
+        "lowest_balance_cents", "number", "lowest_balance_cents",
+        f"The lowest end-of-day balance of {_TOGETHER}, in the last {BOOKINGS_DAYS} days.", unit=_CENTS,
+    ),
+    _bank(
+        "overdrawn_days_90", "number", "overdrawn_days",
+        f"How many of the last {BOOKINGS_DAYS} days ended with an owned account below zero.", unit=_DAYS,
+    ),
+    _bank("as_of", "text", "as_of_text", "The last day of which every booking is held, such as `2026-01-31`."),
+    Fact(
+        "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM, "Whole days since the account was made.",
+        _DAYS,
+    ),
+    Fact(
+        "applications.in_90_days", "number", applications_lately, "applications:read", PLATFORM,
+        f"How many applications the person submitted in the last {APPLICATIONS_DAYS} days, without this one.",
+        "applications",
+    ),
+)  # fmt: skip

@@ -1,4 +1,6 @@
+from collections.abc import Iterable
 from typing import Any, Self
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -110,6 +112,7 @@ class BankAccount(models.Model):
         null=True,
         help_text="The account's id at the vendor; the same when it is linked again.",
     )
+    balance_on = models.DateField(null=True, help_text="The day on which the balance was read at the bank (UTC).")
     from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -135,6 +138,20 @@ class BankAccount(models.Model):
         if not (self.institution_id and self.mask):
             return None
         return (self.institution_id, self.mask, self.name, self.type, self.subtype, self.currency)
+
+
+def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
+    """Return the ids of accounts that are the same as an earlier one of the sequence, each with the id of that one."""
+    kept: dict[Any, BankAccount] = {}
+    again: dict[UUID, UUID] = {}
+    for account in accounts:
+        names = (account.persistent_account_id, account.bank_identity)
+        same = next((kept[name] for name in names if name in kept and kept[name].is_same_as(account)), None)
+        if same is not None:
+            again[account.pk] = same.pk
+            continue
+        kept |= {name: account for name in names if name is not None and name not in kept}
+    return again
 
 
 class BankTransaction(models.Model):

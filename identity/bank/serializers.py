@@ -20,6 +20,7 @@ class BankAccountPayload(serializers.RequestSerializer):
     available_cents = serializers.Int64Field(allow_null=True, required=False)
     current_cents = serializers.Int64Field(allow_null=True, required=False)
     limit_cents = serializers.Int64Field(allow_null=True, required=False)
+    balance_on = serializers.DayField(allow_null=True, required=False)
 
 
 class BankTransactionPayload(serializers.RequestSerializer):

@@ -28,7 +28,7 @@ from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
-from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction
+from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, linked_again
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import (
     Account,
@@ -221,7 +221,8 @@ def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> 
 
 
 def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
-    payloads = [(ACCOUNT_KIND, account) for account in provider.list_accounts(item.access_token)]
+    read = {"balance_on": now.date().isoformat()}
+    payloads = [(ACCOUNT_KIND, {**account, **read}) for account in provider.list_accounts(item.access_token)]
     return _stage(item, payloads, now=now, accounts_staged_at=now)
 
 
@@ -416,15 +417,8 @@ def store_accounts(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: dat
     ids = _store(BankAccount, "account_id", payloads, actor=actor, now=now)
     if not any(MARK in payload for payload in payloads):
         return ids  # a client's claim replaces nothing
-    kept: dict[Any, BankAccount] = {}
-    replaced: dict[UUID, UUID] = {}
-    for account in BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id"):
-        names = (account.persistent_account_id, account.bank_identity)
-        same = next((kept[name] for name in names if name in kept and kept[name].is_same_as(account)), None)
-        if same is not None:
-            replaced[account.pk] = same.pk
-            continue
-        kept |= {name: account for name in names if name is not None and name not in kept}
+    newest_first = BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id")
+    replaced = linked_again(newest_first)
     if replaced:
         BankAccount.objects.filter(pk__in=replaced).delete()
     return [replaced.get(each, each) for each in ids]

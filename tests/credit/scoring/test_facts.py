@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from config.core.credentials import FIRST_PARTY
-from credit.core.facts import catalogue, gather
+from credit.core.facts import SOURCES, catalogue, gather
 from credit.scoring import known_facts as facts
 from identity.models import BankAccount, BankItem, KycVerification
 from tests.factories import ApplicationFactory
@@ -16,6 +16,15 @@ NAMES = {
     "identity.verified": "boolean", "identity.verified_days_ago": "number", "bank.linked": "boolean",
     "bank.accounts_balance_cents": "number", "account.age_days": "number", "applications.in_90_days": "number",
 }  # fmt: skip
+
+BANK = (
+    "bank.accounts_balance_cents", "bank.income_monthly_cents", "bank.spending_monthly_cents", "bank.months_covered",
+    "bank.lowest_balance_cents", "bank.overdrawn_days_90", "bank.as_of",
+)  # fmt: skip
+
+
+def _balance(user):
+    return facts.bank_figures(user.pk, NOW).balance_cents
 
 
 def _verification(user, attempt, status, *, days_ago=None):
@@ -51,7 +60,7 @@ def test_each_declares_the_scope_that_covers_it():
         "identity.verified_days_ago": "identity:read",
         "identity.name_match": "identity:read",
         "bank.linked": "bankdata:read",
-        "bank.accounts_balance_cents": "bankdata:read",
+        **dict.fromkeys(BANK, "bankdata:read"),
         "account.age_days": FIRST_PARTY,  # no scope tells an app how old an account is
         "applications.in_90_days": "applications:read",
     }
@@ -69,7 +78,15 @@ def test_nothing_is_known_of_a_new_person(user):
 def test_each_costs_one_statement(user, django_assert_num_queries):
     for name in NAMES:
         with django_assert_num_queries(1):
-            catalogue()[name].read(user.pk, NOW)
+            gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
+
+
+def test_every_fact_has_a_meaning_and_a_known_source():
+    for fact in catalogue().values():
+        assert fact.meaning.endswith(".")
+        assert fact.source in SOURCES
+        assert (fact.source == "bank") == (fact.name in BANK)
+        assert fact.unit is None or fact.type == "number"
 
 
 def test_a_verified_person_stays_so_while_another_attempt_is_open(user):
@@ -98,7 +115,7 @@ def test_balances_of_ones_own_accounts_are_added(user, stranger):
     _account(user)
     _account(user, current_cents=-1_200)
     _account(stranger, current_cents=999)
-    assert facts.accounts_balance_cents(user.pk, NOW) == 3_800
+    assert _balance(user) == 3_800
 
 
 def test_debts_and_claimed_balances_do_not_count(user):
@@ -106,14 +123,14 @@ def test_debts_and_claimed_balances_do_not_count(user):
     _account(user, type="credit", current_cents=90_000)
     _account(user, type="loan", current_cents=90_000)
     _account(user, from_provider=False, current_cents=90_000)
-    assert facts.accounts_balance_cents(user.pk, NOW) == 5_000
+    assert _balance(user) == 5_000
 
 
 @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
 def test_balances_that_cannot_be_added_are_unknown(user, other):
     _account(user)
     _account(user, **other)
-    assert facts.accounts_balance_cents(user.pk, NOW) is None
+    assert _balance(user) is None
 
 
 def test_the_age_of_an_account_is_whole_days(user):

@@ -1,0 +1,230 @@
+"""Figures of a person's bank accounts: money in and out over complete months, and balances at the end of days.
+
+They count what a bank reported and the person approved, of accounts that are owned; debts are left out. An account that
+is linked twice counts once. A figure is None unless every booking of its window is held, in the currency of the offers.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from django.db.models import OuterRef, Subquery
+
+from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, linked_again
+
+MONTHS_MAX = 12
+TRANSFER_DAYS = 3
+_DAY = timedelta(days=1)
+
+
+class Booking(NamedTuple):
+    """A booking; `cents` are positive when money left the account."""
+
+    item_id: str
+    account_id: str
+    day: date
+    cents: int
+    currency: str | None
+
+
+class BankFigures:
+    """What the banks of an account report; reads nothing before a figure is used.
+
+    Balances cost one statement, and all other figures together one more.
+    """
+
+    def __init__(self, user_id: int, *, currency: str) -> None:
+        self.user_id, self.currency = user_id, currency
+
+    @cached_property
+    def accounts(self) -> list[Any]:
+        """The owned accounts, each once, with the item's `since` and `staged`."""
+        item = BankItem.objects.linked().filter(user=OuterRef("user"), item_id=OuterRef("item_id")).order_by("-id")
+        rows = (
+            BankAccount.objects.reported_by_provider()
+            .owned()
+            .filter(user=self.user_id)
+            .annotate(
+                since=Subquery(item.values("transactions_since")[:1]),
+                staged=Subquery(item.values("transactions_staged")[:1]),
+            )
+            .order_by("-updated_at", "-id")
+        )
+        accounts = list(rows)
+        again = linked_again(accounts)
+        return [account for account in accounts if account.pk not in again]
+
+    @property
+    def has_foreign_accounts(self) -> bool:
+        return any(account.currency != self.currency for account in self.accounts)
+
+    @property
+    def balance_cents(self) -> int | None:
+        """The balances together, None without an account and where one is unknown or in another currency."""
+        balances = [account.current_cents for account in self.accounts]
+        return None if not balances or None in balances or self.has_foreign_accounts else sum(balances)
+
+    @property
+    def balance_on(self) -> date | None:
+        """The day on which the oldest of the balances was read, None where that is unknown."""
+        days = [account.balance_on for account in self.accounts]
+        return None if not days or None in days else min(days)
+
+    @cached_property
+    def _reported(self) -> list[Booking]:
+        """The bookings of the accounts' items, those of debts included."""
+        since = {account.item_id: account.since for account in self.accounts}
+        rows = BankTransaction.objects.reported_by_provider().filter(
+            user=self.user_id, item_id__in=since, date__gte=min(since.values())
+        )
+        return [
+            Booking(*row)
+            for row in rows.order_by("date", "transaction_id").values_list(
+                "item_id", "account_id", "date", "amount_cents", "currency"
+            )
+        ]
+
+    @cached_property
+    def gap(self) -> str:
+        """Why not all bookings are held that the figures need, empty where they are."""
+        if not self.accounts:
+            return "no account is linked and approved"
+        if self.has_foreign_accounts:
+            return "in another currency"
+        if any(account.since is None for account in self.accounts):
+            return "the bank has not reported its bookings"
+        approved: dict[str, int] = defaultdict(int)
+        since = {account.item_id: account.since for account in self.accounts}
+        for booking in self._reported:
+            approved[booking.item_id] += booking.day >= since[booking.item_id]
+        if any(account.staged > approved[account.item_id] for account in self.accounts):
+            return "the person has not approved all bookings"
+        if any(booking.currency != self.currency for booking in self._bookings):
+            return "in another currency"
+        return "" if self._since < self._until else "the banks reported different days"
+
+    @cached_property
+    def _bookings(self) -> list[Booking]:
+        """The bookings of the accounts on the days that every bank reported."""
+        own = {account.account_id for account in self.accounts}
+        return [
+            booking
+            for booking in self._reported
+            if booking.account_id in own and self._since <= booking.day < self._until
+        ]
+
+    @property
+    def _since(self) -> date:
+        since: date = max(account.since for account in self.accounts)
+        return since
+
+    @property
+    def _until(self) -> date:
+        """The day after the last of which every bank reported all bookings."""
+        until: date = min(account.since for account in self.accounts) + timedelta(days=BOOKINGS_DAYS)
+        return until
+
+    @property
+    def as_of(self) -> date | None:
+        """The last day of which all bookings are held, None where some are not."""
+        return None if self.gap else self._until - _DAY
+
+    @property
+    def as_of_text(self) -> str | None:
+        return None if self.as_of is None else self.as_of.isoformat()
+
+    @cached_property
+    def months(self) -> list[date]:
+        """The first days of the newest complete months of which all bookings are held, and of the month after them."""
+        if self.gap:
+            return []
+        begins = self._until.replace(day=1)
+        starts = [begins]
+        while len(starts) <= MONTHS_MAX and (begins := (begins - _DAY).replace(day=1)) >= self._since:
+            starts.append(begins)
+        return starts[::-1] if len(starts) > 1 else []
+
+    @property
+    def months_covered(self) -> int | None:
+        return len(self.months) - 1 if self.months else None
+
+    @cached_property
+    def _flows(self) -> tuple[int, int] | None:
+        """Return what came in and what went out in the complete months, in cents."""
+        if not self.months:
+            return None
+        within = [
+            booking.cents
+            for booking in without_transfers(self._bookings)
+            if self.months[0] <= booking.day < self.months[-1]
+        ]
+        return -sum(cents for cents in within if cents < 0), sum(cents for cents in within if cents > 0)
+
+    @property
+    def income_monthly_cents(self) -> int | None:
+        """What comes in a month on average, rounded down to a cent."""
+        return None if self._flows is None else self._flows[0] // (len(self.months) - 1)
+
+    @property
+    def spending_monthly_cents(self) -> int | None:
+        """What goes out a month on average, rounded down to a cent."""
+        return None if self._flows is None else self._flows[1] // (len(self.months) - 1)
+
+    @cached_property
+    def _end_of_day_balances(self) -> list[tuple[int, ...]] | None:
+        """Return the balances of each account at the end of each of the last days, None unless all are known."""
+        if self.gap or self._until - self._since < timedelta(days=BOOKINGS_DAYS):
+            return None
+        balances = []
+        for account in self.accounts:
+            # A balance has no bookings of the day on which it was read: it is that of the end of the day before.
+            days = None if account.balance_on is None else (account.balance_on - self._since).days
+            if account.current_cents is None or days is None or not 0 <= days <= BOOKINGS_DAYS:
+                return None
+            of_days = [0] * BOOKINGS_DAYS
+            for booking in self._bookings:
+                if booking.account_id == account.account_id:
+                    of_days[(booking.day - self._since).days] += booking.cents
+            spent = list(accumulate(of_days, initial=0))
+            balances.append([account.current_cents + spent[days] - out for out in spent[1:]])
+        return list(zip(*balances, strict=True))
+
+    @property
+    def lowest_balance_cents(self) -> int | None:
+        """The lowest balance of all accounts together at the end of a day."""
+        balances = self._end_of_day_balances
+        return None if balances is None else min(map(sum, balances))
+
+    @property
+    def overdrawn_days(self) -> int | None:
+        """The number of days at whose end at least one account was below zero."""
+        balances = self._end_of_day_balances
+        return None if balances is None else sum(min(of_day) < 0 for of_day in balances)
+
+
+def without_transfers(bookings: Sequence[Booking]) -> list[Booking]:
+    """Leave out transfers between accounts: the same amount out of one and into another within TRANSFER_DAYS days.
+
+    Each booking belongs to one transfer at most. The bookings are in the order of their days.
+    """
+    waiting: dict[int, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
+    for at, booking in enumerate(bookings):
+        if booking.cents < 0:
+            waiting[-booking.cents][booking.account_id].append(at)
+    paired: set[int] = set()
+    for at, booking in enumerate(bookings):
+        if booking.cents <= 0:
+            continue
+        candidates = []
+        for account_id, received in waiting.get(booking.cents, {}).items():
+            while received and (booking.day - bookings[received[0]].day).days > TRANSFER_DAYS:
+                received.popleft()
+            is_near = received and (bookings[received[0]].day - booking.day).days <= TRANSFER_DAYS
+            if is_near and account_id != booking.account_id:
+                candidates.append(received)
+        if candidates:
+            paired |= {at, min(candidates, key=lambda received: received[0]).popleft()}
+    return [booking for at, booking in enumerate(bookings) if at not in paired]

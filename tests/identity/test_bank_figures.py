@@ -1,0 +1,278 @@
+"""Money in and out of a person's accounts, and their balances, as facts have them."""
+
+from datetime import date, timedelta
+from itertools import count
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity.bank.figures import BankFigures, Booking, without_transfers
+from identity.bank.models import BankAccount, BankItem, BankTransaction
+from tests.properties import examples
+
+NOW = timezone.now()
+SINCE, UNTIL = date(2026, 3, 5), date(2026, 6, 3)  # 90 days; April and May are complete
+FIGURES = (
+    "income_monthly_cents", "spending_monthly_cents", "months_covered", "lowest_balance_cents", "overdrawn_days",
+    "as_of_text",
+)  # fmt: skip
+_numbers = count()
+
+
+def account(user, account_id="a", *, item="item", **columns):
+    known = {"current_cents": 100_000, "currency": "USD", "type": "depository", "balance_on": UNTIL, **columns}
+    return BankAccount.objects.create(
+        user=user, account_id=account_id, item_id=item, name="Checking", from_provider=True, created_at=NOW,
+        updated_at=NOW + timedelta(seconds=next(_numbers)), **known,
+    )  # fmt: skip
+
+
+def bank(user, item="item", **columns):
+    """Link a bank whose bookings since SINCE are staged."""
+    staged = {"transactions_since": SINCE, "transactions_staged": 0, **columns}
+    return BankItem.objects.create(
+        user=user, provider="sandbox", item_id=item, access_token="x", token_fingerprint=item, linked_at=NOW,
+        updated_at=NOW, **staged,
+    )  # fmt: skip
+
+
+def booking(user, cents, day, account_id="a", *, item="item", **columns):
+    """Let the bank have reported a booking that the person approved; positive cents left the account."""
+    known = {"currency": "USD", "from_provider": True, **columns}
+    BankTransaction.objects.create(
+        user=user, transaction_id=str(next(_numbers)), account_id=account_id, item_id=item, amount_cents=cents,
+        date=day, name="x", created_at=NOW, updated_at=NOW, **known,
+    )  # fmt: skip
+
+
+def figures(user):
+    return BankFigures(user.pk, currency="USD")
+
+
+def values(user):
+    read = figures(user)
+    return {name: getattr(read, name) for name in FIGURES}
+
+
+@pytest.fixture
+def linked(user):
+    bank(user)
+    account(user)
+    return user
+
+
+class TestFlows:
+    def test_only_complete_months_count(self, linked):
+        for cents, day in (
+            (-100_000, date(2026, 4, 1)), (-200_001, date(2026, 5, 31)), (30_000, date(2026, 4, 30)),
+            (-999_999, date(2026, 3, 31)), (555_555, date(2026, 6, 1)),
+        ):  # fmt: skip
+            booking(linked, cents, day)
+        read = figures(linked)
+        assert (read.income_monthly_cents, read.spending_monthly_cents) == (150_000, 15_000)
+        assert (read.months_covered, read.as_of) == (2, date(2026, 6, 2))
+
+    def test_all_figures_cost_two_statements(self, linked, django_assert_num_queries):
+        booking(linked, -100_000, date(2026, 4, 1))
+        with django_assert_num_queries(2):
+            values(linked)
+
+    def test_less_than_a_complete_month_is_missing(self, user):
+        bank(user)
+        account(user)
+        bank(user, "other", transactions_since=date(2026, 4, 2))
+        account(user, "b", item="other")
+        bank(user, "third", transactions_since=date(2026, 2, 27))
+        account(user, "c", item="third")
+        read = figures(user)  # the days of all three are 2 April to 27 May
+        assert (read.months_covered, read.income_monthly_cents, read.gap) == (None, None, "")
+        assert read.as_of == date(2026, 5, 27)
+
+    def test_debts_claims_and_other_people_do_not_count(self, linked, stranger):
+        booking(linked, -100_000, date(2026, 4, 1))
+        account(linked, "card", type="credit")
+        booking(linked, 70_000, date(2026, 4, 2), "card")
+        booking(linked, -70_000, date(2026, 4, 2), from_provider=False)
+        booking(stranger, -70_000, date(2026, 4, 2))
+        read = figures(linked)
+        assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 0)
+
+    def test_the_payment_of_a_card_is_spending(self, linked):
+        account(linked, "card", type="credit")
+        booking(linked, 70_000, date(2026, 4, 1))
+        booking(linked, -70_000, date(2026, 4, 1), "card")
+        assert figures(linked).spending_monthly_cents == 35_000
+
+    @pytest.mark.parametrize(("days", "is_left_out"), [(-4, False), (-3, True), (0, True), (3, True), (4, False)])
+    def test_internal_transfer_is_left_out_within_three_days(self, linked, days, is_left_out):
+        account(linked, "b")
+        booking(linked, 40_000, date(2026, 4, 15))
+        booking(linked, -40_000, date(2026, 4, 15) + timedelta(days=days), "b")
+        read = figures(linked)
+        assert (read.income_monthly_cents, read.spending_monthly_cents) == ((0, 0) if is_left_out else (20_000, 20_000))
+
+    def test_internal_transfer_across_the_end_of_a_month_is_left_out(self, linked):
+        account(linked, "b")
+        booking(linked, 40_000, date(2026, 5, 31))
+        booking(linked, -40_000, date(2026, 6, 1), "b")
+        assert figures(linked).spending_monthly_cents == 0
+
+    def test_refund_to_the_same_account_is_no_transfer(self, linked):
+        booking(linked, 40_000, date(2026, 4, 15))
+        booking(linked, -40_000, date(2026, 4, 15))
+        assert figures(linked).spending_monthly_cents == 20_000
+
+
+class TestMissing:
+    def everything_is_missing(self, user):
+        return set(values(user).values()) == {None}
+
+    def test_without_an_account(self, user):
+        bank(user)
+        assert self.everything_is_missing(user)
+        assert figures(user).balance_cents is None
+
+    @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}])
+    def test_foreign_currency_of_an_account(self, linked, other):
+        account(linked, "b", **other)
+        assert self.everything_is_missing(linked)
+        assert figures(linked).balance_cents is None
+
+    @pytest.mark.parametrize("currency", ["EUR", None])
+    def test_foreign_currency_of_a_booking(self, linked, currency):
+        booking(linked, -100, date(2026, 4, 1), currency=currency)
+        assert self.everything_is_missing(linked)
+
+    @pytest.mark.parametrize("columns", [
+        {"transactions_since": None}, {"transactions_staged": 2}, {"unlinked_at": NOW},
+        {"transactions_since": SINCE - timedelta(days=90)},
+    ])  # fmt: skip
+    def test_bookings_that_are_not_held(self, linked, columns):
+        booking(linked, -100, date(2026, 4, 1))
+        assert not self.everything_is_missing(linked)
+        bank(linked, "other", **columns)
+        account(linked, "b", item="other")
+        assert self.everything_is_missing(linked)
+
+    def test_account_whose_item_is_unknown(self, linked):
+        account(linked, "b", item=None)
+        assert self.everything_is_missing(linked)
+
+    def test_bookings_of_before_are_not_those_that_were_staged(self, user):
+        bank(user, transactions_staged=1)
+        account(user)
+        booking(user, -100, SINCE - timedelta(days=1))
+        assert self.everything_is_missing(user)
+        booking(user, -100, SINCE)
+        assert figures(user).months_covered == 2
+
+    def test_a_dead_bank_tells_of_its_days(self, user):
+        bank(user, gone_at=NOW)
+        account(user)
+        assert figures(user).as_of == UNTIL - timedelta(days=1)
+
+
+class TestSameAccountTwice:
+    same = {"institution_id": "ins_1", "mask": "1234"}
+
+    def test_counts_once(self, user):
+        for item, account_id in (("item", "a"), ("again", "b")):
+            bank(user, item)
+            account(user, account_id, item=item, **self.same)
+            booking(user, -100_000, date(2026, 4, 1), account_id, item=item)
+            booking(user, 60_000, date(2026, 4, 3), account_id, item=item)
+        read = figures(user)
+        assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 30_000)
+        assert read.balance_cents == 100_000
+
+    def test_days_of_the_older_item_do_not_narrow_the_window(self, user):
+        bank(user, "old", transactions_since=SINCE - timedelta(days=200))
+        account(user, "old", item="old", **self.same)
+        bank(user)
+        account(user, **self.same)
+        assert figures(user).months_covered == 2
+
+
+class TestBalances:
+    def test_are_computed_backwards_from_the_current_one(self, linked):
+        booking(linked, 30_000, UNTIL - timedelta(days=1))
+        booking(linked, -150_000, UNTIL - timedelta(days=3))
+        read = figures(linked)  # 130,000 before the last day, -20,000 before the third last
+        assert read.lowest_balance_cents == -20_000
+        assert read.overdrawn_days == 87
+
+    def test_a_balance_of_before_is_carried_on(self, user):
+        bank(user)
+        account(user, balance_on=UNTIL - timedelta(days=2))
+        booking(user, 130_000, UNTIL - timedelta(days=1))
+        read = figures(user)
+        assert (read.lowest_balance_cents, read.overdrawn_days) == (-30_000, 1)
+
+    @pytest.mark.parametrize("columns", [
+        {"balance_on": None}, {"current_cents": None}, {"balance_on": UNTIL + timedelta(days=1)},
+        {"balance_on": SINCE - timedelta(days=1)},
+    ])  # fmt: skip
+    def test_a_balance_of_an_unknown_day_is_missing(self, user, columns):
+        bank(user)
+        account(user, **columns)
+        read = figures(user)
+        assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
+
+    def test_an_account_below_zero_counts_although_all_together_are_not(self, linked):
+        account(linked, "b", current_cents=-1)
+        read = figures(linked)
+        assert (read.lowest_balance_cents, read.overdrawn_days) == (99_999, 90)
+
+    def test_fewer_than_ninety_days_in_common_are_missing(self, linked):
+        bank(linked, "other", transactions_since=SINCE - timedelta(days=1))
+        account(linked, "b", item="other")
+        read = figures(linked)
+        assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
+
+
+def test_figures_of_the_sandbox_bank_follow_from_its_bookings(api, user):
+    body = {"user_id": str(user.pk), "public_token": "public-sandbox-overdrawn-1"}
+    assert api.send("/bankdata/exchange", body).status_code == 200
+    api.send("/staging/approve-all", {"user_id": str(user.pk)})
+    read = figures(user)
+    assert read.gap == ""
+    assert read.months_covered in {2, 3}
+    own = {each.account_id for each in read.accounts}
+    rows = BankTransaction.objects.filter(account_id__in=own, date__gte=read.months[0], date__lt=read.months[-1])
+    paid_in = -sum(row.amount_cents for row in rows if row.amount_cents < 0)
+    assert read.income_monthly_cents == paid_in // read.months_covered
+    assert read.lowest_balance_cents < 0
+    assert 0 < read.overdrawn_days <= 90
+    balances = {each.balance_on for each in read.accounts}
+    assert balances == {timezone.now().date()}
+
+
+BOOKINGS = st.lists(
+    st.builds(
+        Booking,
+        st.just("item"),
+        st.sampled_from("abc"),
+        st.integers(0, 9).map(lambda days: SINCE + timedelta(days=days)),
+        st.sampled_from([-2, -1, 1, 2]),
+        st.just("USD"),
+    ),
+    max_size=12,
+).map(lambda rows: sorted(rows, key=lambda row: row.day))
+
+
+@given(bookings=BOOKINGS)
+@examples(500)
+def test_what_is_left_out_are_whole_transfers_and_none_remains(bookings):
+    left = without_transfers(bookings)
+    assert sum(row.cents for row in left) == sum(row.cents for row in bookings)
+    remaining = list(left)
+    for row in bookings:
+        if row in remaining:
+            remaining.remove(row)
+    assert not remaining  # nothing is invented
+    for paid in left:
+        for received in left:
+            is_pair = paid.cents > 0 and paid.cents == -received.cents and paid.account_id != received.account_id
+            assert not (is_pair and abs((paid.day - received.day).days) <= 3)
