@@ -485,6 +485,8 @@ def decode_base64(text: str) -> bytes:
 # Sums and ratios are rounded to fifty digits, half to even.
 FIFTY_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
+# Facts that only the applicant claims.
+CLAIMED = re.compile(r"application_data[.#]")
 
 
 class Score(NamedTuple):
@@ -499,9 +501,13 @@ class Score(NamedTuple):
 def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
     """Compute a scorecard by the rules of a version of records; raises an error of Python's own for anything else.
 
+    For a verified card the applicant's claims are missing.
+
     From version 4 texts compare in NFC, and a value of another type than an input reads leads to "refer".
     """
     fold = in_nfc if record_version >= 4 else as_it_is
+    if card.get("verified"):
+        facts = {name: value for name, value in facts.items() if not CLAIMED.match(name)}
     values = {one["name"]: fold(value_of(one, facts)) for one in card["inputs"]}
     fired = None
     for one in card.get("knockouts", []):
@@ -547,12 +553,15 @@ def in_nfc(value: Any) -> Any:
 def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
     """Return True if a fact is there that its input can't read."""
     for one in inputs:
-        names = [one[name] for name in ("from", "months_since") if name in one] or one.get("ratio") or one["sum"]
+        names = [one[name] for name in ("from", "months_since") if name in one]
+        names = names or one.get("first_of") or one.get("ratio") or one["sum"]
         kind = "day" if "months_since" in one else one.get("type", "number")
         for name in names:
             fact = facts.get(name)
             if fact is not None and READERS[kind](fact) is None:
                 return True
+            if fact is not None and "first_of" in one:
+                break
     return False
 
 
@@ -596,6 +605,9 @@ def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
     """Return the value of an input, None where it is missing."""
     if "from" in declared:
         return READERS[declared["type"]](facts.get(declared["from"]))
+    if "first_of" in declared:
+        read = [READERS[declared["type"]](facts.get(name)) for name in declared["first_of"]]
+        return next((value for value in read if value is not None), None)
     if "months_since" in declared:
         begin, end = day(facts.get(declared["months_since"])), day(facts.get("scored_on"))
         if begin is None or end is None or end < begin:

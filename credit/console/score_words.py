@@ -55,7 +55,8 @@ def input_in_words(item: Mapping[str, Any]) -> str:
     elif "months_since" in item:
         source = f"whole months from {item['months_since']} to the day of the score"
     else:
-        source = f"{item['from']}, a {'truth (yes or no)' if item['type'] == 'boolean' else item['type']}"
+        fact = item["from"] if "from" in item else f"the first present of {', '.join(item['first_of'])}"
+        source = f"{fact}, a {'truth (yes or no)' if item['type'] == 'boolean' else item['type']}"
     if item.get("allow_age"):
         source += "; tells a person's age"
     return source if item.get("mutable", True) else f"{source}; the person cannot change it"
@@ -131,7 +132,11 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
     """Return the lines of each member of a definition, in groups that stay together."""
     outcomes = definition["outcomes"]
     return [
-        {"Base points": [str(definition["base_points"])], "Range of the total": _range_lines(definition)},
+        {
+            "Base points": [str(definition["base_points"])],
+            "Range of the total": _range_lines(definition),
+            "Claims of the applicant": ["count as missing"] if definition.get("verified") else [],
+        },
         {f"Input “{item['name']}”": [input_in_words(item)] for item in definition["inputs"]},
         {"Knockouts, in their order": [*map(knockout_in_words, definition.get("knockouts", ()))]},
         {f"Characteristic “{item['name']}”": _characteristic_lines(item) for item in definition["characteristics"]},

@@ -4,7 +4,8 @@ Numbers are integers and decimals; no float takes part. Texts compare in Unicode
 `definition.check` has passed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
@@ -17,6 +18,7 @@ from config.core.json_text import day_of
 # The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
+_CLAIMED = re.compile(r"application_data[.#]")
 # A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
 _EXACT = Context(prec=50)
 
@@ -42,8 +44,16 @@ def _truth_of(value: Any) -> bool | None:
 _READERS: Mapping[str, Callable[[Any], Any]] = {"number": number_of, "text": text_of, "boolean": _truth_of}
 
 
+def is_claimed(fact: str) -> bool:
+    """Return whether a fact is the applicant's own word: a path below `application_data`."""
+    return _CLAIMED.match(fact) is not None
+
+
 class Input(NamedTuple):
-    """`read` returns the value that some facts give, None where it is missing. `read_fact` reads one fact."""
+    """`read` returns the value that some facts give, None where it is missing. `read_fact` reads one fact.
+
+    `facts` are those that count: without the claims on a verified card. If `is_first`, the first readable one is read.
+    """
 
     name: str
     kind: str
@@ -51,25 +61,62 @@ class Input(NamedTuple):
     read: Callable[[Facts], Any]
     read_fact: Callable[[Any], Any]
     is_mutable: bool
+    is_first: bool
+
+    def used(self, facts: Facts) -> list[str]:
+        """Return the names of the facts that the value depends on."""
+        readable = [name for name in self.facts if self.read_fact(facts.get(name)) is not None]
+        return readable[:1] if self.is_first else readable
 
     def unreadable(self, facts: Facts) -> list[str]:
-        """Return the names of facts that are present and of another type than the input reads."""
-        return [name for name in self.facts if (fact := facts.get(name)) is not None and self.read_fact(fact) is None]
+        """Return the names of facts that are present and of another type than the input reads.
+
+        Facts after the one that `first_of` reads don't count.
+        """
+        wrong = []
+        for name in self.facts:
+            if self.read_fact(facts.get(name)) is not None:
+                if self.is_first:
+                    break
+            elif facts.get(name) is not None:
+                wrong.append(name)
+        return wrong
 
 
-def input_of(declared: Mapping[str, Any]) -> Input:
-    if "from" in declared:
-        source, kind = declared["from"], declared["type"]
+def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input:
+    """Return an input; on a verified card claims of the applicant are missing."""
+    named = names_of(declared)
+    names = tuple(name for name in named if not (is_verified and is_claimed(name)))
+    read_fact: Callable[[Any], Any]
+    read: Callable[[Facts], Any]
+    if "type" in declared:
+        kind = declared["type"]
         read_fact = _READERS[kind]
-        names, read = (source,), lambda facts: read_fact(facts.get(source))
+        read = lambda facts: _first(read_fact, names, facts)  # noqa: E731
     elif "months_since" in declared:
-        source, kind, read_fact = declared["months_since"], "number", day_of
-        names, read = (source,), lambda facts: _months(day_of(facts.get(source)), day_of(facts.get(SCORED_ON)))
+        kind, read_fact = "number", day_of
+        read = lambda facts: _months(_first(day_of, names, facts), day_of(facts.get(SCORED_ON)))  # noqa: E731
     else:
-        names, kind, read_fact = tuple(declared.get("ratio") or declared["sum"]), "number", number_of
+        kind, read_fact = "number", number_of
         combine = _ratio if "ratio" in declared else _sum
-        read = lambda facts: combine([number_of(facts.get(name)) for name in names])  # noqa: E731
-    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True))
+        is_whole = len(names) == len(named)
+        read = lambda facts: combine([number_of(facts.get(name)) for name in names]) if is_whole else None  # noqa: E731
+    is_first = "first_of" in declared
+    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True), is_first)
+
+
+def names_of(declared: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of the facts that an input declares."""
+    for source in ("from", "months_since"):
+        if source in declared:
+            return (declared[source],)
+    names: Sequence[str] = declared.get("first_of") or declared.get("ratio") or declared["sum"]
+    return names
+
+
+def _first(read_fact: Callable[[Any], Any], names: Iterable[str], facts: Facts) -> Any:
+    """Return the first of these facts that can be read, None where none can."""
+    return next((value for name in names if (value := read_fact(facts.get(name))) is not None), None)
 
 
 def _ratio(numbers: Sequence[Decimal | None]) -> Decimal | None:
@@ -141,7 +188,7 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A definition, ready to be evaluated; `facts` are the names of all that it reads."""
+    """A definition, ready to be evaluated; `facts` are the names of all that it reads, no claims if it is verified."""
 
     inputs: tuple[Input, ...]
     knockouts: tuple[Knockout, ...]
@@ -155,7 +202,8 @@ class Card:
 
     @classmethod
     def of(cls, definition: Mapping[str, Any]) -> "Card":
-        inputs = tuple(map(input_of, definition["inputs"]))
+        is_verified = definition.get("verified", False)
+        inputs = tuple(input_of(declared, is_verified=is_verified) for declared in definition["inputs"])
         limits = definition.get("range")
         return cls(
             inputs=inputs,

@@ -200,6 +200,9 @@ class Score(models.Model):
     segment = models.CharField(max_length=100, blank=True, default="")
     reasons: Any = JsonTextField()
     missing: Any = JsonTextField()
+    sources: Any = JsonTextField(
+        null=True, help_text="Name, source and day of each fact that was used; null for scores before version 1.1."
+    )
     created_at = models.DateTimeField()
 
     class Meta:

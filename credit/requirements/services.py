@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from credit.core.card import input_of, is_claimed
 from credit.core.due import OfferRequirements, RequiredDocument, Requirements
 from credit.core.errors import RequirementsDue
 from credit.core.facts import path_of
@@ -77,6 +78,18 @@ def inputs_without_requirement(version: ModelVersion) -> list[str]:
             if len(path) > 1 or path[0] not in schema["properties"]:  # type: ignore[index]
                 lacking[name].append(str(pk))
     return [_sentence(name, where) for name, where in lacking.items() if where]
+
+
+def characteristics_of_claims(version: ModelVersion) -> list[str]:
+    """Return a sentence for each characteristic that reads nothing but claims of the applicant."""
+    is_verified = version.definition.get("verified", False)
+    effect = "it is always missing, because the card is verified" if is_verified else "nothing verifies it"
+    inputs = {declared["name"]: input_of(declared) for declared in version.definition["inputs"]}
+    return [
+        f"Only the applicant supplies {characteristic.name}: {effect}."
+        for characteristic in version.card.characteristics
+        if all(map(is_claimed, inputs[characteristic.input].facts))
+    ]
 
 
 def _sentence(name: str, offers: list[str]) -> str:

@@ -20,7 +20,7 @@ SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.
 _REFUSALS_MAX = 20
 _MESSAGE_MAX = 200
 _ELDERLY_YEARS = 62  # 12 CFR 1002.2(o)
-_SOURCES = ("from", "ratio", "sum", "months_since")
+_SOURCES = ("from", "first_of", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 
 _THRESHOLD = SCHEMA["$defs"]["threshold"]["pattern"]
@@ -33,6 +33,7 @@ _LIMITS = {
     "maxLength": "Must have at most {} characters.",
     "minimum": "Must be at least {}.",
     "maximum": "Must be at most {}.",
+    "uniqueItems": "Must not contain a value twice.",
 }
 
 Refusal = tuple[str, str]
@@ -103,8 +104,8 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
         sources = [name for name in _SOURCES if name in declared]
         if len(sources) != 1:
             yield here, f"Needs exactly one of {', '.join(_SOURCES)}."
-        elif ("from" in declared) != ("type" in declared):
-            yield here, "`type` belongs to `from`, and to it alone."
+        elif (sources[0] in {"from", "first_of"}) != ("type" in declared):
+            yield here, "`type` belongs to `from` and `first_of`, and to them alone."
         elif declared["name"] in inputs:
             yield f"{here}/name", "Is the name of another input."
         else:
@@ -117,7 +118,7 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
 
 def _sources(declared: Input, source: str, here: str) -> Iterator[Refusal]:
     for position, name in enumerate(declared.facts):
-        at = f"{here}/{position}" if source in {"ratio", "sum"} else here
+        at = f"{here}/{position}" if source in {"first_of", "ratio", "sum"} else here
         kind, wanted = facts.type_of(name), "text" if source == "months_since" else declared.kind
         if kind is None:
             known = ", ".join(facts.catalogue())
@@ -133,7 +134,7 @@ def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterato
         yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
     if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
-    elif "from" in declared and names_birth(declared["from"]):
+    elif "months_since" not in declared and any(map(names_birth, source.facts)):
         # For the number 1964 it is unknown whether a higher one is older.
         yield here, "A day or year of birth counts by `months_since`."
 

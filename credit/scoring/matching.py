@@ -35,7 +35,7 @@ def scores_for_match(
     may_read, user_id = covered_by(credential), credential.user_id
     gathered = facts_for(versions, user_id=user_id, application_data=None, may_read=may_read, now=now)
     scores: Scores = {}
-    for version, read in gathered:
+    for version, read, _ in gathered:
         facts = {name: stated.get(name, value) for name, value in read.items()}
         computed = evaluate(version.card, facts)
         key = (version.model_id, version.model.provider_id)

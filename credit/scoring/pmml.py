@@ -5,7 +5,8 @@ below 2^53, thresholds of at most 15 digits. Parts without a form in PMML (knock
 the total, inputs that an applicant can change) are in an `Extension` with the whole definition.
 
 A string, number or boolean has its JSON type: callers of an engine omit values of another type. `months_since` is a
-plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day.
+plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day. The claims of a verified
+card are no fields: what is made of them is missing.
 """
 
 import json
@@ -14,6 +15,7 @@ from itertools import chain, count
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from credit.core.card import is_claimed
 from credit.core.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
@@ -26,8 +28,8 @@ _TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"),
 def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     """Return a definition that `definition.check` has passed as a PMML document; `name` is the model's."""
     used = {characteristic["input"] for characteristic in definition["characteristics"]}
-    inputs = {source["name"]: source for source in definition["inputs"] if source["name"] in used}
-    fields = _Fields(inputs.values())
+    inputs = [source for source in definition["inputs"] if source["name"] in used]
+    fields = _Fields(_without_claims(source) if definition.get("verified") else source for source in inputs)
     root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
     SubElement(SubElement(root, "Header"), "Application", {"name": EXTENDER})
     dictionary = SubElement(root, "DataDictionary", {"numberOfFields": str(len(fields.kinds))})
@@ -49,9 +51,9 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     for field in fields.kinds:
         SubElement(schema, "MiningField", {"name": field, "invalidValueTreatment": "asMissing"})
     _output(card, definition)
-    if derived := [source for source in inputs.values() if "ratio" in source or "sum" in source]:
+    if fields.derived:
         transformations = SubElement(card, "LocalTransformations")
-        for source in derived:
+        for source in fields.derived:
             _derive(transformations, source, fields)
     characteristics = SubElement(card, "Characteristics")
     for characteristic in definition["characteristics"]:
@@ -61,30 +63,46 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
+def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an input as a verified card reads it: one that is always missing is the first of no facts."""
+    if "first_of" in source:
+        return {**source, "first_of": [name for name in source["first_of"] if not is_claimed(name)]}
+    names = [source[name] for name in ("from", "months_since") if name in source] or source.get(
+        "ratio", source.get("sum")
+    )
+    if not any(map(is_claimed, names)):
+        return source
+    return {"name": source["name"], "first_of": [], "type": source.get("type", "number")}
+
+
 class _Fields:
     """The fields that inputs are read from: `kinds` of those that a caller gives, by name, and one `of_input` each.
 
-    A fact that is read as two types is two fields, and no derived field is named like a fact.
+    A fact that is read as two types is two fields, and no derived field is named like a fact. `derived` are the inputs
+    that the document computes.
     """
 
     def __init__(self, inputs: Iterable[Mapping[str, Any]]) -> None:
         self.kinds: dict[str, str] = {}
         self.of_input: dict[str, str] = {}
+        self.derived: list[Mapping[str, Any]] = []
         self._of_fact: dict[tuple[str, str], str] = {}
-        derived = []
+        others = []
         for source in inputs:
             if "from" in source:
                 self.of_input[source["name"]] = self.of_fact(source["from"], source["type"])
                 continue
-            for fact in (*source.get("ratio", ()), *source.get("sum", ())):
-                self.of_fact(fact, "number")
-            derived.append(source)
+            for fact in (*source.get("first_of", ()), *source.get("ratio", ()), *source.get("sum", ())):
+                self.of_fact(fact, source.get("type", "number"))
+            others.append(source)
         names = set(self.kinds)
-        for source in derived:
+        for source in others:
             self.of_input[source["name"]] = field = _unused(source["name"], names)
             names.add(field)
             if "months_since" in source:
                 self.kinds[field] = "number"
+            else:
+                self.derived.append(source)
 
     def of_fact(self, fact: str, kind: str) -> str:
         field = self._of_fact.get((fact, kind))
@@ -131,9 +149,29 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
     refer(division, whole)
 
 
+def _first_of(parent: Element, names: list[str]) -> None:
+    """Add the first of some fields that is not missing; of none the value is missing."""
+    *others, last = names or [""]
+    for name in others:
+        choice = SubElement(parent, "Apply", {"function": "if"})
+        SubElement(SubElement(choice, "Apply", {"function": "isNotMissing"}), "FieldRef", {"field": name})
+        SubElement(choice, "FieldRef", {"field": name})
+        parent = choice
+    if last:
+        SubElement(parent, "FieldRef", {"field": last})
+        return
+    never = SubElement(parent, "Apply", {"function": "if"})
+    SubElement(never, "Constant", {"dataType": "boolean"}).text = "false"
+    SubElement(never, "Constant", {"dataType": "double"}).text = "0"
+
+
 def _derive(transformations: Element, declared: Mapping[str, Any], fields: _Fields) -> None:
-    names = {"name": fields.of_input[declared["name"]], "optype": "continuous", "dataType": "double"}
+    optype, data_type = _TYPES[declared.get("type", "number")]
+    names = {"name": fields.of_input[declared["name"]], "optype": optype, "dataType": data_type}
     field = SubElement(transformations, "DerivedField", names)
+    if "first_of" in declared:
+        _first_of(field, [fields.of_fact(fact, declared["type"]) for fact in declared["first_of"]])
+        return
     if "ratio" in declared:
         part, whole = (fields.of_fact(fact, "number") for fact in declared["ratio"])
         _ratio(field, part, whole)

@@ -12,10 +12,10 @@ from django.db import Error
 
 from config.core.json_text import canonical_json, day_of, escaped
 from config.core.prepared import PreparedSelect, insert
-from credit.core.card import SCORED_ON, Card, number_of, text_of
+from credit.core.card import Card, number_of, text_of
 from credit.core.due import Due
 from credit.core.errors import RequirementsDue
-from credit.core.facts import MayRead, gather, path_of, shared
+from credit.core.facts import Known, MayRead, path_of, read_facts, shared, values_of
 from credit.core.reasons import in_full
 from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
@@ -69,13 +69,14 @@ def keep(
     version: ModelVersion | LiveVersion,
     facts: Mapping[str, Any],
     evaluation: Evaluation,
+    sources: Any = None,
     *,
     purpose: str,
     user_id: int,
     application_id: Any = None,
     now: datetime,
 ) -> Score:
-    """Write a score and the facts that it was computed from."""
+    """Write a score and the facts that it was computed from; `sources` are those of `sources_of`."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
         "points": [list(points) for points in evaluation.points],
@@ -91,6 +92,7 @@ def keep(
         total=evaluation.total,
         outcome=evaluation.outcome,
         segment=evaluation.segment or "",
+        sources=sources,
         created_at=now,
         **figures,
     )
@@ -139,19 +141,22 @@ def score_submission(application: Any, *, now: datetime) -> None:
             may_read=shared(application.share),
             now=now,
         )
-        computed = [(version, facts, evaluate(version.card, facts)) for version, facts in gathered]
+        computed = [
+            (version, facts, evaluate(version.card, facts), sources_of(version.card, facts, known))
+            for version, facts, known in gathered
+        ]
     except Error:
         raise  # the transaction is broken, and the submission with it
     except Exception:
         logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
         return
-    champion, _, evaluated = computed[0]
+    champion, _, evaluated, _ = computed[0]
     if due := list(_unreadable(champion.card, evaluated)):
         raise RequirementsDue.of_each(due)
-    for version, facts, evaluation in computed:
+    for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
-        keep(version, facts, evaluation, **about)
+        keep(version, facts, evaluation, sources, **about)
     remember([last_score(model_id, champion.card, evaluated, user_id=application.consumer_id, now=now)])
 
 
@@ -173,18 +178,25 @@ def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
 
 def facts_for(
     versions: Sequence[Version], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
-) -> list[tuple[Version, dict[str, Any]]]:
-    """Return each version with the facts about a person that it asks for; what several ask for is read once."""
+) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
+    """Return each version with its facts about a person, by value and with their sources; each fact is read once."""
     names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = gather(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
+    known = read_facts(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
+    own = [{name: fact for name, fact in known.items() if name in version.card.facts} for version in versions]
+    return [(version, values_of(facts, now=now), facts) for version, facts in zip(versions, own, strict=True)]
+
+
+def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
+    """Return name, source and day of each fact that a value of the card depends on, by name."""
+    used = {name for source in card.inputs for name in source.used(facts)}
     return [
-        (version, {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON})
-        for version in versions
+        {"name": name, "source": known[name].source, "as_of": None if (day := known[name].as_of) is None else str(day)}
+        for name in sorted(used)
     ]
 
 
 class DescribedScore(NamedTuple):
-    """A score as the applicant sees it. `changes` are None where the facts are erased."""
+    """A score as the applicant sees it. `changes` are None where the facts are erased, `facts` before 1.1."""
 
     score: int
     range: list[int]
@@ -194,6 +206,7 @@ class DescribedScore(NamedTuple):
     outcome: str
     reasons: list[dict[str, str]]
     changes: list[dict[str, Any]] | None
+    facts: list[dict[str, Any]] | None
 
 
 def describe(score: Score) -> DescribedScore:
@@ -207,6 +220,7 @@ def describe(score: Score) -> DescribedScore:
         score.outcome,
         in_full(score.reasons),
         None if kept is None else changes(card, evaluate(card, kept.values())),
+        score.sources,
     )
 
 

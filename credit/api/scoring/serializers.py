@@ -74,7 +74,8 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Sentences about inputs that an active offer of the model does not require of an application.",
+        help_text="Sentences about inputs that an active offer of the model does not require of an application, and "
+        "about characteristics that only the applicant supplies.",
     )
 
     class Meta(VersionSerializer.Meta):
@@ -225,16 +226,31 @@ class EvaluationSerializer(serializers.ResponseSerializer):
 
 
 class FactSerializer(serializers.ResponseSerializer):
-    """A fact that a scorecard may ask for."""
+    """A fact that a scorecard can read."""
 
     name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
-    type = serializers.TextField(help_text="number, text or boolean; any for what an application says")
+    type = serializers.TextField(help_text="`number`, `text`, or `boolean`; `any` for a path of the application.")
+    unit = serializers.TextField(allow_null=True, help_text="The unit of a number; null if there is none.")
+    source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
+        tuple(known_facts.SOURCES), help_text="Who supplies the value."
+    )
+    meaning = serializers.TextField(help_text="What the value is.")
 
 
 class FactsPageSerializer(serializers.ResponseSerializer):
     """The catalogue of facts."""
 
     facts = FactSerializer(many=True, help_text="By name.")
+
+
+class UsedFactSerializer(serializers.JsonPartSerializer):
+    """A fact that a score used."""
+
+    name = serializers.TextField(help_text="The fact's name in the definition.")
+    source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
+        tuple(known_facts.SOURCES), help_text="Who supplied the value."
+    )
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
 
 
 class ScorePageSerializer(serializers.ResponseSerializer):
@@ -251,4 +267,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
     changes = ChangeSerializer(
         many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+    )
+    facts = UsedFactSerializer(
+        many=True, allow_null=True, help_text="The facts that were used, by name; null for scores before version 1.1."
     )

@@ -20,10 +20,10 @@ from credit.api.scoring import monitoring_serializers as shapes
 from credit.api.scoring import serializers
 from credit.core.card import SCORED_ON
 from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
-from credit.core.facts import APPLICATION_DATA, catalogue
+from credit.core.facts import PATHS, catalogue
 from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel
-from credit.requirements.services import inputs_without_requirement
+from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
 from credit.scoring import pmml, versions
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
@@ -140,12 +140,13 @@ class ModelVersionViewSet(ApiViewSet):
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
         Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` name what the
-        scorecard reads and an offer of the model does not ask for.
+        scorecard reads and an offer of the model does not ask for, and each characteristic that only the applicant
+        supplies.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        return published, inputs_without_requirement(published)
+        return published, [*inputs_without_requirement(published), *characteristics_of_claims(published)]
 
     @_writes(
         answer=serializers.VersionSerializer,
@@ -229,7 +230,7 @@ class ScoringCatalogueViewSet(ApiViewSet):
     def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List the facts for scorecards.
 
-        The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
+        A name that ends in `*` stands for any path, such as `application_data.income.monthly_cents`.
         A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.
         """
-        return {"facts": [*catalogue().values(), {"name": f"{APPLICATION_DATA}*", "type": "any"}]}
+        return {"facts": [*catalogue().values(), *PATHS]}

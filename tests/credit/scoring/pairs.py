@@ -13,7 +13,19 @@ WORDS = [
     "own", "rent", "family", "with spaces in it", " padded ", 'q"uoted', "back\\slash", "ends\\", "", "<tag> & co",
     "ü€𝄞", "'", "true", "0.5", "None",
 ]  # fmt: skip
-KINDS = ("number", "number", "number", "ratio", "sum", "months_since", "text", "text", "boolean")
+KINDS = (
+    "number",
+    "number",
+    "number",
+    "ratio",
+    "sum",
+    "months_since",
+    "text",
+    "text",
+    "boolean",
+    "first_of",
+    "first_of",
+)
 # What JSON can also hold where a number, a text, a truth or a day is wanted.
 OTHER_TYPES = {"number": "12", "text": 5, "boolean": "true", "months_since": "yesterday", "ratio": True, "sum": "1"}
 
@@ -49,7 +61,7 @@ def card(chance, *, reasons=CODES, points=8):
 
 
 def with_rules(chance, definition):
-    """Return the definition with knockouts, segments and a range, which PMML does not know."""
+    """Return the definition with knockouts, segments and a range, which PMML does not know; a tenth are verified."""
     knockouts = []
     for one in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
         kind = one.get("type", "number")
@@ -68,7 +80,8 @@ def with_rules(chance, definition):
         "segments": [{"name": "prime", "from": low + 10}, {"name": "near <&> prime", "from": low}],
         "range": [low, low + chance.randint(1, 60)],
     }
-    return {**definition, **{name: more[name] for name in more if chance.random() < 0.7}}
+    verified = {"verified": True} if chance.random() < 0.1 else {}
+    return {**definition, **{name: more[name] for name in more if chance.random() < 0.7}, **verified}
 
 
 def rows_of(chance, samples):
@@ -174,6 +187,26 @@ def _boolean(chance, fact, _name):
     return {"from": fact, "type": "boolean"}, [*bins, {}], own
 
 
+def _first_of(chance, fact, name):
+    """A number or a text that one of three facts has: those before it are missing, those after it have no effect."""
+    kind = chance.choice(("number", "text"))
+    source, bins, own = MAKERS[kind](chance, fact, name)
+    names = [f"{fact}.{letter}" for letter in "abc"]
+    samples = []
+    for facts, fields in own:
+        at = chance.randrange(3)
+        wrong = {each: OTHER_TYPES[kind] for each in names[:at] if chance.random() < 0.3}
+        used = {} if fact not in facts else {names[at]: facts[fact]}
+        samples.append(({**dict.fromkeys(names), **wrong, **used}, {names[at]: fields[fact]} if fields else {}))
+        if fields:
+            after = dict.fromkeys(names[at:], fields[fact])
+            later = {**after, names[-1]: chance.choice(own)[0].get(fact)} if at < 2 else after
+            known = {name: value for name, value in later.items() if type(value) is type(fields[fact])}
+            samples.append(({**dict.fromkeys(names), **later}, known))
+    return {"first_of": names, "type": source["type"]}, bins, samples
+
+
 MAKERS = {
     "number": _number, "ratio": _ratio, "sum": _sum, "months_since": _months, "text": _text, "boolean": _boolean,
+    "first_of": _first_of,
 }  # fmt: skip

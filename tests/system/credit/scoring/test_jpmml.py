@@ -12,7 +12,7 @@ from credit.core.card import Card
 from credit.core.reasons import key_of
 from credit.scoring import definition, pmml
 from credit.scoring.evaluator import REASONS_MAX, evaluate
-from tests.credit.scoring import pairs
+from tests.credit.scoring import pairs, sourced
 from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
 
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
@@ -63,3 +63,17 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
     assert hit
     assert missing
     assert ties
+
+
+@pytest.mark.timeout(SECONDS)
+def test_a_verified_card_has_the_total_and_the_reasons_of_jpmml_whatever_is_claimed(engine):
+    one = sourced.card(verified=True)
+    definition.check(one)
+    chance, card = random.Random(7), Card.of(one)
+    rows = [sourced.facts(chance) for _ in range(min(PAIRS, 2_000))]
+    # A caller gives the facts of their types; the claims are no fields of the document.
+    fields = [{name: value for name, value in facts.items() if value is not None} for facts in rows]
+    for facts, (total, codes) in zip(rows, engine.compute(pmml.write(one, name="verified"), fields), strict=True):
+        found = evaluate(card, facts)
+        lost = sum(loss > 0 for loss in losses(one, found))
+        assert (found.total, [key_of(each) for each in found.reasons]) == (total, codes[: min(REASONS_MAX, lost)])

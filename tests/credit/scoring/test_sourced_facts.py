@@ -1,0 +1,163 @@
+"""Cards that read facts with a source: `first_of`, `verified`, and what a score records of them."""
+
+from datetime import date, timedelta
+from random import Random
+
+import pytest
+from django.utils import timezone
+
+from credit.core.card import Card
+from credit.core.facts import gather
+from credit.models import Score, ScoreFacts
+from credit.scoring.evaluator import evaluate
+from credit.scoring.scores import keep
+from tests.credit.scoring import sourced
+from tests.credit.scoring.making import make_model, make_version
+from tests.credit.scoring.refusals import refusals
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+CLAIMS = {"amount_cents": 500_000, "monthly_income_cents": 700_000, "monthly_debt_cents": 10_000}
+
+
+def submitted(api, user, data, **options):
+    """Submit an application to an offer of the sourced card; return its score."""
+    offer, _ = scored_offer(definition=sourced.card(**options.pop("card", {})))
+    application = draft_for(offer, user, data, **options)
+    response = submit(api, application)
+    assert response.status_code == 200, response.content
+    return Score.objects.get(application=application)
+
+
+class TestCatalogue:
+    def test_each_fact_has_type_unit_source_and_meaning(self, api):
+        facts = {fact["name"]: fact for fact in api.read("/scoring/facts").json()["facts"]}
+        assert facts[sourced.INCOME] == {
+            "name": sourced.INCOME, "type": "number", "unit": "cents", "source": "bank",
+            "meaning": "Money in per month: the average over the complete calendar months of which every booking is "
+            "held, at most 12, without internal transfers.",
+        }  # fmt: skip
+        assert facts["identity.verified"]["source"] == "platform"
+        assert facts["application_data.*"] == {
+            "name": "application_data.*", "type": "any", "unit": None, "source": "applicant",
+            "meaning": "What the applicant claims, by path.",
+        }  # fmt: skip
+
+
+class TestFirstOf:
+    @pytest.mark.parametrize(("facts", "points"), [
+        ({sourced.INCOME: 100_000, sourced.CLAIMED: 400_000}, 20),
+        ({sourced.INCOME: None, sourced.CLAIMED: 400_000}, 120),
+        ({sourced.INCOME: 0, sourced.CLAIMED: 400_000}, 20),
+        ({}, 0),
+    ])  # fmt: skip
+    def test_first_fact_that_is_not_missing_counts(self, facts, points):
+        assert evaluate(Card.of(sourced.card()), facts).points[0].points == points
+
+    def test_claim_behind_a_bank_fact_is_not_read(self):
+        card = Card.of(sourced.card())
+        behind = {sourced.INCOME: 400_000, sourced.CLAIMED: "a lot"}
+        assert evaluate(card, behind).unreadable == ()
+        assert evaluate(card, {sourced.CLAIMED: "a lot"}).unreadable == (sourced.CLAIMED,)
+
+    @pytest.mark.parametrize(("input", "pointer", "message"), [
+        ({"first_of": [sourced.INCOME, sourced.CLAIMED]}, "/inputs/0", "`type` belongs to"),
+        ({"first_of": [sourced.INCOME], "type": "number"}, "/inputs/0/first_of", "at least 2"),
+        ({"first_of": [sourced.INCOME] * 2, "type": "number"}, "/inputs/0/first_of", "twice"),
+        ({"first_of": [sourced.INCOME, "bank.nothing"], "type": "number"}, "/inputs/0/first_of/1", "Unknown fact"),
+        ({"first_of": [sourced.INCOME, "bank.as_of"], "type": "number"}, "/inputs/0/first_of/1", "Is a text"),
+        ({"first_of": [sourced.INCOME, "application_data.race"], "type": "number"}, "/inputs/0/first_of/1", "ground"),
+        ({"first_of": [sourced.INCOME, sourced.CLAIMED], "from": sourced.INCOME, "type": "number"}, "/inputs/0",
+         "exactly one"),
+    ])  # fmt: skip
+    def test_wrong_input_is_refused_with_its_pointer(self, input, pointer, message):  # noqa: A002
+        wrong = sourced.card()
+        wrong["inputs"][0] = {"name": "income", **input}
+        at, why = refusals(wrong)[0]
+        assert at == pointer
+        assert message in why
+
+
+class TestVerified:
+    def test_claims_count_as_missing(self, api, user):
+        score = submitted(api, user, CLAIMS, card={"verified": True})
+        assert score.missing == ["income", "use of income", "debts"]
+        assert set(ScoreFacts.objects.get().values()) == {"scored_on", sourced.INCOME, sourced.SPENDING}
+
+    def test_claims_that_the_card_cannot_read_are_submitted(self, api, user):
+        odd = {**CLAIMS, "monthly_debt_cents": "none"}
+        assert submitted(api, user, odd, card={"verified": True}).outcome == "decline"
+
+    def test_no_claim_changes_a_decision(self, api, user):
+        chance, results = Random(20261128), set()
+        sourced.bank(user, paid_in=310_000, paid_out=120_000)
+        values = (None, True, -1, 0, 10**12, 1.5, "", "many", [], {"deep": 1})
+        for _ in range(40):
+            data = {name: chance.choice(values) for name in (*CLAIMS, "other") if chance.random() < 0.8}
+            score = submitted(api, user, data, card={"verified": True})
+            results.add((score.total, score.outcome, str(score.reasons), str(score.points), str(score.sources)))
+        assert len(results) == 1, results
+        assert results.pop()[:2] == (700, "refer")
+
+    def test_no_claim_changes_a_total(self):
+        chance, card = Random(5), Card.of(sourced.card(verified=True))
+        for _ in range(2_000):
+            facts = sourced.facts(chance)
+            claims = {name: chance.choice((None, 1, 10**9, "x", True)) for name in facts if "application" in name}
+            assert evaluate(card, facts) == evaluate(card, {**facts, **claims})
+
+
+class TestSources:
+    def test_score_records_source_and_day_of_each_used_fact(self, api, user):
+        sourced.bank(user, paid_in=310_000, paid_out=120_000)
+        score = submitted(api, user, CLAIMS)
+        today = timezone.now().date()
+        yesterday = today - timedelta(days=1)
+        assert score.sources == [
+            {"name": "application_data.monthly_debt_cents", "source": "applicant", "as_of": str(today)},
+            {"name": sourced.INCOME, "source": "bank", "as_of": str(yesterday)},
+            {"name": sourced.SPENDING, "source": "bank", "as_of": str(yesterday)},
+        ]
+        assert api.read(f"/applications/{score.application_id}/score").json()["facts"] == score.sources
+        assert date.fromisoformat(score.sources[1]["as_of"]) < score.created_at.date()
+
+    def test_without_shared_bank_data_the_claim_counts(self, api, user):
+        sourced.bank(user, paid_in=310_000, paid_out=120_000)
+        score = submitted(api, user, CLAIMS, share=[])
+        assert [fact["name"] for fact in score.sources] == [
+            "application_data.monthly_debt_cents", "application_data.monthly_income_cents",
+        ]  # fmt: skip
+        assert score.missing == ["use of income"]
+
+    def test_bank_of_another_person_does_not_count(self, api, user):
+        sourced.bank(UserFactory(), paid_in=310_000, paid_out=120_000)
+        assert submitted(api, user, CLAIMS).missing == ["use of income"]
+
+    def test_score_of_an_older_version_has_no_sources(self, api, user):
+        offer, version = scored_offer(definition=sourced.card())
+        application, facts = draft_for(offer, user, CLAIMS, status="submitted"), {sourced.CLAIMED: 1}
+        kept = {"purpose": Score.DECISION, "user_id": user.pk, "application_id": application.pk, "now": timezone.now()}
+        keep(version, facts, evaluate(version.card, facts), **kept)
+        assert api.read(f"/applications/{application.pk}/score").json()["facts"] is None
+
+    def test_bank_facts_cost_two_statements_together(self, user, django_assert_num_queries):
+        sourced.bank(user, paid_in=310_000, paid_out=120_000)
+        names = [sourced.INCOME, sourced.SPENDING, "bank.as_of", "bank.lowest_balance_cents"]
+        with django_assert_num_queries(2):
+            gather(names, user_id=user.pk, application_data=None, may_read=lambda _: True, now=timezone.now())
+
+
+class TestWarnings:
+    def publish(self, api, user, **card):
+        version = make_version(make_model(user), **{"knockouts": [], **sourced.card(**card)})
+        path = f"/scoring/models/{version.model_id}/versions/{version.number}/publish"
+        return api.send(path, {"role": "champion"}).json()["warnings"]
+
+    def test_publication_names_what_only_the_applicant_supplies(self, api, user):
+        assert self.publish(api, user) == ["Only the applicant supplies debts: nothing verifies it."]
+
+    def test_publication_of_a_verified_card_names_what_is_always_missing(self, api, user):
+        warnings = self.publish(api, user, verified=True)
+        assert warnings == ["Only the applicant supplies debts: it is always missing, because the card is verified."]
