@@ -233,9 +233,10 @@ class ReadOnlyAdmin(Exports):
     ) -> HttpResponse:
         """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before.
 
-        A button named `preview` asks to see the page again, with what follows from the form.
+        A button named `preview` asks to see the page again, with what follows from the form. So does `unseen` of the
+        page: the form leads to figures that were not shown yet.
         """
-        if not form.is_valid() or "preview" in request.POST:
+        if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
             form.focus()
             title = f"{page['label']}: {self.kind} {self.name_of(request, record)}"
             shown = {"title": title, "form": form, "media": self.media + form.media, **page}

@@ -152,8 +152,13 @@ class Transitions(OwnedRecords):
             consequences=self.consequences_of(record, to),
             from_chip=chip(record.status),
             to_chip=chip(to),
+            case=self.case_of(request, record),
             **self.beside_form(record, form),
         )
+
+    def case_of(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:  # noqa: ARG002
+        """Return what a decision's page repeats of the record: rows of `name`, `value`, and what is `wrong` with it."""
+        return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
         """Return the form of a transition, with the viewer's own texts to choose from."""
@@ -165,7 +170,7 @@ class Transitions(OwnedRecords):
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
         """Return the content of the confirmation next to its form: `figures`, and `preview`, the button that computes
-        them again.
+        them again; `next_label`, a second button that goes on to the next record.
         """
         return {}
 

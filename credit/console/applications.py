@@ -24,7 +24,7 @@ from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor, Role
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
-from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, with_case
+from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.names import legal_names, named_reference, person_cell
@@ -248,6 +248,9 @@ class ApplicationAdmin(NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin)
             "ask": self.asking_form(request, record) if asking else None,
             "timeline_link": "" if is_lender else self.timeline_link(request),
         }
+
+    def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
+        return summary_of(record, viewer=request.user)
 
     def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
         """Return the way between this application's own story and all that happened to the person."""

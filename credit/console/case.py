@@ -18,6 +18,7 @@ from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.encryption import UnreadableSecret
 from credit.console.names import legal_names
+from credit.console.score_panel import score_panel
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.apr import TERM_MAX_MONTHS
@@ -93,6 +94,22 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
         ("Instalment to income", f"{burden} %" if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]
+
+
+def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
+    """Return what the page of a decision repeats of a case: names, account, figures, and what the score proposes."""
+    rows = [
+        {"name": "Applicant", "value": legal_names(application) or _UNKNOWN},
+        {"name": "Account", "value": application.consumer.get_username()},
+        *numbers_of(application),
+    ]
+    score = score_panel(application, revisions=(), viewer=viewer)
+    if score is not None and not score["is_masked"]:
+        lowest, highest = score["limits"]
+        rows.append({"name": "Score", "value": f"{score['found'].total} of {lowest} to {highest}"})
+        rows.append({"name": "Proposal", "value": score["proposal"]})
+        rows.append({"name": "Reasons of the score", "value": "; ".join(score["reasons"]) or NOTHING})
+    return rows
 
 
 def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:

@@ -1,6 +1,6 @@
 """The form of a transition: what a reviewer has to say with it, and the loan in dollars, where the API has cents."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -90,6 +90,17 @@ def terms_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
 
 TEMPLATES_MAX = 100
 _CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "Fourth"}
+
+
+def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
+    """Return the fields of the principal reasons with these filled in; the form has room for one in other words."""
+    chosen: dict[str, str] = {}
+    for reason in reasons:
+        code = reason if isinstance(reason, str) else OTHER
+        if len(chosen) < len(_CODES) and code not in chosen.values() and code in {*REASONS, OTHER}:
+            chosen[[*_CODES][len(chosen)]] = code
+    own = next((reason for reason in reasons if not isinstance(reason, str)), None)
+    return {**chosen, "other": text_of(own)} if own is not None and OTHER in chosen.values() else chosen
 
 
 class ApplicationTransitionForm(TransitionForm):

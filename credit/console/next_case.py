@@ -4,17 +4,18 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from config.backoffice.bases import ReviewAdmin
+from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.desks import desk_of, may, narrowed
 from config.backoffice.records import LIST_FILTERS
 from config.core.casework import Assignment
 from credit.core import machine as states
-from credit.models import Application
+from credit.models import Application, Counteroffer, Proposal
 
 
 class NextCase(ReviewAdmin):
@@ -27,8 +28,18 @@ class NextCase(ReviewAdmin):
     def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
         """Go on to the next case after a transition, where the form asks for it."""
         response = super().transition_view(request, record, to)
-        is_made = "next" in request.POST and Application.objects.filter(pk=record.pk, status=to).exists()
-        return self.take_oldest(request) if is_made else response
+        return self.take_oldest(request) if "next" in request.POST and hasattr(request, "decided") else response
+
+    def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
+        outcome = super().decide(request, pk, form, seen)
+        request.decided = pk  # type: ignore[attr-defined]
+        return outcome
+
+    def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
+        beside = super().beside_form(record, form)
+        if form.to not in {*states.JUDGEMENTS, states.PENDING_DOCUMENTS}:
+            return beside
+        return {**beside, "next_label": f"{self.button_label(form.to, record)}, and take the next case"}
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
         """Assign the unassigned case that has waited longest to this person (POST)."""
@@ -42,6 +53,9 @@ class NextCase(ReviewAdmin):
     def take_oldest(self, request: HttpRequest) -> HttpResponse:
         me: Any = request.user
         waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
+        of_case = {"application": OuterRef("pk"), "closed_at": None}
+        mine, offered = Proposal.objects.filter(**of_case, proposed_by=me), Counteroffer.objects.filter(**of_case)
+        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for somebody else
         in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
         taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))

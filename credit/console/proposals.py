@@ -135,6 +135,7 @@ class TwoReviewers(ReviewAdmin):
             ],
             from_chip=chip(record.status),
             to_chip=chip(to) if is_confirmation else None,
+            case=self.case_of(request, record),
         )
 
     def locked(self, proposal: Proposal) -> Application:

@@ -1,6 +1,8 @@
 """Loans at the back office: the form of an approval, counteroffers, and what a case says of its loan."""
 
 from collections.abc import Iterable
+from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -13,16 +15,18 @@ from config.backoffice.html import moment
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
-from credit.console.forms import LOAN_FIELDS, filled_in, tell, terms_of
+from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, tell, terms_of
+from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
 from credit.core.loan_words import in_words, rows_of
-from credit.core.machine import APPROVED, COUNTEROFFER, UNDER_REVIEW
+from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.models import Application, LoanTerms
 from credit.review.services import takes_two
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
+COUNTEROFFER_DAYS = 14  # for accepting it, if the reviewer names no other day
 
 
 class LoanDesk(ReviewAdmin):
@@ -33,17 +37,26 @@ class LoanDesk(ReviewAdmin):
         return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
-        """Fill in what was applied for, at the price of the score or the offer's lowest rate."""
+        """Fill in the requested loan at the price of the score or the offer's lowest rate, and the score's reasons."""
+        initial = super().initial_of(record, to)
+        if to == COUNTEROFFER:
+            initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
+        if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:
+            initial |= chosen_reasons(score.reasons)
         if to not in NAMES_LOAN or record.offer_snapshot is None:
-            return super().initial_of(record, to)
-        return filled_in(proposed_terms(record))
+            return initial
+        return {**initial, **filled_in(proposed_terms(record))}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Show the cost of the loan in the form; set errors on the form's fields if the offer does not cover it."""
+        """Show the cost of the loan in the form; set errors on the form's fields if the offer does not cover it.
+
+        A decision on terms that the page has not shown yet shows them first (`unseen`).
+        """
+        beside = super().beside_form(record, form)
         if form.to not in NAMES_LOAN:
-            return super().beside_form(record, form)
+            return beside
         figures: list[tuple[str, str]] = []
-        if not form.is_bound or form.is_valid():
+        if not {*form.errors} & {*LOAN_FIELDS}:
             terms_given = terms_of(form.cleaned_data if form.is_bound else form.initial)
             kind = LoanTerms.COUNTEROFFER if form.to == COUNTEROFFER else LoanTerms.APPROVAL
             try:
@@ -52,7 +65,15 @@ class LoanDesk(ReviewAdmin):
                 figures = [] if terms is None else _figures(terms)
             except ApiError as refusal:
                 figures = tell(form, refusal)
-        return {"figures": figures, "preview": "Compute"}
+        digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
+        return {
+            **beside,
+            "figures": figures,
+            "figure_fields": LOAN_FIELDS,
+            "preview": "Show terms",
+            "terms_seen": digest,
+            "unseen": bool(form.is_bound and figures and form.data.get("terms_seen") != digest),
+        }
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
         """Ask for no loan where many are approved at once: each is what was applied for."""

@@ -1,0 +1,23 @@
+"use strict";
+
+// A decision's terms are computed by the server when a figure changes. Without this script the button does the same.
+const form = document.querySelector("form[data-preview]");
+if (form) {
+  let latest = 0;
+  const compute = async () => {
+    const number = ++latest;
+    const fields = new FormData(form);
+    fields.append("preview", "1");
+    const response = await fetch(location.href, { method: "POST", body: fields, credentials: "same-origin" });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const terms = page.getElementById("terms");
+    if (number !== latest || !terms) return;  // a later figure, or a session that has ended
+    for (const row of form.querySelectorAll("[data-figure]")) {
+      row.querySelector(".errorlist")?.remove();
+      const errors = page.querySelector(`[data-figure="${CSS.escape(row.dataset.figure)}"] .errorlist`);
+      if (errors) row.prepend(errors);
+    }
+    document.getElementById("terms").innerHTML = terms.innerHTML;
+  };
+  for (const row of form.querySelectorAll("[data-figure]")) row.addEventListener("change", compute);
+}

@@ -1,0 +1,138 @@
+"""The page of a decision: the case beside the form, terms that were seen, reasons filled in, and the next case."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit.console.forms import chosen_reasons
+from credit.core.reasons import OTHER
+from credit.models import Application, ApplicationHistory, Counteroffer, LoanTerms, Proposal
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
+from tests.backoffice.test_case_score import case as scored_case
+from tests.backoffice.test_teamwork import end_of
+from tests.credit.scoring.past import model_of, version_of
+from tests.credit.terms.lending import applied, listed
+
+pytestmark = [pytest.mark.django_db]
+OFFERED = {"amount": "6000", "rate_percent": "8", "term_months": "12"}
+
+
+@pytest.fixture
+def scored(db):
+    return scored_case(version_of(model_of()))
+
+
+def rows_of(page):
+    return {row["name"]: row["value"] for row in page.context["case"]}
+
+
+def status_of(application):
+    return Application.objects.get(pk=application.pk).status
+
+
+class TestCase:
+    def test_a_decision_repeats_the_figures_and_the_score(self, reviewers_client, scored):
+        Application.objects.update(application_data={"amount_cents": 500_000, "income_cents": 4_800_000})
+        rows = rows_of(reviewers_client.get(move_of(scored, "rejected")))
+        assert rows["Account"] == scored.consumer.username
+        assert (rows["Amount"], rows["Income a month"]) == ("$5,000.00", "$4,000.00")
+        assert (rows["Score"], rows["Proposal"]) == ("550 of 0 to 900", "reject")
+        assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
+
+    def test_a_second_signature_repeats_it_too(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        confirm(
+            reviewers_client, move_of(make(application_data={"amount_cents": 5_000}), "rejected"), code_1="bankruptcy"
+        )
+        colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
+        assert rows_of(colleague.get(end_of(Proposal.objects.get(), "confirm")))["Amount"] == "$50.00"
+
+
+class TestTerms:
+    @pytest.fixture
+    def application(self, settings):
+        settings.REVIEW_POLICY = "reviewed"
+        return applied(listed())
+
+    def test_figures_that_were_not_shown_are_shown_before_they_count(self, reviewers_client, application):
+        address = move_of(application, "approved")
+        page = reviewers_client.get(address)
+        sent = {"seen": seen_in(page), "terms_seen": page.context["terms_seen"], **OFFERED}
+        first = reviewers_client.post(address, sent)
+        assert "The terms changed. Check them, then send the form again." in text_of(first)
+        assert "Monthly payment" in text_of(first)
+        assert status_of(application) == "under_review"
+        reviewers_client.post(address, {**sent, "terms_seen": first.context["terms_seen"]})
+        assert LoanTerms.objects.get().amount_cents == 600_000
+
+    def test_terms_that_the_page_began_with_count_at_once(self, reviewers_client, application):
+        address = move_of(application, "approved")
+        page = reviewers_client.get(address)
+        reviewers_client.post(address, {"seen": seen_in(page), "terms_seen": page.context["terms_seen"]})
+        assert status_of(application) == "approved"
+
+    def test_terms_are_computed_while_other_fields_are_empty(self, reviewers_client, application):
+        address = move_of(application, "counteroffer")
+        sent = {"seen": seen_in(reviewers_client.get(address)), **OFFERED, "preview": "1"}
+        page = reviewers_client.post(address, sent)
+        assert "code_1" in page.context["form"].errors
+        assert dict(page.context["figures"])["Monthly payment"] == "$521.93"
+        assert not Counteroffer.objects.exists()
+
+    def test_a_counteroffer_ends_in_14_days_unless_another_day_is_chosen(self, reviewers_client, application):
+        confirm(
+            reviewers_client, move_of(application, "counteroffer"), **OFFERED, code_1="bankruptcy",
+            expires_on=reviewers_client.get(move_of(application, "counteroffer")).context["form"].initial["expires_on"],
+        )  # fmt: skip
+        assert Counteroffer.objects.get().expires_at.date() == timezone.now().date() + timedelta(days=14)
+
+
+class TestReasons:
+    def test_a_rejection_begins_with_the_reasons_of_the_score(self, reviewers_client, scored):
+        initial = reviewers_client.get(move_of(scored, "rejected")).context["form"].initial
+        reasons = scored.decision_score.reasons
+        assert reasons
+        assert [initial[f"code_{at}"] for at in range(1, len(reasons) + 1)] == reasons
+
+    def test_an_approval_has_no_reasons_of_rejection(self, reviewers_client, scored):
+        assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
+
+    def test_own_words_of_a_score_fill_the_other_reason(self):
+        own = {"code": OTHER, "text": "No account here"}
+        assert chosen_reasons(["bankruptcy", own]) == {
+            "code_1": "bankruptcy", "code_2": OTHER, "other": "No account here",
+        }  # fmt: skip
+        assert chosen_reasons([]) == {}
+
+
+class TestNext:
+    def test_a_decision_can_lead_to_the_case_that_waited_longest(self, reviewers_client):
+        later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
+        address = move_of(first, "rejected")
+        assert 'value="Reject, and take the next case"' in reviewers_client.get(address).content.decode()
+        shown = confirm(reviewers_client, address, code_1="bankruptcy", next="1")
+        assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(oldest)
+        assert (status_of(first), status_of(later)) == ("rejected", "under_review")
+
+    def test_a_proposal_and_a_counteroffer_wait_for_others_and_are_not_next(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
+        shown = confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy", next="1")
+        assert Proposal.objects.get().application == proposed
+        assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
+
+    def test_a_refused_decision_stays_at_its_case(self, reviewers_client):
+        application = make()
+        make(submitted_at=timezone.now() - timedelta(days=30))
+        address = move_of(application, "rejected")
+        sent = {"seen": seen_in(reviewers_client.get(address)), "code_1": "bankruptcy", "next": "1"}
+        Application.objects.filter(pk=application.pk).update(application_data={"a": 1})
+        shown = reviewers_client.post(address, sent, follow=True)
+        assert shown.redirect_chain[-1][0] == page_of(application)
+        assert not ApplicationHistory.objects.exists()
+
+    def test_taking_a_case_under_review_offers_no_next_case(self, reviewers_client):
+        assert b'name="next"' not in reviewers_client.get(move_of(make("submitted"), "under_review")).content
