@@ -50,6 +50,11 @@ def zone_of(applicants: Any) -> str:
     return _zone_of(applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {})
 
 
+def tzinfo_of(applicants: Any) -> tzinfo:
+    """Return the zone of `zone_of`, UTC on a machine that does not know it."""
+    return _zone(zone_of(applicants))
+
+
 def today_of(person: Mapping[str, Any]) -> date:
     """Return today's date where a person lives, in UTC if that is not known."""
     return timezone.localdate(timezone=_zone(_zone_of(person)))

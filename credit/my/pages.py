@@ -1,4 +1,6 @@
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +12,7 @@ from django.db.models import CharField, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Cast, Coalesce
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -28,25 +31,28 @@ from credit.api.documents.parsers import take_one_file
 from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import LANGUAGES, language_of
-from credit.core.figures import reference_of
+from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of
 from credit.documents.services import add_file, documents_of, receive_file
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Provider, ReviewRequest
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
+from credit.my import content
 from credit.my.words import lacks, of_status, said, standing_of, told
 from credit.notices import services as notices
 from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
+from credit.terms.agreement import lender_of
 
 # The transition of each button on the applicant's page, and its label.
 _SENDS = {
     states.DRAFT: (states.SUBMITTED, _("Send it")),
     states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
 }
-_COLUMNS = ("id", "status", "provider_id", "accepted_at", "created_at")
+_COLUMNS = ("id", "status", "provider_id", "accepted_at", "amount_cents", "created_at")
+_BODY = re.compile(r"<body[^>]*>")
 
 
 def actor_on(request: HttpRequest) -> Actor:
@@ -80,17 +86,24 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
     )
 
 
-def language_for(request: HttpRequest) -> str:
-    """Return the language of the person's newest application, of the browser where it names none that we write."""
+@contextmanager
+def localized(request: HttpRequest) -> Iterator[None]:
+    """Use the language and the time zone of the person's newest application.
+
+    The language is the browser's if the application names none that we write. The zone is UTC if it is not known.
+    """
     newest = None
     if request.user.is_authenticated:
         newest = own_applications(request).only("applicants").order_by("-id").first()
-    return language_of(newest and newest.applicants, otherwise=get_language_from_request(request))
+    persons = newest and content.readable_applicants(newest)
+    language = language_of(persons, otherwise=get_language_from_request(request))
+    with override(language), timezone.override(deadlines.tzinfo_of(persons)):
+        yield
 
 
 class _InTheirLanguage(View):
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        with override(language_for(request)):
+        with localized(request):
             answer = super().dispatch(request, *args, **options)
             return answer.render() if isinstance(answer, TemplateResponse) else answer
 
@@ -115,6 +128,7 @@ def _heading(application: Any) -> dict[str, Any]:
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
+        "amount": money(application.amount_cents),
         "standing": standing_of(application),
         "since": application.since,
     }
@@ -137,20 +151,24 @@ class ApplicationPage(MyPage):
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
     _status, sends = _SENDS.get(application.status, (None, ""))
     due = of_application(application, is_own=True, now=now).currently_due if application.status == states.DRAFT else []
-    documents = list(documents_of(application)) if application.status not in states.FROZEN else []
+    documents = list(documents_of(application))
     missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
-    zone = deadlines.zone_of(application.applicants)
+    zone = deadlines.zone_of(content.readable_applicants(application))
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
     # The page of the terms declines an approval, which is its withdrawal.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
+    moves = list(application.history.order_by("-position"))
     is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
     return {
         "application": application,
         "heading": _heading(application),
         "due": [lacks(requirement) for requirement in due if requirement.type != "document"],
         "documents": documents,
+        "uploads": application.status not in states.FROZEN,
+        "sent": content.describe(application),
+        "lender": lender_of(application),
         "sends": "" if due or missing else sends,
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
@@ -166,8 +184,9 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "may_ask_again": asked_again is None and application.is_reconsiderable,
         "by_post": not Consent.is_given_by(application.consumer_id),
         "moves": [
-            (of_status(move.status).words, move, told(move)) for move in application.history.order_by("-position")
+            (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), told(move)) for move in moves
         ],
+        "rejected_because": told(moves[0]) if application.status == states.REJECTED and moves else "",
     }
 
 
@@ -222,7 +241,7 @@ class UploadPage(View):
     """Takes a file for a document. Django reads a form to check its token, so how it is read is settled before that."""
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
-        with override(language_for(request)):
+        with localized(request):
             try:
                 with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
                     return self._checked(request, application_id, document_id)
@@ -249,7 +268,7 @@ class UploadPage(View):
 
 
 class NoticePage(MyPage):
-    """A notice as it was made, word for word. That its person opened it is a delivery."""
+    """A notice as it was made, word for word, below a link back. That its person opened it is a delivery."""
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -260,7 +279,8 @@ class NoticePage(MyPage):
         if notice.html is None:
             raise Http404
         notices.note_opening(notice, actor=actor_on(request), now=timezone.now())
-        return HttpResponse(notice.html)
+        back = render_to_string("credit/my/back.html", {"application_id": application_id}, request)
+        return HttpResponse(_BODY.sub(lambda body: body[0] + back, notice.html, count=1))
 
 
 def _chosen(parameters: Any) -> str:

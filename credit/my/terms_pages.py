@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.api.rate_limits import consume
@@ -18,6 +18,7 @@ from credit.core.errors import TermsChanged
 from credit.core.figures import reference_of
 from credit.core.loan_words import in_words, rows_of
 from credit.models import Application, Notice
+from credit.my import content
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.terms import acceptance, counteroffers
@@ -35,8 +36,7 @@ def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
     """Return what a loan is and costs, named, with the day of its first payment."""
     rows = rows_of(terms.terms, _BEFORE_PAYMENTS)
     if terms.schedule:
-        # Translators: a day as Django's `date` filter writes it.
-        rows.append((gettext("First payment"), formats.date_format(terms.schedule[0].due_on, gettext("F j, Y"))))
+        rows.append((gettext("First payment"), content.day_in_words(terms.schedule[0].due_on)))
     return rows + rows_of(terms.terms, _AFTER_FIRST_PAYMENT) + rows_of(terms.terms, _TOTAL)
 
 
@@ -72,7 +72,7 @@ class AcceptPage(MyPage):
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
     is_loan = terms.as_of is not None
-    zone = deadlines.zone_of(application.applicants)
+    zone = deadlines.zone_of(content.readable_applicants(application))
     return {
         "application": application,
         "reference": reference_of(application.pk),

@@ -237,7 +237,7 @@ def test_spanish_is_complete_and_compiled():
         compiled = gettext.GNUTranslations(file)
     source = (folder / "django.po").read_text()
     for text in said_in_templates():
-        assert compiled.gettext(text) not in {"", text}, text
+        assert compiled.gettext(text) not in {"", text} or text == "No", text
     for theirs, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', source, re.MULTILINE):
         plain, shown = (one.replace('\\"', '"').replace("\\\\", "\\") for one in (theirs, ours))
         assert compiled.gettext(plain) == shown, "run msgfmt"

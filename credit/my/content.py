@@ -1,0 +1,171 @@
+"""What an application contains, in words: the offer, the data, the applicants, and what is shared with the lender."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from itertools import islice
+from typing import Any
+
+from django.utils import formats
+from django.utils.translation import get_language_info, gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.core.encryption import UnreadableSecret
+from config.core.json_text import day_of
+from credit.core import profile
+from credit.core.applicant_schema import PATHS, title_of_member, value_at
+from credit.core.applicants import Applicants
+from credit.core.country_names import country_name
+from credit.core.figures import Figures, money
+from credit.models import Application, Offer
+from credit.requirements.services import requirements_of
+
+Row = tuple[str, str]
+ROWS_MAX = 200  # of data without a schema
+_DEPTH_MAX = 4
+_SEPARATED_FROM = 10_000  # smaller numbers may be years
+_CENTS = "_cents"
+# Data that each offer calls the same; an offer's own title comes first.
+_TITLES = {
+    "amount_cents": _("Amount"),
+    "term_months": _("Number of months"),
+    "income_cents": _("Income a year"),
+    "monthly_income_cents": _("Income a month"),
+    "monthly_debt_cents": _("Debt payments a month"),
+    "purpose": _("Purpose"),
+}
+_SHARED = {
+    "bank": _("Your linked bank accounts: balances and transactions"),
+    "identity": _("Your identity check: its result and when it was made"),
+}
+
+
+def day_in_words(day: date) -> str:
+    # Translators: a day as Django's `date` filter writes it.
+    return formats.date_format(day, gettext("F j, Y"))
+
+
+def describe(application: Application) -> dict[str, Any]:
+    """Return what the page of an application shows of its content."""
+    tables = applicant_tables(application)
+    return {
+        "loan": loan_rows(application),
+        "data": data_rows(application),
+        "applicants": tables,
+        "is_erased": tables == [] and application.applicants_sha256 is not None,
+        "shared": shared_words(application),
+    }
+
+
+def readable_applicants(application: Application) -> Applicants | None:
+    """Return the applicants, None if there are none, or none that a key opens; the log names the latter."""
+    try:
+        persons: Applicants | None = application.applicants
+    except UnreadableSecret:
+        return None
+    return persons
+
+
+def loan_rows(application: Application) -> list[Row]:
+    """Return what is applied for: the offer's name, the amount, and the term."""
+    figures = Figures(application.application_data)
+    rows = [(gettext("Offer"), _offer_name(application))]
+    if figures.amount_cents is not None:
+        rows.append((gettext("Amount"), money(figures.amount_cents)))
+    if figures.term_months is not None:
+        rows.append((gettext("Number of months"), str(figures.term_months)))
+    return rows
+
+
+def _offer_name(application: Application) -> str:
+    """Return the name as it was at the submission; of a draft, as it is."""
+    pinned = application.offer_snapshot or {}
+    name = pinned.get("name")
+    if not pinned:
+        name = Offer.objects.filter(pk=application.offer_id).values_list("name", flat=True).first()
+    return name or gettext("Offer %s") % application.offer_id
+
+
+def data_rows(application: Application) -> list[Row]:
+    """Return the applicant's data without the loan's figures, which `loan_rows` returns."""
+    data, figures = application.application_data, Figures(application.application_data)
+    if data is None:
+        return []
+    if not isinstance(data, dict):
+        data = {"data": data}
+    members = requirements_of(application).members
+    in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
+    known = {name: data[name] for name in members if name in data}
+    rows = _rows({name: value for name, value in {**known, **data}.items() if name not in in_loan}, members)
+    return list(islice(rows, ROWS_MAX))
+
+
+def _rows(data: Mapping[str, Any], members: Mapping[str, Any], above: str = "", depth: int = 0) -> Iterator[Row]:
+    for name, value in data.items():
+        title = above + title_of(name, members.get(name, {}))
+        if isinstance(value, dict) and value and depth < _DEPTH_MAX:
+            yield from _rows(value, {}, f"{title}, ", depth + 1)
+        elif value is not None:
+            yield title, value_in_words(name, value)
+
+
+def title_of(name: str, member: Mapping[str, Any]) -> str:
+    """Return what a field of the data is called: by the offer, else by us, else by its name."""
+    if "title" in member:
+        return gettext(member["title"])
+    return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
+
+
+def value_in_words(name: str, value: Any) -> str:
+    """Return a value as people read it: money, days, and truths in words, lists with commas."""
+    if isinstance(value, bool):
+        return gettext("Yes") if value else gettext("No")
+    if isinstance(value, str):
+        day = day_of(value)
+        return value if day is None else day_in_words(day)
+    if isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
+        return ", ".join(value_in_words(name, part) for part in value)
+    if isinstance(value, int | float):
+        if name.endswith(_CENTS) and float(value).is_integer():
+            return money(int(value))
+        return f"{value:,}" if abs(value) >= _SEPARATED_FROM else str(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def applicant_tables(application: Application) -> list[list[Row]] | None:
+    """Return the fields of each applicant, None where they cannot be read."""
+    try:
+        persons = application.applicants
+    except UnreadableSecret:
+        return None
+    return [
+        [
+            (gettext(title_of_member(path)), _of_applicant(path, value))
+            for path in PATHS
+            if (value := value_at(person, path)) is not None
+        ]
+        for person in persons or ()
+    ]
+
+
+def _of_applicant(path: str, value: str) -> str:
+    if path == "address.country":
+        return country_name(value)
+    if path == "date_of_birth" and (day := day_of(value)) is not None:
+        return day_in_words(day)
+    if path == "language":
+        return _language_name(value)
+    return value
+
+
+def _language_name(tag: str) -> str:
+    try:
+        return str(get_language_info(re.split("[-_]", tag)[0].lower())["name_translated"])
+    except KeyError:
+        return tag
+
+
+def shared_words(application: Application) -> list[str]:
+    """Return what the lender sees in addition to the application."""
+    return [str(_SHARED.get(area, area)) for area in application.share]

@@ -1,0 +1,153 @@
+"""What an application contains, on its page: the offer, the data, the applicants, and what is shared, in words."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from django.utils import translation
+
+from credit.applications.services import erase_applicants
+from credit.core.applicants import Applicants
+from credit.core.countries import COUNTRIES
+from credit.core.country_names import country_name
+from tests.credit.applicants import LEAST, PERSON
+from tests.credit.document_support import PDF, asked
+from tests.credit.notices.world import World
+from tests.credit.terms.lending import applied, listed
+from tests.credit.test_my_pages import browser_of, hand_in, page_of
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "income_cents": {"type": "integer", "title": "What you earn a year"},
+        "employed_since": {"type": "string", "format": "date"},
+        "owns_home": {"type": "boolean", "title": "Do you own your home?"},
+        "built": {"type": "integer", "title": "Year of construction"},
+    },
+}
+DATA = {
+    "amount_cents": 1_000_000, "term_months": 24, "income_cents": 5_400_050, "employed_since": "2019-04-01",
+    "owns_home": False, "built": 1987, "car": {"brand": "Ōtomo", "value_cents": 90_000}, "names": ["A", "B"],
+    "nothing": None,
+}  # fmt: skip
+
+
+def rows_of(page):
+    return dict(re.findall(r'<th scope="row"><bdi>([^<]+)</bdi></th><td><bdi>([^<]+)</bdi></td>', page))
+
+
+def written(application, persons, **columns):
+    application.applicants = Applicants.of(persons)
+    application.applicants_sha256 = application.applicants.sha256
+    for name, value in columns.items():
+        setattr(application, name, value)
+    application.save()
+    return application
+
+
+def test_every_field_is_shown_under_the_offers_titles_and_formatted():
+    application = applied(listed(name="Home loan", application_schema=SCHEMA), data=DATA)
+    assert rows_of(page_of(application)) == {
+        "Offer": "Home loan", "Amount": "$10,000.00", "Number of months": "24", "What you earn a year": "$54,000.50",
+        "Employed since": "April 1, 2019", "Do you own your home?": "No", "Year of construction": "1987",
+        "Car, Brand": "Ōtomo", "Car, Value": "$900.00", "Names": "A, B",
+    }  # fmt: skip
+
+
+def test_applicants_are_shown_with_country_language_and_birth_in_words():
+    page = page_of(written(applied(listed()), [{**PERSON, "language": "en"}, LEAST]))
+    assert "Applicant 1" in page
+    assert "Applicant 2" in page
+    rows = rows_of(page)
+    assert rows["Date of birth"] == "February 29, 1980"
+    assert rows["E-mail address"] == "rosa@example.test"
+    assert rows["Language"] == "English"
+    assert rows["Country"] == "Latvia"
+    assert "United States" in page
+
+
+def test_a_draft_states_that_nothing_was_sent_and_a_sent_one_what_was():
+    offer = listed()
+    draft = page_of(applied(offer, status="draft", submitted_at=None, offer_snapshot=None))
+    assert "What you will send" in draft
+    assert "The lender sees nothing of it before you send it." in draft
+    assert rows_of(draft)["Offer"] == "Everyday loan"
+    sent = page_of(applied(offer))
+    assert "What you sent" in sent
+    assert "before you send it" not in sent
+
+
+@pytest.mark.parametrize(("share", "is_shared"), [([], False), (["bank", "identity"], True)])
+def test_what_is_shared_with_the_lender_is_listed(share, is_shared):
+    page = page_of(applied(listed(), share=share))
+    assert "This application and its documents" in page
+    assert ("Your linked bank accounts" in page) is is_shared
+    assert ("Your identity check" in page) is is_shared
+
+
+def test_the_lenders_address_is_on_the_page_as_far_as_it_is_known():
+    world = World()
+    page = page_of(world.application)
+    assert "Cedar Bank" in page
+    assert "1 Bank Street Portland, OR 97201" in page
+    assert "Lender 903" in page_of(ApplicationFactory(provider_id=903))
+
+
+def test_the_reason_of_a_rejection_stands_before_everything_else():
+    world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
+    world.submit(0)
+    world.reject(0, ["income_insufficient"])
+    page = page_of(world.application)
+    assert page.index("Income insufficient for amount of credit requested") < page.index("What you sent")
+    assert page.count("<h2>Why it was declined</h2>") == 1
+
+
+def test_erased_and_unreadable_applicants_are_not_shown(settings):
+    application = written(applied(listed()), [PERSON])
+    settings.FIELD_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
+    assert "The applicants can&#x27;t be shown at the moment." in page_of(application).replace("'", "&#x27;")
+    erase_applicants(application.consumer_id)
+    assert "The applicants were deleted." in page_of(application)
+
+
+@pytest.mark.parametrize(
+    "data", [["a", {"b": 1}], "text", 3.5, {"a": [{"b": [1]}]}, {"x_cents": 1.5, "y_cents": 1e300}]
+)
+def test_data_of_any_form_has_a_page(data):
+    assert "Your answers" in page_of(applied(listed(), data=data))
+
+
+def test_data_are_escaped():
+    page = page_of(applied(listed(), data={"<b>x</b>": "<script>alert(1)</script>"}))
+    assert "<script>" not in page
+    assert "<b>" not in page
+
+
+def test_times_are_in_the_zone_of_the_applicant():
+    world = World(person={**PERSON, "language": "en"}, start=datetime(2028, 2, 1, 3, tzinfo=UTC))
+    world.submit(0)
+    page = page_of(world.application)
+    assert "January 31, 2028, 7:00 p.m. PST" in page
+    assert "since January 31, 2028" in page
+    assert "since January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
+
+
+def test_uploaded_files_stay_listed_after_the_decision():
+    application = asked(UserFactory())
+    hand_in(application, PDF)
+    application.refresh_from_db()
+    application.status = "withdrawn"
+    application.save()
+    page = page_of(application)
+    assert "payslip.pdf" in page
+    assert 'type="file"' not in page
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_every_country_has_a_name(language):
+    with translation.override(language):
+        names = {country_name(code) for code in COUNTRIES}
+    assert len(names) == len(COUNTRIES)
+    assert not names & set(COUNTRIES)
