@@ -239,9 +239,32 @@ def test_members_of_the_server_and_unknown_ones_are_ignored(demo, person, name):
     honest, again = answer(), answer()
     same = {key for key in honest if honest[key] == again[key]}
     others = {"id", "status", "owner", "is_active", "version", "moves", "created_at", "of_nobody"}
-    forged = answer(**dict.fromkeys(({*honest} | others) - members_of(name), "forged"))
+    body = declared(name).body
+    unread = ({*honest} | (set() if body.refuses_unknown else others)) - members_of(name)
+    forged = answer(**dict.fromkeys(unread, "forged"))
     assert forged.keys() == honest.keys()
     assert {key: forged[key] for key in same} == {key: honest[key] for key in same}
+
+
+@pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
+def test_an_unknown_member_is_named_in_the_response(demo, person, name):
+    known = sorted(members_of(name) or {"member"}, key=len)[-1]
+    response = call(person, name, demo, members={f"{known}x": 1, "böse, zeile\r\n": 1})
+    if declared(name).body.refuses_unknown:
+        details = assert_error(response, 400, "E1001")["details"]
+        assert details[0] == {"field": f"{known}x", "message": f"Is unknown. Did you mean `{known}`?"}
+    else:
+        assert response.headers["X-Ignored"] == f"{known}x, b%C3%B6se%2C%20zeile%0D%0A"
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
+def test_an_unknown_parameter_is_named_in_the_response(demo, person, name):
+    response = call(person, name, demo, query={"limitt": "1"})
+    if response.status_code == 400:
+        is_told(response, "query", "limitt", name)
+        assert declared(name).page is not None
+    else:
+        assert response.headers["X-Ignored"] == "limitt"
 
 
 # The protocol of catalogues names its version otherwise: tests/credit/commerce/test_agent.py.

@@ -228,6 +228,9 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     for path, operations in result["paths"].items():
         for operation in operations.values():
             describe_parameters(path, operation)
+    for _, declared in viewsets(urlconf):
+        if declared.body is not None and declared.body.refuses_unknown:
+            schemas[declared.body.__name__.removesuffix("Serializer")]["additionalProperties"] = False
     for schema in components["schemas"].values():
         describe_members(schema)
         for member in schema.get("properties", {}).values():

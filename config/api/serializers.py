@@ -223,9 +223,10 @@ class PageField(QueryInt64Field):
 
 
 class RequestSerializer(serializers.Serializer[Any]):
-    """Validates a JSON object; unknown members are ignored. Rules over several fields belong in `validate`."""
+    """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
+    refuses_unknown: ClassVar[bool] = False  # whether an unknown member is an error; elsewhere it is ignored
     is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
 
     @classmethod
@@ -257,7 +258,7 @@ class RequestSerializer(serializers.Serializer[Any]):
 
 
 class QuerySerializer(RequestSerializer):
-    """Validates a query string: each known parameter at most once, unknown ones not at all.
+    """Validates a query string: each known parameter at most once.
 
     `filterset_class` is what a list can be filtered by, each a `QueryFilter`: its parameters are read with the others,
     and the view's `filter_queryset` narrows the queryset that the method returns.

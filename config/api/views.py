@@ -28,7 +28,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListSerializer
 from rest_framework.viewsets import GenericViewSet
 
-from config.api import idempotency, rate_limits
+from config.api import idempotency, rate_limits, unread_names
 from config.api.pagination import FittingPagination
 from config.api.renderers import OrjsonRenderer
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
@@ -98,6 +98,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
             document = _read_document(request, declared)
+            view.ignored = _unread_names(request, document, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
             key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
@@ -124,6 +125,17 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
         return handle
 
     return decorate
+
+
+def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> list[str]:
+    """Return the names that nothing reads; raises ValidationFailed where they are refused."""
+    names: list[str] = []
+    if request.META.get("QUERY_STRING"):
+        query, is_list = request.query_params, declared.page is not None
+        names += unread_names.unread_parameters(query, declared.parameters, is_list=is_list)
+    if declared.body is not None:
+        names += unread_names.unread_members(document, declared.body, declared.answer)
+    return names
 
 
 def _call(
@@ -171,6 +183,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     write_limit = "write"
     query: dict[str, Any]  # the parsed query of the endpoint, except for
     filter_values: dict[str, Any]  # the filters' parameters by name, as far as the request has them
+    ignored: Sequence[str] = ()  # what nothing reads of the query and the body
 
     @cached_property
     def handler(self) -> Any:
@@ -226,6 +239,8 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         expires_at = getattr(getattr(request, "auth", None), "expires_at", None)
         if expires_at is not None and expires_at - timezone.now() <= KEY_EXPIRY_NOTICE:
             response.headers["X-Key-Expires"] = rfc3339(expires_at)
+        if self.ignored:
+            response.headers[unread_names.HEADER] = unread_names.listed(self.ignored)
         self.request.parser_context.clear()
         if isinstance(response, Response):
             response.renderer_context = {}  # type: ignore[attr-defined]

@@ -24,6 +24,7 @@ def _event_types(**options: Any) -> Any:
 class EndpointRequestSerializer(serializers.RequestSerializer):
     """A new endpoint."""
 
+    refuses_unknown = True
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
     event_types = _event_types(default=lambda: ["*"])
     description = serializers.TextField(
@@ -34,6 +35,7 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
 class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an endpoint: the members that are present."""
 
+    refuses_unknown = True
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
     event_types = _event_types(required=False)
     description = serializers.TextField(
@@ -45,6 +47,7 @@ class EndpointChangeRequestSerializer(serializers.RequestSerializer):
 class RotationRequestSerializer(serializers.RequestSerializer):
     """Time during which the old secret also signs."""
 
+    refuses_unknown = True
     is_optional = True
     grace_seconds = serializers.Int32Field(
         min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS, help_text="In seconds."

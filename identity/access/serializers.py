@@ -11,6 +11,7 @@ KEY_STATES = ("active", "expired", "revoked", "suspended", "to_collect")
 class ApiKeyRequestSerializer(serializers.RequestSerializer):
     """An API key to be."""
 
+    refuses_unknown = True
     name = serializers.NameField(max_length=NAME_MAX_LENGTH, help_text="Your description of its purpose.")
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
@@ -28,6 +29,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
 class KeyRotationRequestSerializer(serializers.RequestSerializer):
     """Time for which the old key keeps working."""
 
+    refuses_unknown = True
     is_optional = True
     grace_days = serializers.Int32Field(min_value=0, max_value=GRACE_MAX_DAYS, default=7, help_text="In days.")
 

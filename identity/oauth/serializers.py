@@ -13,6 +13,7 @@ ADDRESS_MAX_LENGTH = 2_048
 class OAuthClientRequestSerializer(serializers.RequestSerializer):
     """An OAuth client to be."""
 
+    refuses_unknown = True
     name = serializers.NameField(
         help_text="The name that the consent page shows. No other client has it, or one that looks like it."
     )

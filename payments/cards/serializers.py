@@ -30,6 +30,7 @@ class FeeSerializer(serializers.ResponseSerializer):
 class ProcessRequestSerializer(serializers.RequestSerializer):
     """ProcessPayment."""
 
+    refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The payer: your own user_id, as a number.")
     amount_cents = serializers.Int64Field(min_value=1)
     payment_method_id = serializers.IdField(help_text="The processor's token of the method, or the id of a kept one.")
@@ -75,6 +76,7 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
 class AddMethodRequestSerializer(serializers.RequestSerializer):
     """AddPaymentMethod."""
 
+    refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The owner of the method: your own user_id, as a number.")
     account_id = serializers.IdField(help_text="The processor's token of the account or card, never its number.")
     processor_type = serializers.OneOfField(PROCESSOR_TYPES)

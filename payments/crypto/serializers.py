@@ -12,6 +12,7 @@ SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 class InitiateRequestSerializer(serializers.RequestSerializer):
     """InitiateCryptoPayment."""
 
+    refuses_unknown = True
     user_id = serializers.IdField(help_text="The payer: your own user_id, as a string.")
     wallet_id = serializers.IdField(help_text="The wallet that pays.")
     to_address = AddressField()
@@ -23,6 +24,7 @@ class InitiateRequestSerializer(serializers.RequestSerializer):
 class ConfirmRequestSerializer(serializers.RequestSerializer):
     """ConfirmCryptoPayment."""
 
+    refuses_unknown = True
     payment_id = serializers.IdField()
     signed_transaction = serializers.TextField(
         min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="The signed transaction: 0x and hex digits."

@@ -6,6 +6,7 @@ from payments.wallets.models import Wallet
 class CircleWalletRequestSerializer(serializers.RequestSerializer):
     """A wallet to be held by the custody provider. `user_id`, when given, must be the caller's."""
 
+    refuses_unknown = True
     user_id = serializers.FreeField(allow_null=True, default=None, help_text="Your own user_id; null is the same.")
     network = NetworkField(allow_null=True, default=None)
     label = serializers.TextField(

@@ -98,6 +98,7 @@ class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
 class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     """UpdateApplicationStatus."""
 
+    refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
     updated_by = serializers.IdField()
     reason = serializers.TextField(
@@ -189,6 +190,7 @@ class InboxSerializer(serializers.PageSerializer):
 class AcceptanceRequestSerializer(serializers.RequestSerializer):
     """The terms that are accepted."""
 
+    refuses_unknown = True
     terms_sha256 = serializers.IdField(help_text="The terms that you accept: `terms_sha256` of the response to GET.")
 
 

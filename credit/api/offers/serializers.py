@@ -27,6 +27,7 @@ _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 class OfferRequestSerializer(serializers.RequestSerializer):
     """An offer, for creating and for replacing."""
 
+    refuses_unknown = True
     provider_id = serializers.PrintableIdField(
         help_text="The lender whose offer it is, as a string of printable characters. Applications have it as an "
         "integer."

@@ -26,6 +26,7 @@ class MomentField(serializers.QueryTimeField):
 class CounterofferRequestSerializer(serializers.RequestSerializer):
     """Other terms than those applied for."""
 
+    refuses_unknown = True
     terms = serializers.FreeField(
         allow_null=True,
         default=None,

@@ -1,0 +1,56 @@
+"""Names in a request that nothing reads: refused with a suggestion, or listed in the response's `X-Ignored`."""
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from config.core.errors import ValidationFailed
+
+HEADER = "X-Ignored"
+LISTED_MAX = 20
+# Longer names get no suggestion, and are cut in the header: comparing texts costs the product of their lengths.
+NAME_MAX_LENGTH = 64
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for the header: percent-encoded, separated by commas, at most `LISTED_MAX`."""
+    return ", ".join(quote(name[:NAME_MAX_LENGTH], safe="[]:.$") for name in list(names)[:LISTED_MAX])
+
+
+def refuse(names: Collection[str], known: Collection[str]) -> None:
+    """Raise ValidationFailed, with each name and the known name that is most like it, if there are names."""
+    if names:
+        details = [{"field": name, "message": _message(name, known)} for name in list(names)[:LISTED_MAX]]
+        first = details[0]
+        raise ValidationFailed(f"{first['field']}: {first['message']}", details=details)
+
+
+def _message(name: str, known: Collection[str]) -> str:
+    similar = difflib.get_close_matches(name, known, n=1) if len(name) <= NAME_MAX_LENGTH else []
+    return f"Is unknown. Did you mean `{similar[0]}`?" if similar else "Is unknown."
+
+
+def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
+    """Yield the members of a JSON object that `body` does not read.
+
+    Raises ValidationFailed where `body` refuses them, except for members of the response: a client may send back what
+    it got.
+    """
+    if not isinstance(document, dict):
+        return
+    fields = body.shared().fields
+    unread = [name for name in document if name not in fields]
+    if unread and body.refuses_unknown:
+        shown = answer().fields if isinstance(answer, type) else {}
+        refuse([name for name in unread if name not in shown], list(fields))
+    yield from unread
+
+
+def unread_parameters(query: Any, parameters: Any, *, is_list: bool) -> Iterator[str]:
+    """Yield the parameters of a query string that nothing reads; raises ValidationFailed where a list is filtered."""
+    fields = {} if parameters is None else parameters.shared().fields
+    unread = [name for name in query if name not in fields]
+    if is_list:
+        refuse(unread, list(fields))
+    yield from unread
