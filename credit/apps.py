@@ -25,6 +25,7 @@ class CreditConfig(Declarations, AppConfig):
     backup_parts = "documents.storage.BACKUP_PARTS"
     sandbox = ("sandbox_records.RECORDS",)
     tones = "console.queues.TONES"
+    console_pages = "console.links.PAGES"
     queues = (
         "console.queues.REVIEW",
         "console.queues.DOCUMENTS",

@@ -19,6 +19,7 @@ from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
+from config.backoffice.navigation import ConsolePage
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
 from config.core.log_in import gave_second_factor
@@ -338,3 +339,5 @@ def _keys_of(person_id: int, _viewer: Any) -> list[tuple[str, Any]]:
 
 
 LINES = people.Lines(_keys_of)
+
+PEOPLE = ConsolePage("identity.user", "People", 20)

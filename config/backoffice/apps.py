@@ -11,6 +11,7 @@ class BackOfficeConfig(Declarations, AppConfig):
 
     personal_data = "privacy.TABLES"
     tones = "html.TONES"
+    console_pages = "navigation.PAGES"
     queues = "admin.QUEUES"
     desk_rules = "desks.RULES"
     desk_permissions = "desks.PERMISSIONS"

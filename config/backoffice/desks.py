@@ -27,6 +27,7 @@ class Seat:
     since: datetime
     decides: bool = False
     owns: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

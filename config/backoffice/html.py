@@ -61,18 +61,19 @@ def duration(span: timedelta) -> str:
 
 
 def clock(span: timedelta, *, days: int) -> SafeString:
-    """Return an age against a limit in days: a bar and the words, marked when most of it, or all, is used."""
-    used = span / timedelta(days=days)
+    """Return an age against a limit in days as a bar and words: "26 days of 30", or "8 days late" after the limit."""
+    limit = timedelta(days=days)
+    used = span / limit
+    said = f"{duration(span - limit)} late" if used >= 1 else f"{duration(span)} of {days}"
     return format_html(
         '<span class="clock clock-{}"><meter min="0" low="{}" high="{}" optimum="0" max="{}" value="{}" '
-        'aria-hidden="true"></meter> {} of {} days</span>',
+        'aria-hidden="true"></meter> {}</span>',
         "over" if used >= 1 else "late" if used >= _LATE_SHARE else "fine",
         f"{days * _LATE_SHARE:g}",
         days - 1,
         days,
         f"{min(span.total_seconds() / 86_400, days):.2f}",
-        duration(span),
-        days,
+        said,
     )
 
 

@@ -11,9 +11,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
 
 from config.backoffice.desks import desk_of, may, viewing
+from config.backoffice.navigation import main_links
 from config.backoffice.queues import states_of
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
@@ -26,9 +27,15 @@ class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
     site_url = None  # the site has only an API, no public pages
+    enable_nav_sidebar = False  # the main links stand in its place
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
+        context = {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
+        if not context["has_permission"]:
+            return context
+        desk = desk_of(request.user)
+        lenders = "" if desk is None else ", ".join(filter(None, dict.fromkeys(seat.name for seat in desk.seats)))
+        return {**context, "main_links": main_links(request, context["available_apps"]), "lenders": lenders}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register as Django does, but for pages of packages that would show or edit secrets."""
@@ -69,7 +76,14 @@ class BackOfficeSite(AdminSite):
 
     def get_urls(self) -> list[Any]:
         """Leave out the way to a record's page on a website, which there is not."""
-        return [page for page in super().get_urls() if getattr(page, "name", None) != "view_on_site"]
+        pages = [page for page in super().get_urls() if getattr(page, "name", None) != "view_on_site"]
+        return [path("records/", self.admin_view(self.all_records), name="all_records"), *pages]
+
+    def all_records(self, request: HttpRequest) -> TemplateResponse:
+        """List every kind of record that this viewer may open."""
+        return TemplateResponse(
+            request, "backoffice/all_records.html", {**self.each_context(request), "title": "All records"}
+        )
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Redirect to the log-in page; a logged-in person submits or adds their second factor there."""

@@ -41,6 +41,7 @@ class Declarations:
     sandbox: ClassVar[Places] = ()  # each a `SandboxRecords`; columns that none names stand still
     # How statuses look at the back office: `good`, `bad`, `wait` (for us), and `ask` (for another party).
     tones: ClassVar[Places] = ()
+    console_pages: ClassVar[Places] = ()  # each a `ConsolePage`: a main link of the console
     queues: ClassVar[Places] = ()  # each a `Queue`
     desks: ClassVar[Places] = ()  # each returns the seats that an account has at the desks of lenders (`desks.Seat`)
     desk_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `desks.Rule`

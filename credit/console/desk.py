@@ -21,7 +21,11 @@ def seats_of(user: Any) -> Iterator[Seat]:
     theirs = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
     for member in theirs:
         yield Seat(
-            member.provider_id, member.provider.created_at, decides=member.decides, owns=member.role == member.OWNER
+            member.provider_id,
+            member.provider.created_at,
+            decides=member.decides,
+            owns=member.role == member.OWNER,
+            name=member.provider.name,
         )
 
 

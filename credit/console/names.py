@@ -37,7 +37,7 @@ def person_cell(name: str, below: Any) -> SafeString | str:
     """Return a legal name with an account or a reference below it; without a name, what is below it alone."""
     if not name:
         return format_html("{}", below)
-    return format_html('<bdi class="legal-name">{}</bdi> <span class="below">{}</span>', name, below)
+    return format_html('<span><bdi class="legal-name">{}</bdi> <span class="below">{}</span></span>', name, below)
 
 
 def named_link(application: Any, *, is_masked: bool) -> SafeString | str:

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -9,6 +10,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.desks import desk_of, may
 from config.backoffice.html import chip, table, without_link, words
 from config.backoffice.records import NamedRecords
+from credit.core.figures import money
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
@@ -19,7 +21,17 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
-    return [(words(name), value) for name, value in shown.items() if value not in (None, "")]
+    return [_figure(name, value) for name, value in shown.items() if value not in (None, "")]
+
+
+def _figure(name: str, value: Any) -> tuple[str, Any]:
+    """Return a term with its name: cents as dollars, percent with two decimals."""
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if is_number and name.endswith("_cents"):
+        return words(name.removesuffix("_cents")), money(int(value))
+    if is_number and name.endswith("_percent"):
+        return words(name.removesuffix("_percent")), f"{value:.2f} %"
+    return words(name), value
 
 
 @admin.register(Offer)

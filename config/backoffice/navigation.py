@@ -1,0 +1,45 @@
+"""The console's main links: apps declare them (`Declarations.console_pages`), every page shows them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from config.backoffice.desks import desk_of
+from config.core.registration import declared
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolePage:
+    """A main link to the list of a model (`app.model`).
+
+    Its titles are for staff and for a lender's members; "" hides it.
+    """
+
+    model: str
+    title: str
+    rank: int  # the lower, the further left
+    for_lenders: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    title: str
+    address: str
+    is_current: bool
+
+
+def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[Link]:
+    """Return the main links to the lists that this viewer may open."""
+    addresses = {
+        f"{app['app_label']}.{model['object_name'].lower()}": model["admin_url"]
+        for app in available_apps
+        for model in app["models"]
+    }
+    is_lender = desk_of(request.user) is not None
+    pages: list[ConsolePage] = sorted(declared("console_pages"), key=lambda page: page.rank)
+    titled = [(page.for_lenders if is_lender else page.title, addresses.get(page.model)) for page in pages]
+    return [Link(title, to, request.path.startswith(to)) for title, to in titled if title and to]
+
+
+PAGES = (ConsolePage("backoffice.dataaccess", "Audit", 60, for_lenders="Audit"),)

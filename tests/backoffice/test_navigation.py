@@ -1,0 +1,80 @@
+"""The main links of the console, the list of all records, and figures in the words of the field."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.pages import text_of
+from tests.backoffice.test_applications import LIST, make, page_of
+from tests.factories import OfferFactory
+
+pytestmark = pytest.mark.django_db
+STAFF = ["Applications", "People", "Lenders", "Scoring", "Audit"]
+
+
+def titles(client, address="/admin/"):
+    return [link.title for link in client.get(address).context["main_links"]]
+
+
+def test_a_superuser_has_every_main_link_and_each_leads_to_its_list(superusers_client):
+    links = superusers_client.get("/admin/").context["main_links"]
+    assert [link.title for link in links] == STAFF
+    for link in links:
+        page = superusers_client.get(link.address)
+        assert page.status_code == 200
+        assert [other.title for other in page.context["main_links"] if other.is_current] == [link.title]
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        ("Reviewer", ["Applications", "People", "Lenders", "Scoring"]),
+        ("Support", ["Applications", "People", "Lenders", "Scoring"]),
+        ("Operations", ["People", "Lenders", "Scoring", "Audit"]),
+    ],
+)
+def test_staff_have_the_links_that_their_group_may_open(group, expected):
+    assert titles(backoffice_client(staff_of(group))) == expected
+
+
+def test_a_lenders_member_has_the_lenders_links_and_its_name(db):
+    client = desk_client(lender_of("quartz", 701).people["reader"])
+    assert titles(client) == ["Applications", "Offers", "Team", "Audit"]
+    page = client.get("/admin/").content.decode()
+    assert '<span class="backoffice-word">Bank quartz</span>' in page
+    for link in client.get("/admin/").context["main_links"]:
+        assert client.get(link.address).status_code == 200
+
+
+def test_all_records_lists_what_the_viewer_may_open(reviewers_client, superusers_client):
+    everything, some = (
+        client.get("/admin/records/").content.decode() for client in (superusers_client, reviewers_client)
+    )
+    assert "/admin/identity/apikey/" in everything
+    assert "/admin/credit/application/" in some
+    assert "/admin/identity/apikey/" not in some
+    assert "/admin/identity/signingkey/" in everything
+    assert "/admin/identity/signingkey/" not in superusers_client.get("/admin/").content.decode()
+
+
+def test_a_stranger_is_not_shown_what_the_console_has(client):
+    assert client.get("/admin/records/").status_code == 302
+
+
+def test_an_application_beyond_its_limit_is_late_by_days(reviewers_client):
+    application = make(submitted_at=timezone.now() - timedelta(days=38, hours=2))
+    for address in (LIST, page_of(application)):
+        text = text_of(reviewers_client.get(address))
+        assert "8 days late" in text, address
+        assert "of 30" not in text, address
+
+
+def test_terms_of_an_offer_are_dollars_and_rates_with_two_decimals(reviewers_client):
+    offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
+    text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
+    assert "loan amount min $1,000.00" in text
+    assert "apr min 6.90 %" in text
+    assert "cents" not in text
