@@ -18,6 +18,7 @@ from config import env as environment
 from config.core.databases import database_of
 from config.mail import environment as mail_environment
 from credit.documents import environment as documents_environment
+from identity.oidc import environment as staff_environment
 from payments.chain import environment as chain_environment
 
 VAR_DIR = environment.var_dir()
@@ -312,8 +313,14 @@ MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
 # no one logs in before an address is confirmed; without this no address could be changed
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Staff log in at this issuer, with these groups; whether they also have passwords, and the account that always has.
+STAFF_OIDC = staff_environment.issuer_at("STAFF_OIDC", https_only=PRODUCTION)
+STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
+STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)
+STAFF_BREAK_GLASS = environment.text("STAFF_BREAK_GLASS")
+staff_environment.check(STAFF_OIDC, STAFF_OIDC_GROUPS, passwords=STAFF_PASSWORDS, break_glass=STAFF_BREAK_GLASS)
 # Staff need a second factor; for others it is optional.
-BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)
+BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION or STAFF_OIDC is not None)
 SESSION_SERIALIZER = "config.core.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in

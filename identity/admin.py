@@ -22,6 +22,7 @@ from config.backoffice.lists import ConditionFilter
 from config.backoffice.navigation import ConsolePage
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
+from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.accounts import admin as accounts_admin
@@ -29,6 +30,7 @@ from identity.accounts.names import check_of_operator
 from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
+from identity.oidc.services import unlink
 
 # Django looks for an app's admin here; the packages have theirs next to their models.
 __all__ = ["accounts_admin", "bank_admin", "kyc_admin"]
@@ -40,6 +42,12 @@ EDIT = "edit"  # the query parameter that asks for the form
 def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
     person.authenticator_set.all().delete()
     return f"{person} adds a new second factor at the next log-in."
+
+
+def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
+    actor = Actor(request.user, "admin", second_factor=gave_second_factor(request))
+    unlink(person, by=actor, now=timezone.now())
+    return f"{person} needs an invitation for the next log-in with single sign-on."
 
 
 class _OperatorsName:
@@ -77,6 +85,19 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
     )  # fmt: skip
     record_actions = (
+        RecordAction(
+            name="unlink-issuer",
+            label="Unlink single sign-on",
+            permission="identity.delete_staffidentity",
+            run=_unlink,
+            refusal=lambda person: (
+                "" if person.staff_identities.exists() else "The account is not linked to single sign-on."
+            ),
+            consequences=lambda person: [
+                f"The sessions of {person} that began with single sign-on end.",
+                "The next log-in with single sign-on needs a new invitation.",
+            ],
+        ),
         RecordAction(
             name="reset-second-factor",
             label="Reset second factor",

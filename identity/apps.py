@@ -26,6 +26,7 @@ class IdentityConfig(Declarations, AppConfig):
     queues = ("admin.QUEUE", "kyc.admin.QUEUE")
     person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
     mail_makers = "accounts.forms.MAIL_MAKERS"
+    session_ends = ("oidc.services.session_ended",) if settings.SERVICE == "platform" else ()
     invitation_roles = "accounts.roles.ROLES"
     staged_kinds = "bank.staged.KINDS"
 

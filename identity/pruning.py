@@ -9,7 +9,7 @@ from oauth2_provider import models as oauth
 
 from config.ops.pruning import Rule
 from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
-from identity.models import Invitation, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
+from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
 INVITATION_KEPT_DAYS = 30  # the invited address is personal data
 UNCONFIRMED_DAYS = 7  # longer than the link lasts by which an address is confirmed
@@ -58,6 +58,7 @@ RULES = (
         "user_sessions",
         lambda _now: UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
     ),
+    _older(IssuerSession, "issuer_sessions", "began_at", days=1),
     Rule(TokenFamily, "token_families", _ended_families),
     Rule(User, "unconfirmed_accounts", _unconfirmed),
 )

@@ -77,6 +77,10 @@ KINDS: dict[str, Kind] = {
     "account.access_ended": Kind(ENTITY, DISABLE),
     "account.token_issued": Kind(ENTITY, CREATE),
     "account.claimed": Kind(ENTITY, UPDATE),
+    "account.linked": Kind(ENTITY, UPDATE),
+    "account.unlinked": Kind(ENTITY, UPDATE),
+    "account.logged_out": Kind(ENTITY, UPDATE),
+    "account.break_glass": Kind(ENTITY, READ),
 }
 
 
@@ -104,7 +108,7 @@ def emit_start() -> None:
     """Write which settings this server process started with: those that decide who may do what, no secrets."""
     names = (
         "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
-        "ANCHOR_DECISIONS", "ALLOW_SANDBOX",
+        "ANCHOR_DECISIONS", "ALLOW_SANDBOX", "STAFF_PASSWORDS", "STAFF_OIDC_GROUPS",
     )  # fmt: skip
     held = {name: getattr(settings, name) for name in names}
     emit_now("process.started", app=_product(), unmapped={"settings": held})

@@ -9,6 +9,7 @@ from config.core.encryption import opened, seal
 
 # In a session: the id of the authenticator or passkey that was given in it, see `identity.accounts.codes`.
 SECOND_FACTOR = "second_factor"
+BY_ISSUER = "issuer"  # in its place, for staff whose second factor the issuer of `STAFF_OIDC` has checked
 # The session's key cannot be part of it: Django's serializers do not know it. A reader of the table has the keys
 # anyway.
 PLACE = "django_session|session_data"
@@ -18,7 +19,9 @@ def gave_second_factor(request: HttpRequest) -> bool:
     """Return whether this session has the second factor, and the account still has that factor."""
     given = request.session.get(SECOND_FACTOR)
     user: Any = request.user
-    return bool(given and user.is_authenticated and user.authenticator_set.filter(pk=given).exists())
+    if not given or not user.is_authenticated:
+        return False
+    return given == BY_ISSUER or bool(user.authenticator_set.filter(pk=given).exists())
 
 
 class SealedSessions:

@@ -51,6 +51,7 @@ class Declarations:
     encrypted: ClassVar[Places] = ()  # each a `Column` of encrypted values without an EncryptedTextField
     blind_indexes: ClassVar[Places] = ()  # each is computed again with the first key when called
     error_forms: ClassVar[Places] = ()  # each `write(request, response)`: gives an error the form that its caller reads
+    session_ends: ClassVar[Places] = ()  # each `ended(request, user)`: whether a logged-in page session must end
     # By a mail's template: returns the template and context for a recipient when the mail is sent. The request that
     # queues it does the same for known and unknown addresses.
     mail_makers: ClassVar[Places] = ()

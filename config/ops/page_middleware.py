@@ -7,11 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import user_logged_in
 from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.models import AnonymousUser
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 from django.utils.module_loading import import_string
+
+from config.core.registration import declared
 
 PAGES_OF_THE_API = ("/v1/docs", "/v1/kyc/sandbox/")
 
@@ -76,6 +79,10 @@ class VisitorMiddleware(AuthenticationMiddleware):
         def look() -> Any:
             if time.time() - request.session.get(_BEGAN, time.time()) > SESSION_SECONDS_MAX:
                 request.session.flush()
+            elif visitor.is_authenticated and any(ended(request, visitor) for ended in declared("session_ends")):
+                request.session.flush()
+                request.visitor_id = None  # type: ignore[attr-defined]
+                return AnonymousUser()
             request.visitor_id = visitor.pk  # type: ignore[attr-defined]
             return visitor
 

@@ -45,6 +45,9 @@ class RequestCounts:
         self.audit_lines: Any = Counter(
             "platform_audit_lines", "Lines of the audit stream that server processes wrote.", ["service"]
         ).labels(settings.SERVICE)
+        self.break_glass_log_ins: Any = Counter(
+            "platform_break_glass_logins", "Log-ins of the break-glass account.", ["service"]
+        ).labels(settings.SERVICE)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request that was answered; `route` is a template of the URLconf, never an address."""

@@ -28,6 +28,7 @@ from identity.access.models import OAuthClient, RefreshToken, TokenFamily, User
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import has_one
 from identity.access.signing_keys import key_ring
+from identity.access.staff import may_use_password
 
 ACCESS_SECONDS = 900
 REFRESH_DAYS = 30
@@ -144,6 +145,8 @@ def use_refresh_token(
     token = find_refresh_token(text, client=client, now=now)
     if token is None:
         raise InvalidToken
+    if client is None and not may_use_password(token.family.user):
+        raise InvalidToken("Staff log in with single sign-on.")
     if client is None and not token.family.second_factor and has_one(token.family.user):
         raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
     if not RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now):

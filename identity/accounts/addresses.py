@@ -36,6 +36,11 @@ def owns(user: User, email: str) -> bool:
     return bool(EmailAddress.objects.filter(user=user, email__iexact=comparable(email), verified=True).exists())
 
 
+def is_set_by_operator(user: User, email: str) -> bool:
+    """Return whether an operator gave the account this address, which it has not changed since."""
+    return is_named(user, email) and not EmailAddress.objects.filter(user=user).exists()
+
+
 def accounts_with(email: str) -> list[User]:
     """Return the active accounts that an address counts for, confirmed ones first.
 

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from config.mail.outbox import queue_mail
 from identity.access.models import User
+from identity.access.staff import may_use_password
 from identity.accounts import invitations
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 from identity.accounts.codes import spend
@@ -149,7 +150,7 @@ class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
 
 def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
     """Return template and context: a link for a new password, or that no account has this address."""
-    users = accounts_with(recipient.lower())
+    users = [user for user in accounts_with(recipient.lower()) if may_use_password(user)]
     if not users:
         return "has_no_account", {"link": f"{settings.APP_URL}{reverse('account_signup')}"}
     key = {"uidb36": user_pk_to_url_str(users[0]), "key": default_token_generator.make_token(users[0])}

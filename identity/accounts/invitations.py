@@ -15,6 +15,7 @@ from django.utils import timezone
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
 from config.core.lifecycle import Actor
+from config.mail.addresses import comparable
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from identity.access.models import AccountHistory, User
@@ -22,7 +23,7 @@ from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
 from identity.accounts.models import Invitation, InvitationQuerySet
-from identity.accounts.roles import roles
+from identity.accounts.roles import STAFF, roles
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # per inviter
@@ -89,13 +90,42 @@ def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> I
         if not is_theirs:
             raise LinkEnded
         use_link(token, PURPOSE, email=invitation.email, now=now)
-        Invitation.objects.filter(pk=invitation.pk).update(accepted_at=now, accepted_by=user)
-        invitation.accepted_at, invitation.accepted_by = now, user
-        roles()[invitation.role].admit(invitation, user, now=now)
-        actor, details = Actor(user, f"invitation:{invitation.pk}"), {"role": invitation.role}
-        AccountHistory.note("invitation.accepted", actor, now=now, object_id=invitation.pk, details=details)
-        _record("accepted", invitation, now)
+        _admit(invitation, user, now)
     return invitation
+
+
+def _admit(invitation: Invitation, user: User, now: datetime) -> None:
+    """Give the role, in the caller's transaction. Raises LinkEnded for an invitation that no longer waits."""
+    if not Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(accepted_at=now, accepted_by=user):
+        raise LinkEnded
+    invitation.accepted_at, invitation.accepted_by = now, user
+    roles()[invitation.role].admit(invitation, user, now=now)
+    actor, details = Actor(user, f"invitation:{invitation.pk}"), {"role": invitation.role}
+    AccountHistory.note("invitation.accepted", actor, now=now, object_id=invitation.pk, details=details)
+    _record("accepted", invitation, now)
+
+
+def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
+    """Return the invitation of staff that waits for an address, while its inviter could send it now."""
+    waiting = Invitation.objects.waiting_at(now).filter(role=STAFF).select_related("invited_by").order_by("pk")
+    for invitation in waiting:
+        try:
+            is_theirs = comparable(invitation.email) == comparable(email)
+        except UnreadableSecret:
+            continue
+        if is_theirs and _still_counts(invitation):
+            return invitation
+    return None
+
+
+def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
+    """Give an account what its address was invited to, without the link, which ends. Raises LinkEnded.
+
+    The caller has shown otherwise that the address is the account's: the issuer of staff has verified it.
+    """
+    with transaction.atomic():
+        _admit(invitation, user, now)
+        end_links(PURPOSE, subject=str(invitation.pk), now=now)
 
 
 def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:

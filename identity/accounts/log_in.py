@@ -13,6 +13,7 @@ from config.core.proxies import client_address
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
 from identity.access.second_factor import any_has_one
+from identity.access.staff import may_use_password, note_password_log_in
 from identity.accounts.codes import is_right, use_code
 
 
@@ -46,12 +47,13 @@ def log_in(
         needs_code = code is not None or (any_has_one(**account) and not has_code_step)
         is_code_right = shows_code()
         user: Any = authenticate(request, username=username, password=password)
-        if user is None:
+        if user is None or not may_use_password(user):
             # `User.check_password` tries two forms of some passwords, so an unknown name hashes once more.
             if unicodedata.normalize("NFKC", password) != password and not User.objects.named(username).exists():
                 User().set_password(password)
             raise WrongCredentials
         if needs_code and not (is_code_right and code is not None and use_code(user, code)):
             raise WrongCredentials
+        note_password_log_in(user)
         return user if isinstance(user, User) else None
     return None

@@ -26,11 +26,13 @@ from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import DeletionRequest, Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
+from identity.accounts.roles import STAFF
 
 
-def brand(_request: HttpRequest) -> dict[str, str]:
-    """Context processor: whose pages these are, and who may sign up there."""
-    return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP}
+def brand(_request: HttpRequest) -> dict[str, Any]:
+    """Context processor: whose pages these are, who may sign up there, and whether staff log in elsewhere."""
+    has_issuer = settings.STAFF_OIDC is not None
+    return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP, "staff_issuer": has_issuer}
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers
@@ -107,6 +109,8 @@ class InvitationPage(View):
         invitation = invitations.find_or_none(token)
         if invitation is None:
             return self._show(request, None)
+        if invitation.role == STAFF and not settings.STAFF_PASSWORDS:
+            return HttpResponseRedirect(reverse("account_login"))  # the log-in at the issuer accepts it
         if not request.user.is_authenticated:
             invitations.remember_in_session(request, token, invitation)
             return HttpResponseRedirect(reverse("account_signup"))

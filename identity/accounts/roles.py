@@ -18,6 +18,7 @@ from config.core.registration import declared
 from identity.access.models import User
 from identity.accounts.models import Invitation
 
+STAFF = "staff"
 MAY_INVITE = "identity.add_invitation"
 MAY_MAKE_STAFF = "identity.change_user"
 
@@ -77,5 +78,5 @@ ROLES = (
     InvitedRole("developer", "has an account", _check_outsider, _admit_nothing),
     InvitedRole("partner", "makes accounts for its own customers", _check_outsider, _admit_to(PARTNER)),
     InvitedRole("lender", "makes providers", _check_outsider, _admit_to(LENDER)),
-    InvitedRole("staff", "works at the back office, in `group`", _check_staff, _admit_staff),
+    InvitedRole(STAFF, "works at the back office, in `group`", _check_staff, _admit_staff),
 )

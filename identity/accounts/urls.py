@@ -9,7 +9,7 @@ from allauth.mfa.totp import views as app
 from allauth.mfa.webauthn import views as passkeys
 from allauth.usersessions.views import ListUserSessionsView
 from django.db import transaction
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
 from identity.accounts import pages
@@ -67,6 +67,7 @@ urlpatterns = [
         passkeys.ReauthenticateWebAuthnView.as_view(),
         name="mfa_reauthenticate_webauthn",
     ),
+    path("oidc/", include("identity.oidc.urls")),
     path("delete", reauthentication_required(pages.DeletionPage.as_view()), name="account_delete"),
     path("deleted", TemplateView.as_view(template_name="account/deleted.html"), name="account_deleted"),
 ]

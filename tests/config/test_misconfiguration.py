@@ -51,6 +51,17 @@ def refusal_of(environment, variable, value):
         ("OPEN_BANKING", "other", "OPEN_BANKING"),
         ("OPEN_BANKING", "plaid", "PLAID_BASE_URL is missing"),
         ("PLAID_BASE_URL", "p.example", "PLAID_BASE_URL"),
+        ("STAFF_OIDC", "issuer.example", "STAFF_OIDC is not an address such as https://client:secret@issuer.example"),
+        ("STAFF_OIDC", "https://issuer.example", "STAFF_OIDC must have client and secret"),
+        ("STAFF_OIDC", "https://a:b@issuer.example?x=1", "remove the query and the fragment"),
+        ("STAFF_OIDC", "https://a:b@issuer.example", "STAFF_OIDC_GROUPS is missing: STAFF_OIDC needs it."),
+        ("STAFF_OIDC_GROUPS", "admins", "STAFF_OIDC_GROUPS holds 'admins': write issuer-group=Reviewer"),
+        ("STAFF_OIDC_GROUPS", "admins=Superuser", "'Superuser', which must be one of Reviewer, Support, Operations."),
+        ("STAFF_OIDC_GROUPS", "a=Reviewer,a=Support", "STAFF_OIDC_GROUPS maps 'a' twice"),
+        ("STAFF_OIDC_GROUPS", "a=Reviewer", "STAFF_OIDC_GROUPS has no effect without STAFF_OIDC"),
+        ("STAFF_PASSWORDS", "0", "STAFF_PASSWORDS=0 locks all staff out: set STAFF_OIDC as well."),
+        ("STAFF_PASSWORDS", "never", "STAFF_PASSWORDS='never' is neither yes nor no"),
+        ("STAFF_BREAK_GLASS", "glass", "STAFF_BREAK_GLASS has no effect while staff have passwords"),
         ("PLAID_COUNTRY_CODES", "US, Canada", "PLAID_COUNTRY_CODES"),
     ],
     ids=lambda value: value[:24],
@@ -85,6 +96,8 @@ def test_wrong_variable_is_named_in_development(variable, value, sentence):
         ("BASE_URL", None, "BASE_URL"),
         ("APP_URL", "http://app.example", "APP_URL='http://app.example' must begin with https://"),
         ("SETTLEMENT_RPC_URL", "ws://node.example/hunter2", "SETTLEMENT_RPC_URL"),
+        ("STAFF_OIDC", "http://client:hunter2@issuer.example", "STAFF_OIDC must begin with https://"),
+        ("STAFF_OIDC", "https://:hunter2@issuer.example", "STAFF_OIDC must have client and secret"),
         ("FAULT_POINT", "charged", "FAULT_POINT kills the process"),
         ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
     ],
@@ -99,3 +112,15 @@ def test_wrong_variable_is_named_without_its_secret_where_people_are_served(envi
 @pytest.mark.parametrize("address", [ADDRESS, ADDRESS.lower(), f"0x{ADDRESS[2:].upper()}"])
 def test_address_of_a_token_is_accepted_in_every_spelling(address):
     assert read("development", SETTLEMENT_TOKEN_ADDRESS=address)["SETTLEMENT_TOKEN_ADDRESS"]
+
+
+def test_staff_settings_are_read_whole():
+    found = read(
+        "production",
+        STAFF_OIDC="https://client%3A1:s%2Fecret@issuer.example:8443/realms/staff/",
+        STAFF_OIDC_GROUPS="cn=b=Reviewer, idp support=Support",
+        STAFF_BREAK_GLASS="glass",
+    )
+    assert found["STAFF_OIDC"] == ("https://issuer.example:8443/realms/staff/", "client:1", "s/ecret")
+    assert found["STAFF_OIDC_GROUPS"] == {"cn=b": "Reviewer", "idp support": "Support"}
+    assert (found["STAFF_PASSWORDS"], found["STAFF_BREAK_GLASS"]) == (False, "glass")

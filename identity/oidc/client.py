@@ -1,0 +1,238 @@
+"""The client's part of OpenID Connect Core 1.0: the authorization code flow with PKCE, and back-channel logout.
+
+Every value from the issuer is checked before it counts: its name, the signature, the audience, the nonce and the times.
+An outage or a refusal raises `SignInFailed`, whose `word` goes to the log; no token and no claim does.
+"""
+
+import time
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote_plus, urlencode
+
+import jwt
+from django.conf import settings
+from django.utils.crypto import constant_time_compare
+
+from config.clients.provider import ProviderError, call
+from identity.oidc.environment import Issuer
+
+ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+# Classes of authentication (`acr`) that require a second factor. Those that the issuer supports are requested.
+STRONG_CLASSES = (
+    "phr", "phrh", "https://refeds.org/profile/mfa", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+)  # fmt: skip
+STRONG_METHODS = frozenset({"otp", "mfa", "hwk"})  # RFC 8176
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+TEXT_MAX = 255
+_SECONDS = 5.0  # the deadline of each request to the issuer
+_CACHE_SECONDS = 600.0
+_REFETCH_SECONDS = 30.0  # how often an unknown key id may fetch the keys again
+_CLOCK_SECONDS = 60  # how far the issuer's clock may be off
+_AGE_SECONDS = 300  # how old a token may be
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+_documents: dict[str, tuple[float, Any]] = {}  # by address: when it was fetched, what it was
+
+
+class SignInFailed(Exception):
+    """The issuer's response can't be used. `is_outage` is True where a later try may succeed."""
+
+    def __init__(self, word: str, *, is_outage: bool = False) -> None:
+        super().__init__(word)
+        self.word, self.is_outage = word, is_outage
+
+
+def configured() -> Issuer:
+    """Return the issuer of the settings; pages exist only where there is one."""
+    issuer = settings.STAFF_OIDC
+    if issuer is None:
+        raise SignInFailed("not_configured")
+    return issuer
+
+
+def forget_documents() -> None:
+    _documents.clear()
+
+
+def callback_address() -> str:
+    return f"{settings.APP_URL}/account/oidc/callback"
+
+
+def discover() -> dict[str, Any]:
+    """Return the issuer's metadata (OpenID Connect Discovery 1.0, section 4), whose `issuer` is the configured one."""
+    issuer = configured().url
+    metadata: dict[str, Any] = _document(f"{issuer.rstrip('/')}/.well-known/openid-configuration", _CACHE_SECONDS)
+    if metadata.get("issuer") != issuer:
+        raise SignInFailed("other_issuer")
+    schemes = ("https://",) if settings.PRODUCTION else ("https://", "http://")
+    for name in (*_ENDPOINTS, *({"userinfo_endpoint"} & metadata.keys())):
+        if not str(metadata.get(name)).startswith(schemes):
+            raise SignInFailed(f"bad_{name}")
+    return metadata
+
+
+def authorization_address(*, state: str, nonce: str, verifier: str) -> str:
+    """Return where the browser logs in; state, nonce and verifier are random and stay in the session."""
+    metadata = discover()
+    challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    supported = _texts(metadata.get("scopes_supported"))
+    scopes = ["openid", "email", *(["groups"] if "groups" in supported else [])]
+    parameters = {
+        "response_type": "code", "client_id": configured().client_id, "redirect_uri": callback_address(),
+        "scope": " ".join(scopes), "state": state, "nonce": nonce, "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }  # fmt: skip
+    if classes := requested_classes(metadata):
+        parameters["acr_values"] = " ".join(classes)
+    address = str(metadata["authorization_endpoint"])
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(parameters)}"
+
+
+def requested_classes(metadata: dict[str, Any]) -> list[str]:
+    supported = _texts(metadata.get("acr_values_supported"))
+    return [name for name in STRONG_CLASSES if name in supported]
+
+
+def check_response_issuer(named: str | None) -> None:
+    """Raise SignInFailed unless the response of the authorization endpoint is this issuer's (RFC 9207, mix-up)."""
+    required = discover().get("authorization_response_iss_parameter_supported") is True
+    if named != configured().url and (required or named is not None):
+        raise SignInFailed("mix_up")
+
+
+def exchange_code(code: str, *, verifier: str, nonce: str) -> dict[str, Any]:
+    """Return the claims of the person whose code it is, from the ID token, completed by the userinfo endpoint."""
+    metadata = discover()
+    form = {
+        "grant_type": "authorization_code", "code": code, "redirect_uri": callback_address(), "code_verifier": verifier,
+    }  # fmt: skip
+    tokens = _token_response(metadata, form)
+    claims = read_token(tokens.get("id_token"))
+    if claims.get("events") is not None or not constant_time_compare(str(claims.get("nonce")), nonce):
+        raise SignInFailed("nonce")
+    if claims.keys() >= {"email", "email_verified", "groups"} or "userinfo_endpoint" not in metadata:
+        return claims
+    headers = {"Authorization": f"Bearer {tokens.get('access_token')}", "Accept": "application/json"}
+    further = _read(lambda: call("GET", metadata["userinfo_endpoint"], headers=headers, seconds=_SECONDS))
+    if further.get("sub") != claims["sub"]:
+        raise SignInFailed("userinfo_of_another")
+    if further.get("email") != claims.get("email", further.get("email")):
+        further.pop("email_verified", None)  # it speaks of another address
+    return {**further, **claims}
+
+
+def _token_response(metadata: dict[str, Any], form: dict[str, str]) -> dict[str, Any]:
+    """Exchange a code, with HTTP Basic, or the form if the issuer takes nothing else (RFC 6749, section 2.3.1)."""
+    issuer, headers = configured(), {"Accept": "application/json"}
+    methods = _texts(metadata.get("token_endpoint_auth_methods_supported")) or ["client_secret_basic"]
+    if "client_secret_basic" not in methods and "client_secret_post" in methods:
+        form |= {"client_id": issuer.client_id, "client_secret": issuer.client_secret}
+    else:
+        pair = f"{quote_plus(issuer.client_id)}:{quote_plus(issuer.client_secret)}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    return _read(lambda: call("POST", metadata["token_endpoint"], form=form, headers=headers, seconds=_SECONDS))
+
+
+def has_second_factor(claims: dict[str, Any]) -> bool:
+    """Return whether the issuer checked a second factor: by `amr`, or by an `acr` that was requested."""
+    methods = STRONG_METHODS & set(_texts(claims.get("amr")))
+    return bool(methods) or claims.get("acr") in requested_classes(discover())
+
+
+def read_token(token: Any) -> dict[str, Any]:
+    """Return the claims of an ID token or logout token for this client, issued within the last 5 minutes."""
+    if not isinstance(token, str):
+        raise SignInFailed("no_token")
+    issuer = configured()
+    try:
+        header = jwt.get_unverified_header(token)
+        algorithm = header.get("alg")
+        if algorithm not in ALGORITHMS:
+            raise SignInFailed("algorithm")
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key=_key(header.get("kid"), str(algorithm)),
+            algorithms=[str(algorithm)],
+            audience=issuer.client_id,
+            issuer=issuer.url,
+            leeway=_CLOCK_SECONDS,
+            options={"require": ["iss", "aud", "iat"]},
+        )
+    except (jwt.PyJWTError, ValueError, TypeError) as error:
+        raise SignInFailed(type(error).__name__) from error
+    if claims["iat"] < time.time() - _AGE_SECONDS:
+        raise SignInFailed("too_old")
+    is_shared = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+    if claims.get("azp", None if is_shared else issuer.client_id) != issuer.client_id:
+        raise SignInFailed("authorized_party")
+    return claims
+
+
+def read_logout_token(token: Any) -> dict[str, Any]:
+    """Return the claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
+    claims = read_token(token)
+    events = claims.get("events")
+    if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
+        raise SignInFailed("no_logout_token")
+    if not any(_is_text(claims.get(name)) for name in ("sub", "sid")):
+        raise SignInFailed("no_subject")
+    return claims
+
+
+def subject_of(claims: dict[str, Any]) -> str:
+    if not _is_text(claims.get("sub")):
+        raise SignInFailed("no_subject")
+    return str(claims["sub"])
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= TEXT_MAX and "\0" not in value
+
+
+def _texts(value: Any) -> list[str]:
+    return [member for member in value if isinstance(member, str)] if isinstance(value, list) else []
+
+
+def groups_of(claims: dict[str, Any]) -> list[str]:
+    """Return the issuer's groups of the person: the claim `groups`, a list of strings."""
+    return _texts(claims.get("groups"))
+
+
+def _key(identifier: Any, algorithm: str) -> jwt.PyJWK:
+    """Return the issuer's key of a token. An unknown id fetches the keys again, at most every 30 s."""
+    address = str(discover()["jwks_uri"])
+    for seconds in (_CACHE_SECONDS, _REFETCH_SECONDS):
+        keys = _document(address, seconds).get("keys")
+        fitting = [
+            key
+            for key in (keys if isinstance(keys, list) else [])
+            if isinstance(key, dict)
+            and (identifier is None or key.get("kid") == identifier)
+            and key.get("use", "sig") == "sig"
+            and key.get("alg", algorithm) == algorithm
+        ]
+        if len(fitting) == 1:
+            return jwt.PyJWK(fitting[0], algorithm=algorithm)
+    raise SignInFailed("unknown_key")
+
+
+def _document(address: str, seconds: float) -> Any:
+    """Return a JSON object of the issuer's, at most so many seconds old."""
+    fetched = _documents.get(address)
+    if fetched is None or fetched[0] < time.monotonic() - seconds:
+        document = _read(lambda: call("GET", address, headers={"Accept": "application/json"}, seconds=_SECONDS))
+        fetched = _documents[address] = (time.monotonic(), document)
+    return fetched[1]
+
+
+def _read(send: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        answer = send()
+        document = answer.json() if answer.status == 200 else None
+    except ProviderError as error:
+        raise SignInFailed(error.word, is_outage=True) from error
+    if not isinstance(document, dict):
+        raise SignInFailed(f"status_{answer.status}", is_outage=answer.status >= 500)
+    return document

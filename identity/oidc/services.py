@@ -1,0 +1,176 @@
+"""Who a person at the issuer is here, which groups they have, and when their sessions end.
+
+An account is matched by issuer and subject alone. The first log-in needs a waiting invitation of staff for an address
+that the issuer has verified. No log-in makes a superuser.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from allauth.account.adapter import get_adapter
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from config.core import audit
+from config.core.lifecycle import Actor
+from config.mail.addresses import normalize
+from config.mail.outbox import queue_mail
+from identity.access.authentication import forget_credentials
+from identity.access.models import AccountHistory, TokenFamily, User
+from identity.access.staff import is_break_glass
+from identity.accounts.addresses import accounts_with, confirm, is_set_by_operator, owns
+from identity.accounts.invitations import accept_verified, waiting_for_staff
+from identity.oidc.client import configured, groups_of, subject_of
+from identity.oidc.models import IssuerSession, StaffIdentity
+
+SESSION_KEY = "issuer_session"
+_CREDENTIAL = "issuer"
+_LOGOUT_SLACK = timedelta(minutes=1)  # clocks differ
+
+
+class LogInRefused(Exception):
+    """The issuer knows the person, and they may not log in here. `str()` is for them, `word` for the log."""
+
+    def __init__(self, word: str, text: str) -> None:
+        super().__init__(text)
+        self.word = word
+
+
+class NotInvited(LogInRefused):
+    def __init__(self, word: str) -> None:
+        super().__init__(
+            word, "No invitation waits for your e-mail address. Ask the person who manages staff accounts for one."
+        )
+
+
+def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
+    """Return the account of a person and their new session, with the groups that the claims give. Raises LogInRefused.
+
+    The groups are removed even if the log-in is refused, because none of them works here.
+    """
+    subject, wanted = subject_of(claims), _mapped_groups(claims)
+    with transaction.atomic():
+        identities = StaffIdentity.objects.select_related("user").filter(issuer=configured().url)
+        identity = identities.filter(subject=subject).first()
+        if identity is None and wanted:
+            identity = _link(subject, claims, now=now)
+        if identity is not None:
+            _set_groups(identity.user, wanted)
+    if identity is None or not wanted:
+        raise LogInRefused("no_group", "None of your groups has access. Ask the person who manages your groups.")
+    user = identity.user
+    if not user.is_active or not user.is_staff:
+        raise LogInRefused("inactive", "Your account here is closed or is no longer staff.")
+    sid = str(claims.get("sid") or "")[:255]
+    return user, IssuerSession.objects.create(identity=identity, sid=sid, began_at=now)
+
+
+def _mapped_groups(claims: dict[str, Any]) -> set[str]:
+    names: dict[str, str] = settings.STAFF_OIDC_GROUPS
+    return {names[theirs] for theirs in groups_of(claims) if theirs in names}
+
+
+def _set_groups(user: User, wanted: set[str]) -> None:
+    """Give exactly the wanted ones of the groups that the settings map; other groups stay."""
+    mapped = Group.objects.filter(name__in=settings.STAFF_OIDC_GROUPS.values())
+    has = set(user.groups.filter(pk__in=mapped).values_list("name", flat=True))
+    user.groups.remove(*mapped.filter(name__in=has - wanted))
+    user.groups.add(*mapped.filter(name__in=wanted - has))
+
+
+def _link(subject: str, claims: dict[str, Any], *, now: datetime) -> StaffIdentity:
+    """Accept the invitation for a person's verified address, with their account or a new one."""
+    email = _verified_address(claims)
+    invitation = waiting_for_staff(email, now=now)
+    if invitation is None:
+        raise NotInvited("no_invitation")
+    # An account that only claims the address, and never confirmed it, is not the person's.
+    known = [account for account in accounts_with(email) if owns(account, email) or is_set_by_operator(account, email)]
+    user = known[0] if known else _make_account(email)
+    if user.is_superuser or StaffIdentity.objects.filter(issuer=configured().url, user=user).exists():
+        raise NotInvited("linked_or_superuser")
+    accept_verified(invitation, user, now=now)
+    identity = StaffIdentity.objects.create(user=user, issuer=configured().url, subject=subject, created_at=now)
+    AccountHistory.note("account.linked", Actor(user, _CREDENTIAL), now=now, object_id=identity.pk)
+    if known:
+        queue_mail(email, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
+    return identity
+
+
+def _verified_address(claims: dict[str, Any]) -> str:
+    email = claims.get("email")
+    if claims.get("email_verified") is not True or not isinstance(email, str):
+        raise NotInvited("unverified_address")
+    try:
+        return normalize(email)
+    except ValidationError as error:
+        raise NotInvited("bad_address") from error
+
+
+def _make_account(email: str) -> User:
+    user = User(username=get_adapter().generate_unique_username([email]))
+    user.set_unusable_password()
+    user.save()
+    if not confirm(user, email):  # a closed account has this address
+        raise NotInvited("address_of_another")
+    return user
+
+
+def session_ended(request: HttpRequest, user: Any) -> bool:
+    """Return whether a page session of a logged-in account must end.
+
+    A session from the issuer ends with its row. Another session of staff ends after the same 8 hours, and at once where
+    staff have no password.
+    """
+    identifier, now = request.session.get(SESSION_KEY), timezone.now()
+    if identifier is not None:
+        return not IssuerSession.objects.live_at(now).filter(pk=UUID(identifier), identity__user=user.pk).exists()
+    if settings.STAFF_OIDC is None or not (user.is_staff or user.is_superuser):
+        return False
+    began = request.session.get("began", 0)
+    is_over = now.timestamp() - began > IssuerSession.LASTS.total_seconds()
+    return is_over or not (settings.STAFF_PASSWORDS or is_break_glass(user))
+
+
+def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
+    """End what a logout token names: sessions by subject, session id, or both, and log-ins of the API.
+
+    A repeated token ends no later session. Returns the number of ended sessions.
+    """
+    named = Q(identity__issuer=configured().url, began_at__lte=_issued_at(claims) + _LOGOUT_SLACK)
+    if subject := claims.get("sub"):
+        named &= Q(identity__subject=subject)
+    if sid := claims.get("sid"):
+        named &= Q(sid=sid) if subject is None else Q(sid__in=(sid, ""))
+    with transaction.atomic():
+        sessions = IssuerSession.objects.live_at(now).filter(named)
+        users = set(sessions.values_list("identity__user", flat=True))
+        number = sessions.update(ended_at=now)
+        for user_id in users:
+            log_ins = TokenFamily.objects.filter(user=user_id, client__isnull=True, actor__isnull=True)
+            log_ins.revoke(now=now)
+            audit.emit(
+                "account.logged_out", actor={"app_name": _CREDENTIAL}, entity=audit.entity("identity.user", user_id)
+            )
+    forget_credentials()
+    return number
+
+
+def unlink(user: User, *, by: Actor, now: datetime) -> None:
+    """Forget who an account is at the issuer, and end its sessions. The next log-in there needs an invitation."""
+    with transaction.atomic():
+        identities = StaffIdentity.objects.filter(user=user)
+        IssuerSession.objects.filter(identity__in=identities).delete()
+        identities.delete()
+        AccountHistory.note("account.unlinked", by, account_id=user.pk, now=now)
+
+
+def _issued_at(claims: dict[str, Any]) -> datetime:
+    return datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone())

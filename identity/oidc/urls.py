@@ -1,0 +1,9 @@
+from django.urls import path
+
+from identity.oidc import pages
+
+urlpatterns = [
+    path("start", pages.StartPage.as_view(), name="oidc_start"),
+    path("callback", pages.CallbackPage.as_view(), name="oidc_callback"),
+    path("logout", pages.LogoutPage.as_view(), name="oidc_logout"),
+]
