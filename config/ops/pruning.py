@@ -64,21 +64,32 @@ def prune(*, now: datetime) -> dict[str, int]:
     A row, a rule or a task that raises an error is stored as a failed item, and the others go on.
     """
     counts: dict[str, int] = {}
-    items = FailedItems("prune", FailedItem.objects.none(), lease=_LEASE)
+    items = _failed_items()
     for rule in declared("prune_rules"):
         fail = partial(_fail, items, rule.name, now)
         try:
             counts[rule.name] = delete_in_batches(rule.rows(now), fail=fail)
         except Exception as error:  # noqa: BLE001  one rule stops no other
             fail("", error)
+    counts |= run_tasks(now=now)
+    # failed in an earlier run, not in this one
+    FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
+    return counts
+
+
+def run_tasks(*, now: datetime) -> dict[str, int]:
+    """Run every task without the deletions; return the counts by name. A task stops no other."""
+    counts: dict[str, int] = {}
     for task in declared("prune_tasks"):
         try:
             counts |= task(now=now)
         except Exception as error:  # noqa: BLE001  one task stops no other
-            _fail(items, task.__name__, now, "", error)
-    # failed in an earlier run, not in this one
-    FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
+            _fail(_failed_items(), task.__name__, now, "", error)
     return counts
+
+
+def _failed_items() -> "FailedItems[Any]":
+    return FailedItems("prune", FailedItem.objects.none(), lease=_LEASE)
 
 
 def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: Exception) -> None:

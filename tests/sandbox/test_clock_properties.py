@@ -23,6 +23,7 @@ SPANS = st.sampled_from(
 STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 
 
+@pytest.mark.nightly  # minutes on PostgreSQL; the test below is the short form
 @given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_moved_clock_shows_what_waiting_shows(beginning, rest):
