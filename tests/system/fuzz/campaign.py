@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
+from zlib import crc32
 
 import schemathesis
 from schemathesis.config import SchemathesisConfig
@@ -23,6 +24,7 @@ OWNERS = frozenset({"user_id", "consumer_id"})
 # gunicorn answers 414 for a longer first line, before there is a request that a document could speak of.
 REQUEST_LINE_MAX = 8_190
 AGENTS_PATH = "/v1/ucp/catalog"  # whoever sends UCP-Agent is refused in the protocol's own body here
+SHORT_SHARE = 5  # the boundaries of all operations are ten thousand requests
 # A card that is declined is 502 by the specification; where it is not documented the next check objects.
 CHECKS = {
     "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "502"]},
@@ -97,6 +99,7 @@ class Round:
     examples: int
     phases: tuple[str, ...]
     destructive: bool = False
+    share: int = 1  # one operation in so many
 
     def configuration(self) -> SchemathesisConfig:
         """Return what schemathesis is told."""
@@ -128,9 +131,14 @@ class Round:
         schema.hook("filter_failure")(_is_a_fault)
         chosen = schema.include if self.destructive else schema.exclude
         schema = chosen(path_regex=DESTRUCTIVE)
+        if self.share > 1:
+            schema = schema.include(self._has)
         with _real_values(self.stock, random.Random(self.seed)):
             for event in from_schema(schema).execute():
                 found.take(event)
+
+    def _has(self, context: Any) -> bool:
+        return crc32(context.operation.label.encode()) % self.share == self.seed % self.share
 
 
 def _is_a_fault(_context: Any, _failure: Any, case: Any, response: Any) -> bool:
@@ -213,7 +221,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def run(services: Services, *, seed: int, examples: int) -> Findings:
-    """Run a campaign: every boundary once and some random cases.
+    """Run a campaign: some random cases of every operation, and each boundary of one operation in `SHORT_SHARE`.
+
+    With more than one example, of all operations.
 
     The same seed draws the same values, as far as ids and the order of answers allow.
     """
@@ -225,11 +235,12 @@ def run(services: Services, *, seed: int, examples: int) -> Findings:
     owner = {"X-API-Key": services.owner["api_key"], **BEHIND_PROXY}
     wrong = {"X-API-Key": services.owner["api_key"][:-1] + "_", **BEHIND_PROXY}
 
-    def rounds(headers: dict[str, str], seed: int, examples: int, *phases: str) -> None:
+    def rounds(headers: dict[str, str], seed: int, examples: int, *phases: str, share: int = 1) -> None:
         for document, base in documents:
-            Round(document, base, headers, services.stock(4), seed, examples, phases).run(found)
+            Round(document, base, headers, services.stock(4), seed, examples, phases, share=share).run(found)
 
-    rounds(owner, seed, examples, "examples", "coverage", "fuzzing")
+    rounds(owner, seed, examples, "examples", "fuzzing")
+    rounds(owner, seed, examples, "coverage", share=SHORT_SHARE if examples == 1 else 1)
     document, base = documents[0]
     newcomer = {"X-API-Key": services.newcomer, **BEHIND_PROXY}
     Round(document, base, newcomer, {}, seed, 2, ("coverage", "fuzzing"), destructive=True).run(found)
