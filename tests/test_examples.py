@@ -43,6 +43,8 @@ EXCEPTIONS = {
     "notices_retrieve": "a notice has the id that it was made with",
     "oauth_revoke": "takes the secret of a client, which is shown once",
     "oauth_token": "takes a code of the consent page",
+    "scores_confirm": "takes a reviewer who is not the applicant",
+    "scores_score_again": "takes a reviewer who is not the applicant",
 }
 EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)  # the files that lie beside these
 PDF = b"%PDF-1.4\n%%EOF\n"

@@ -52,7 +52,7 @@ def bundle_of(application: Application) -> dict[str, Any]:
     Raises NotFound while nothing was decided.
     """
     anchor = decisions_about(application)[-1]
-    score = Score.deciding(application.pk).select_related("kept_facts").first() if anchor.includes_score else None
+    score = _score_of(anchor, application) if anchor.includes_score else None
     kept = None if score is None else score.facts_if_kept
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
@@ -68,6 +68,12 @@ def bundle_of(application: Application) -> dict[str, Any]:
         "applicants": None if persons is None else canonical_json(persons.persons).decode(),
         "applicants_nonce": None if persons is None else b64encode(persons.nonce).decode(),
     }
+
+
+def _score_of(anchor: DecisionAnchor, application: Application) -> Score | None:
+    """Return the score that a decision names; one that was computed since is another."""
+    named = json.loads(anchor.record)["facts_sha256"]
+    return Score.deciding(application.pk).select_related("kept_facts").filter(facts_sha256=named).first()
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:

@@ -33,7 +33,7 @@ from credit.console.timeline import anchor_entries
 from credit.core.facts import gather, shared
 from credit.core.figures import end_of_id, reference_of
 from credit.core.reasons import text_of
-from credit.models import Application
+from credit.models import Application, Confirmation
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion, ScoringModel
 from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
@@ -241,7 +241,9 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
     card = version.card
     person, said = application.consumer_id, application.application_data
     may_read = shared(application.share)
-    facts = gather(card.facts, user_id=person, application_data=said, may_read=may_read, now=timezone.now())
+    confirmed = Confirmation.known_of(application.pk)
+    about = {"user_id": person, "application_data": said, "may_read": may_read, "confirmed": confirmed}
+    facts = gather(card.facts, now=timezone.now(), **about)
     evaluation = evaluate(card, facts)
     values = {item.name: item.read(facts) for item in card.inputs}
     shown = {

@@ -62,6 +62,7 @@ class Input(NamedTuple):
     read_fact: Callable[[Any], Any]
     is_mutable: bool
     is_first: bool
+    claim: str | None  # the claim among the facts of `first_of`
 
     def used(self, facts: Facts) -> list[str]:
         """Return the names of the facts that the value depends on."""
@@ -102,7 +103,8 @@ def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input
         is_whole = len(names) == len(named)
         read = lambda facts: combine([number_of(facts.get(name)) for name in names]) if is_whole else None  # noqa: E731
     is_first = "first_of" in declared
-    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True), is_first)
+    claim = next(filter(is_claimed, named), None) if is_first else None
+    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True), is_first, claim)
 
 
 def names_of(declared: Mapping[str, Any]) -> Sequence[str]:

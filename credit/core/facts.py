@@ -18,11 +18,14 @@ from typing import Any, NamedTuple
 from config.core.credentials import Credential
 from config.core.json_text import escaped
 from config.core.registration import declared
-from credit.core.card import SCORED_ON
+from credit.core.card import SCORED_ON, is_claimed
 
 APPLICATION_DATA = "application_data."
+_CONFIRMED = "confirmed."
 _POINTER = "application_data#"
-_PATH = re.compile(r"application_data(?:\.[A-Za-z0-9_-]{1,60}){1,8}", re.ASCII)
+_POINTERS = re.compile(r"(?:application_data|confirmed)#(.*)", re.DOTALL)
+_PATH = re.compile(r"(?:application_data|confirmed)(?:\.[A-Za-z0-9_-]{1,60}){1,8}", re.ASCII)
+POINTER_MAX_LENGTH = 180
 _POINTED = re.compile(r"(?:/(?:[^/~]|~[01]){0,60}){1,8}")
 _SPACES_AND_JOINERS = str.maketrans("", "", "\u00a0\u200c\u200d")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
@@ -31,9 +34,10 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
 # The sources of facts: who supplied the value.
-BANK, PLATFORM, APPLICANT = "bank", "platform", "applicant"
+BANK, CONFIRMED, PLATFORM, APPLICANT = "bank", "confirmed", "platform", "applicant"
 SOURCES = {
     BANK: "The applicant's bank reported it, and the applicant approved it.",
+    CONFIRMED: "A reviewer confirmed it from a document.",
     PLATFORM: "The platform recorded it.",
     APPLICANT: "The applicant claims it.",
 }
@@ -68,9 +72,17 @@ class Known(NamedTuple):
     source: str
     as_of: date | None
 
+    @property
+    def as_of_text(self) -> str | None:
+        return None if self.as_of is None else self.as_of.isoformat()
+
 
 # Names that are not declared: paths below an application's data.
 PATHS = (
+    Fact(
+        f"{_CONFIRMED}*", "any", lambda _user_id, _now: None, "applications:read", CONFIRMED,
+        "The value at a path of the application's data, as a reviewer confirmed it.",
+    ),
     Fact(
         f"{APPLICATION_DATA}*", "any", lambda _user_id, _now: None, "applications:read", APPLICANT,
         "What the applicant claims, by path.",
@@ -102,16 +114,38 @@ def type_of(name: str) -> str | None:
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Return the members below `application_data` that a name leads to; none for another name.
+    """Return the members below `application_data` that a name leads to, claimed or confirmed; none for another name.
 
     A pointer has no control characters, and none that change the direction of text.
     """
     if _PATH.fullmatch(name):
         return name.split(".")[1:]
-    pointer = name.removeprefix(_POINTER)
-    if pointer == name or not _POINTED.fullmatch(pointer) or not pointer.translate(_SPACES_AND_JOINERS).isprintable():
+    pointed = _POINTERS.fullmatch(name)
+    return () if pointed is None else path_of_pointer(pointed[1])
+
+
+def path_of_pointer(pointer: str) -> Sequence[str]:
+    """Return the members that a JSON pointer leads to; none for a text that is not one, or not one of a name."""
+    if not _POINTED.fullmatch(pointer) or not pointer.translate(_SPACES_AND_JOINERS).isprintable():
         return ()
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def pointer_of(path: Sequence[str]) -> str:
+    """Return the JSON pointer (RFC 6901) that leads to some members."""
+    return "".join(f"/{escaped(part)}" for part in path)
+
+
+def confirmed_name(pointer: str) -> str:
+    """Return the name of the fact that the confirmed value at a pointer is."""
+    path = path_of_pointer(pointer)
+    name = f"{_CONFIRMED}{'.'.join(path)}"
+    return name if list(path_of(name)) == list(path) else f"confirmed#{pointer}"
+
+
+def claim_of(name: str) -> str:
+    """Return the name of the claim at the path of a confirmed fact."""
+    return name.replace("confirmed", "application_data", 1)
 
 
 def name_of(member: str) -> str:
@@ -121,9 +155,15 @@ def name_of(member: str) -> str:
 
 
 def read_facts(
-    names: Iterable[str], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
+    names: Iterable[str],
+    *,
+    user_id: int,
+    application_data: Any,
+    may_read: MayRead,
+    now: datetime,
+    confirmed: Mapping[str, Known] | None = None,
 ) -> dict[str, Known]:
-    """Return the facts of these names about a person.
+    """Return the facts of these names about a person; `confirmed` is what is confirmed of the application, by pointer.
 
     A fact that is unknown, or that `may_read` withholds, has the value None. Facts of one `read` are read once.
     """
@@ -131,7 +171,9 @@ def read_facts(
     known: dict[str, Known] = {}
     for name in sorted(names):
         if path := path_of(name):
-            known[name] = Known(_at(application_data, path), APPLICANT, now.date())
+            claim = Known(_at(application_data, path), APPLICANT, now.date())
+            nothing = Known(None, CONFIRMED, None)
+            known[name] = claim if is_claimed(name) else (confirmed or {}).get(pointer_of(path), nothing)
             continue
         fact = catalogue().get(name)
         if fact is None or not may_read(fact):
@@ -148,12 +190,9 @@ def read_facts(
     return known
 
 
-def gather(
-    names: Iterable[str], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
-) -> dict[str, Any]:
+def gather(names: Iterable[str], *, now: datetime, **about: Any) -> dict[str, Any]:
     """Return the values of `read_facts`, with the day on which they were read, as a scorecard reads them."""
-    known = read_facts(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
-    return values_of(known, now=now)
+    return values_of(read_facts(names, now=now, **about), now=now)
 
 
 def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:

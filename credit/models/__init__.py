@@ -3,6 +3,7 @@
 from credit.models.acceptance import Acceptance, ApplicationRevision
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
+from credit.models.confirmations import Confirmation
 from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
@@ -11,8 +12,9 @@ from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, 
 from credit.models.terms import Counteroffer, LoanTerms
 
 __all__ = [
-    "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Consent", "Counteroffer",
-    "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms", "ModelVersion", "ModelVersionHistory",
-    "Notice", "NoticeHistory", "Offer", "Proposal", "Provider", "ProviderInvitation", "ProviderMember", "RecordKey",
-    "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
+    "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
+    "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms", "ModelVersion",
+    "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "Proposal", "Provider", "ProviderInvitation",
+    "ProviderMember", "RecordKey", "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts",
+    "ScoringModel", "StoredFile",
 ]  # fmt: skip

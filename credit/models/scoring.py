@@ -3,7 +3,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.functional import cached_property
 
 from config.core import lifecycle
@@ -193,6 +193,9 @@ class Score(models.Model):
     )
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     purpose = models.CharField(max_length=16, choices=[(purpose, purpose) for purpose in PURPOSES])
+    number = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="1 at the submission, one more each time that a reviewer scores again."
+    )
     facts_sha256 = models.CharField(max_length=64)
     points: Any = JsonTextField()
     total = models.BigIntegerField()
@@ -207,7 +210,9 @@ class Score(models.Model):
 
     class Meta:
         ordering = ["id"]
-        constraints = [models.UniqueConstraint(fields=["application", "version"], name="credit_score_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["application", "version", "number"], name="credit_score_once_a_number")
+        ]
         indexes = [
             models.Index(fields=["user", "-id"], name="credit_score_user"),
             models.Index(fields=["version", "purpose", "created_at"], name="credit_score_version"),
@@ -223,8 +228,15 @@ class Score(models.Model):
 
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
-        """Select the score that decides or proposes about an application: one, with its version, or none."""
-        return cls.objects.filter(application=application_id, purpose=cls.DECISION).select_related("version")
+        """Select the scores that decide or propose about an application, with their versions; the first counts."""
+        scores = cls.objects.filter(application=application_id, purpose=cls.DECISION)
+        return scores.order_by("-number").select_related("version")
+
+    @classmethod
+    def superseded(cls) -> Exists:
+        """Return the condition that a later score of the same application counts."""
+        later = cls.objects.filter(application=OuterRef("application"), purpose=cls.DECISION)
+        return Exists(later.filter(number__gt=OuterRef("number")))
 
 
 class LastScore(models.Model):

@@ -62,7 +62,8 @@ def _decisions(
         decisions = decisions.filter(changed_at__gte=earliest)
     if latest is not None:
         decisions = decisions.filter(changed_at__lte=latest)
-    score = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION).order_by("id")
+    scores = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION)
+    score = scores.filter(created_at__lte=OuterRef("changed_at")).order_by("-number")
     return (
         decisions.annotate(score=Subquery(score.values("total")[:1]), proposed=Subquery(score.values("outcome")[:1]))
         .select_related("application__loan_terms")

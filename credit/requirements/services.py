@@ -65,7 +65,7 @@ def inputs_without_requirement(version: ModelVersion) -> list[str]:
 
     An offer without a schema takes any data, and warns of nothing.
     """
-    read = {name: path for name in sorted(version.card.facts) if (path := path_of(name))}
+    read = {name: path for name in sorted(version.card.facts) if is_claimed(name) and (path := path_of(name))}
     lacking: dict[str, list[str]] = {name: [] for name in read}
     offers = Offer.objects.filter(
         blockscore_model_id=version.model_id,

@@ -3,7 +3,7 @@
 Applications that the published version approved or declined are decided as the actor `model:<id>@<number>`. An approval
 needs a price of the score's, or an offer with a single rate. Reviewers decide the rest: referred applications, declines
 without a reason or based on a missing value, and assigned or proposed ones. They also decide applications that were
-decided before, had a counteroffer, or changed their data after the score.
+decided before, had a counteroffer, changed their data after the score, or were scored again.
 """
 
 import logging
@@ -67,10 +67,11 @@ def _decidable() -> QuerySet[Application]:
         purpose=Score.DECISION,
         version__status=PUBLISHED,
     )
+    scored_again = Score.objects.filter(application=OuterRef("pk"), number__gt=1)
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
     # A counteroffer was made instead of a decision, so a reviewer decides after any outcome.
     waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
-    return waiting.filter(Exists(scores), ~Exists(changed))
+    return waiting.filter(Exists(scores), ~Exists(changed), ~Exists(scored_again))
 
 
 def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:

@@ -41,11 +41,12 @@ class Overrides(NamedTuple):
 
 def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
     conditions = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
-    return _count(Score.objects.filter(**conditions).order_by())
+    return _count(Score.objects.filter(~Score.superseded(), **conditions).order_by())
 
 
 def newest_overrides(limit: int, *, using: str) -> Overrides:
     proposals = Score.objects.using(using).filter(purpose=Score.DECISION, outcome__in=(APPROVE, DECLINE))
+    proposals = proposals.exclude(Score.superseded())
     return _count(proposals.order_by("-id")[:limit])
 
 

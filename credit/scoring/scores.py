@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeVar
 from django.conf import settings
 from django.db import Error
 
-from config.core.json_text import canonical_json, day_of, escaped
+from config.core.json_text import canonical_json, day_of
 from config.core.prepared import PreparedSelect, insert
-from credit.core.card import Card, number_of, text_of
+from credit.core.card import Card, is_claimed, number_of, text_of
 from credit.core.due import Due
 from credit.core.errors import RequirementsDue
-from credit.core.facts import Known, MayRead, path_of, read_facts, shared, values_of
+from credit.core.facts import Known, path_of, pointer_of, read_facts, shared, values_of
 from credit.core.reasons import in_full
 from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
@@ -74,6 +74,7 @@ def keep(
     purpose: str,
     user_id: int,
     application_id: Any = None,
+    number: int = 1,
     now: datetime,
 ) -> Score:
     """Write a score and the facts that it was computed from; `sources` are those of `sources_of`."""
@@ -93,6 +94,7 @@ def keep(
         outcome=evaluation.outcome,
         segment=evaluation.segment or "",
         sources=sources,
+        number=number,
         created_at=now,
         **figures,
     )
@@ -172,16 +174,19 @@ def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
     for name in evaluation.unreadable:
         read_fact = next(source.read_fact for source in card.inputs if name in source.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
-        if path := path_of(name):
-            yield Due("".join(f"/{escaped(part)}" for part in ("application_data", *path)), path[-1], kind, why)
+        if is_claimed(name) and (path := path_of(name)):
+            yield Due(pointer_of(("application_data", *path)), path[-1], kind, why)
 
 
 def facts_for(
-    versions: Sequence[Version], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
+    versions: Sequence[Version], *, now: datetime, **about: Any
 ) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
-    """Return each version with its facts about a person, by value and with their sources; each fact is read once."""
+    """Return each version with its facts about a person, by value and with their sources; each fact is read once.
+
+    `about` is that of `read_facts`.
+    """
     names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = read_facts(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
+    known = read_facts(names, now=now, **about)
     own = [{name: fact for name, fact in known.items() if name in version.card.facts} for version in versions]
     return [(version, values_of(facts, now=now), facts) for version, facts in zip(versions, own, strict=True)]
 
@@ -189,10 +194,7 @@ def facts_for(
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
     """Return name, source and day of each fact that a value of the card depends on, by name."""
     used = {name for source in card.inputs for name in source.used(facts)}
-    return [
-        {"name": name, "source": known[name].source, "as_of": None if (day := known[name].as_of) is None else str(day)}
-        for name in sorted(used)
-    ]
+    return [{"name": name, "source": known[name].source, "as_of": known[name].as_of_text} for name in sorted(used)]
 
 
 class DescribedScore(NamedTuple):

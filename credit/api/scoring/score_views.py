@@ -1,7 +1,9 @@
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from django.http import HttpResponse
+from django.utils import timezone
 
 from config.api import heavy
 from config.api.renderers import renderer_for
@@ -10,14 +12,22 @@ from config.core.credentials import FIRST_PARTY, PUBLIC
 from config.core.errors import NotFound
 from config.core.ids import first_or
 from config.core.json_text import render_json
-from config.core.lifecycle import ReviewerRequired, actor_of
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.anchoring import verify_decision
 from credit.anchoring.services import bundle_of
 from credit.api.anchoring.serializers import BundleSerializer
-from credit.api.scoring.serializers import ScorePageSerializer
+from credit.api.scoring.serializers import (
+    ApplicationFactsSerializer,
+    ConfirmationRequestSerializer,
+    ConfirmationSerializer,
+    ScorePageSerializer,
+)
 from credit.applications.services import load_for, note_reading
-from credit.core.errors import READ_ERRORS, ScoreNotFound
+from credit.core.errors import READ_ERRORS, ApplicationNotFound, ScoreNotFound
+from credit.models import Confirmation
 from credit.models.scoring import Score
+from credit.review.confirmations import confirm
+from credit.scoring.facts_of import facts_of, score_again
 from credit.scoring.scores import DescribedScore, describe
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
@@ -28,6 +38,9 @@ _VERIFIER_HEADERS = {
 }
 
 
+_ADDING_ERRORS = (ApplicationNotFound, ReviewerRequired, SecondFactorRequired, RecordNotEditable)
+
+
 class ScoreViewSet(ApiViewSet):
     tag = "applications"
 
@@ -35,7 +48,7 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> DescribedScore:
         """Get the score of an application.
 
-        The offer's scoring model computed it at the submission.
+        The offer's scoring model computed it at the submission, or when a reviewer scored the application again.
 
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
         """
@@ -43,6 +56,51 @@ class ScoreViewSet(ApiViewSet):
         row = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
         with heavy.slot(request):
             return describe(row)
+
+    @endpoint(
+        access=FIRST_PARTY,
+        answer=ScorePageSerializer,
+        status=201,
+        idempotent=True,
+        errors=(*_ADDING_ERRORS, ScoreNotFound),
+    )
+    def score_again(self, request: ApiRequest, application_id: str) -> DescribedScore:
+        """Score an application again.
+
+        A reviewer uses the facts as they are now, with the current champion of the model.
+
+        The score before stays, and the new one counts. Reviewers decide an application that was scored again. The
+        applicant can't score their own application.
+        """
+        with heavy.slot(request):
+            return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
+
+    @endpoint(access=FIRST_PARTY, answer=ApplicationFactsSerializer, errors=READ_ERRORS)
+    def facts(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """List the facts of an application.
+
+        The list has what the applicant shares with the lender, and what reviewers confirmed, as it is now.
+        """
+        application = load_for(application_id, actor_of(request))
+        return {"facts": facts_of(application, now=timezone.now())}
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ConfirmationRequestSerializer,
+        answer=ConfirmationSerializer,
+        status=201,
+        idempotent=True,
+        errors=_ADDING_ERRORS,
+    )
+    def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
+        """Confirm a figure from a document.
+
+        A reviewer states the value that a file of the application shows. The newest confirmation of a pointer counts.
+
+        The applicant can't confirm a figure of their own application. Under four-eyes approval the only reviewer can't
+        confirm one. A draft, and an application that is decided or has ended, takes no confirmation.
+        """
+        return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 
     @endpoint(access=FIRST_PARTY, answer=BundleSerializer, errors=(*READ_ERRORS, ReviewerRequired, NotFound))
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:

@@ -8,6 +8,7 @@ from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
 from credit.core.card import SCORED_ON
+from credit.models import Confirmation
 from credit.models.scoring import CHALLENGER, CHAMPION, ModelVersion, ScoringModel
 
 OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
@@ -167,8 +168,7 @@ class SaidFactsField(FactsField):
     }
 
     def type_of(self, name: str) -> str | None:
-        kind = super().type_of(name)
-        return kind if kind == "any" else None
+        return super().type_of(name) if card.is_claimed(name) else None
 
 
 class EvaluationRequestSerializer(serializers.RequestSerializer):
@@ -271,3 +271,77 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     facts = UsedFactSerializer(
         many=True, allow_null=True, help_text="The facts that were used, by name; null for scores before version 1.1."
     )
+
+
+@extend_schema_field({"type": ["number", "string", "boolean"], "maxLength": _TEXT_MAX})
+class ScalarField(serializers.FreeField):
+    """A number, a text, or a truth."""
+
+    default_error_messages = {
+        "kind": "Must be a number, a text, or a boolean.",
+        "long": "Must have at most {most} characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, _ANY):
+            self.fail("kind")
+        if isinstance(data, str) and len(data) > _TEXT_MAX:
+            self.fail("long", most=_TEXT_MAX)
+        return data
+
+
+class PointerField(serializers.TextField):
+    """A JSON pointer below `application_data`, as names of facts have it."""
+
+    default_error_messages = {
+        "pointer": "Must be a JSON pointer such as /monthly_income_cents: at most 8 parts of 60 characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        pointer = str(super().to_internal_value(data))
+        if not known_facts.path_of_pointer(pointer):
+            self.fail("pointer")
+        return pointer
+
+
+class ConfirmationRequestSerializer(serializers.RequestSerializer):
+    """A figure to confirm from a file."""
+
+    pointer = PointerField(
+        max_length=known_facts.POINTER_MAX_LENGTH,
+        help_text="The JSON pointer (RFC 6901) of the value below `application_data`, such as `/monthly_income_cents`.",
+    )
+    value = ScalarField(help_text="The value that the file shows.")
+    file_id = serializers.IdField(help_text="The uploaded file of the application that shows it.")
+
+
+class ConfirmationSerializer(serializers.ModelResponseSerializer):
+    """A figure that a reviewer confirmed."""
+
+    value = ScalarField(source="parsed_value", allow_null=True, help_text="The value that the file shows.")
+
+    class Meta:
+        model = Confirmation
+        fields = ["id", "pointer", "value", "file_id", "confirmed_by", "confirmed_at"]
+        extra_kwargs = {"confirmed_by": {"source": "confirmed_by_id"}}
+
+
+class ApplicationFactSerializer(serializers.JsonPartSerializer):
+    """A fact of an application."""
+
+    name = serializers.TextField(help_text="The fact's name, as `GET /v1/scoring/facts` lists it.")
+    value = ScalarField(allow_null=True, help_text="The value; null if it is missing.")
+    source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
+        tuple(known_facts.SOURCES), help_text="Who supplied the value."
+    )
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is missing or unknown.")
+    differs_from_claim = serializers.FlagField(
+        allow_null=True,
+        help_text="Whether it is more than 10 % away from the applicant's claim, or another text; null without one.",
+    )
+
+
+class ApplicationFactsSerializer(serializers.ResponseSerializer):
+    """The facts of an application."""
+
+    facts = ApplicationFactSerializer(many=True, help_text="By name.")

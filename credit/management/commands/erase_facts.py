@@ -8,11 +8,12 @@ from config.core.ids import parse_positive_int64
 from config.ops.commands import JsonCommand
 from credit.applications.services import erase_applicants
 from credit.models import RetentionHold
+from credit.review.confirmations import erase_confirmations
 from credit.scoring.scores import erase_facts
 
 
 class Command(JsonCommand):
-    help = "Delete the facts of a person's scores, and the applicants of their applications; scores and hashes stay."
+    help = "Delete the facts of a person's scores, applicants, and confirmed values; scores and hashes stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user_id", help="The account's user_id.")
@@ -27,4 +28,9 @@ class Command(JsonCommand):
             raise CommandError(f"Account {options['user_id']} not found.")
         if held := [str(pk) for pk in RetentionHold.held_of(number)]:
             raise CommandError(f"A litigation hold is on: application {', '.join(held)}. End it first (`PUT …/hold`).")
-        return {"user_id": options["user_id"], "facts": erase_facts(number), "applicants": erase_applicants(number)}
+        return {
+            "user_id": options["user_id"],
+            "facts": erase_facts(number),
+            "applicants": erase_applicants(number),
+            "confirmations": erase_confirmations(number),
+        }

@@ -34,7 +34,7 @@ def scores(user, stranger):
 
 
 def test_a_persons_facts_are_erased_and_the_scores_stay(user, scores):
-    assert erase(user.pk) == {"user_id": str(user.pk), "facts": 2, "applicants": 0}
+    assert erase(user.pk) == {"user_id": str(user.pk), "facts": 2, "applicants": 0, "confirmations": 0}
     assert [row.score for row in ScoreFacts.objects.all()] == [scores[2]]
     kept = Score.objects.get(pk=scores[0].pk)
     assert (kept.total, kept.facts_sha256) == (scores[0].total, scores[0].facts_sha256)
@@ -43,7 +43,7 @@ def test_a_persons_facts_are_erased_and_the_scores_stay(user, scores):
 
 def test_erase_facts_is_idempotent(user, scores):
     erase(user.pk)
-    assert erase(user.pk) == {"user_id": str(user.pk), "facts": 0, "applicants": 0}
+    assert erase(user.pk) == {"user_id": str(user.pk), "facts": 0, "applicants": 0, "confirmations": 0}
 
 
 @pytest.mark.parametrize("user_id", ["0", "x", "9" * 19, "9" * 40, ""])

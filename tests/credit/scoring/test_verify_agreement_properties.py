@@ -87,3 +87,14 @@ def test_every_outcome_comes_up_and_most_reasons_do():
     assert outcomes == {"approve", "refer", "decline"}
     assert reasons == {0, 1, 2, 3, 4}
     assert knocked > 20
+
+
+@given(random=st.integers(0, 2**64).map(Random))
+@examples(500)
+def test_claims_change_no_result_of_a_verified_card(random):
+    card, rows = drawn(random)
+    card = parse(canonical_json({**card, "verified": True}).decode().replace("application_data", "confirmed"))
+    for facts in rows[:4]:
+        confirmed = {name.replace("application_data", "confirmed"): value for name, value in facts.items()}
+        ours, again = both(card, {**confirmed, **{name: random.choice((1, "x", True)) for name in facts}} | confirmed)
+        assert ours == again == both(card, confirmed)[0]

@@ -1,0 +1,54 @@
+"""Figures that reviewers confirmed from a document of an application."""
+
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import models
+
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
+from credit.core.facts import CONFIRMED, POINTER_MAX_LENGTH, Known
+
+
+class Confirmation(models.Model):
+    """A reviewer's word that a file shows a value of `application_data`; the newest of each pointer counts.
+
+    Append-only. `value` is JSON, which can be erased: it is null then.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The confirmation's id.")
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="confirmations", db_index=False
+    )
+    pointer = models.CharField(
+        max_length=POINTER_MAX_LENGTH, help_text="The JSON pointer (RFC 6901) below `application_data`."
+    )
+    value = EncryptedTextField(null=True)
+    file = models.ForeignKey(
+        "credit.DocumentFile", on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="The file that shows the value.",
+    )  # fmt: skip
+    confirmed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="The reviewer who confirmed the value.",
+    )  # fmt: skip
+    confirmed_at = models.DateTimeField(help_text="When the value was confirmed (UTC).")
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["application", "id"], name="credit_confirmation_newest")]
+
+    def __str__(self) -> str:
+        return self.pointer
+
+    @property
+    def parsed_value(self) -> Any:
+        """The confirmed value, None once it is erased."""
+        return None if self.value is None else orjson.loads(self.value)
+
+    @classmethod
+    def known_of(cls, application_id: Any) -> dict[str, Known]:
+        """Return what is confirmed of an application, by pointer; costs one statement."""
+        rows = cls.objects.filter(application=application_id).order_by("id")
+        return {row.pointer: Known(row.parsed_value, CONFIRMED, row.confirmed_at.date()) for row in rows}

@@ -1,0 +1,84 @@
+"""Confirming figures of an application from its documents."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor, RecordNotEditable, ReviewerRequired
+from credit.applications.services import load_for
+from credit.core.machine import DRAFT, FROZEN
+from credit.models import Application, Confirmation, DocumentFile, ProviderMember
+from credit.models.applications import REVIEW_PERMISSION, record_application_event
+
+
+def load_for_facts(application_id: str, actor: Actor) -> Application:
+    """Return an application, locked, whose facts `actor` may add to: its reviewers may, never the applicant.
+
+    Raises as `load_for`, ReviewerRequired, SecondFactorRequired, and RecordNotEditable for a draft and once the
+    application is decided or has ended.
+    """
+    visible = load_for(application_id, actor)
+    application = Application.objects.select_for_update().get(pk=visible.pk)
+    if application.consumer_id == actor.user.pk:
+        raise ReviewerRequired("You can't add facts to your own application.")
+    if refusal := application.check_reviewer(actor):
+        raise refusal
+    if application.status == DRAFT or application.status in FROZEN:
+        raise RecordNotEditable
+    return application
+
+
+def confirm(
+    application_id: str, *, pointer: str, value: Any, file_id: str, actor: Actor, now: datetime
+) -> Confirmation:
+    """Store that a file of the application shows a value at a pointer below `application_data`.
+
+    The newest of a pointer counts. Raises as `load_for_facts`, ReviewerRequired for the only reviewer under
+    `four_eyes`, and ValidationFailed for a file that is not one of the application's kept files.
+    """
+    application = load_for_facts(application_id, actor)
+    if refusal := _only_reviewer(application, actor):
+        raise refusal
+    files = DocumentFile.objects.filter(
+        document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+    )
+    missing = ValidationFailed.of_member("file_id", "Must be a file of a document of the application.")
+    file = get_by_uuid(files, file_id, missing)
+    confirmation = Confirmation.objects.create(
+        application=application,
+        pointer=pointer,
+        value=canonical_json(value).decode(),
+        file=file,
+        confirmed_by=actor.user,
+        confirmed_at=now,
+    )
+    record_application_event("updated", application, now=now)
+    return confirmation
+
+
+def _only_reviewer(application: Application, actor: Actor) -> ApiError | None:
+    """Return the error for the only account that can review the application under `four_eyes`, None for others."""
+    if settings.REVIEW_POLICY != "four_eyes":
+        return None
+    these = [actor.user.pk, application.consumer_id]
+    accounts: Any = get_user_model()._default_manager
+    members = ProviderMember.objects.filter(
+        provider=str(application.provider_id),
+        provider__created_at__lte=application.created_at,
+        role__in=ProviderMember.DECIDING,
+        user__is_active=True,
+    )
+    others = accounts.with_perm(REVIEW_PERMISSION).exclude(pk__in=these)
+    if others.exists() or members.exclude(user__in=these).exists():
+        return None
+    return ReviewerRequired("The only reviewer can't confirm a figure under four-eyes approval.")
+
+
+def erase_confirmations(user_id: int) -> int:
+    """Erase the confirmed values of an account's applications; return how many. Who confirmed what, and when, stays."""
+    return Confirmation.objects.filter(application__consumer=user_id, value__isnull=False).update(value=None)

@@ -1,0 +1,97 @@
+"""The facts of an application, and scoring it again after new ones."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+
+from config.core.lifecycle import Actor
+from credit.core.card import number_of, text_of
+from credit.core.errors import ScoreNotFound
+from credit.core.facts import SHAREABLE, Known, catalogue, claim_of, confirmed_name, read_facts, shared
+from credit.models import Application, Confirmation, Score
+from credit.review.confirmations import load_for_facts
+from credit.scoring.evaluator import evaluate
+from credit.scoring.scores import LiveVersion, facts_for, keep, last_score, live_versions, remember, sources_of
+
+# A number differs from a claim if it is more than a tenth of the claim away.
+_TENTH = Decimal("0.1")
+
+
+def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
+    """Return name, value, source and day of each fact that the applicant shares or a reviewer confirmed, by name.
+
+    `differs_from_claim` compares it with the claim that the card reads instead, or that is at the same path; None if
+    there is no such claim, or if the fact or the claim is missing.
+    """
+    confirmed = Confirmation.known_of(application.pk)
+    claims = {confirmed_name(pointer): claim_of(confirmed_name(pointer)) for pointer in confirmed}
+    champion = _champion_of(application)
+    if champion is not None:
+        claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
+    may_read = shared(application.share)
+    own = {name for name, fact in catalogue().items() if name.partition(".")[0] in SHAREABLE and may_read(fact)}
+    names = own | {confirmed_name(pointer) for pointer in confirmed}
+    about = {"application_data": application.application_data, "confirmed": confirmed, "may_read": may_read}
+    known = read_facts(names | set(claims.values()), user_id=application.consumer_id, now=now, **about)
+    return [
+        {
+            "name": name,
+            "value": known[name].value,
+            "source": known[name].source,
+            "as_of": None if known[name].value is None else known[name].as_of_text,
+            "differs_from_claim": _differs(known, name, claims.get(name)),
+        }
+        for name in sorted(names)
+    ]
+
+
+def _differs(known: Mapping[str, Known], name: str, claim: str | None) -> bool | None:
+    value, claimed = known[name].value, None if claim is None else known[claim].value
+    if value is None or claimed is None:
+        return None
+    number, claimed_number = number_of(value), number_of(claimed)
+    if number is not None and claimed_number is not None:
+        return abs(number - claimed_number) > _TENTH * abs(claimed_number)
+    return bool(text_of(value) != text_of(claimed) if isinstance(value, str) else value != claimed)
+
+
+def _champion_of(application: Application) -> LiveVersion | None:
+    offer = application.offer_snapshot or {}
+    model_id = offer.get("blockscore_model_id")
+    versions = [] if model_id is None else live_versions(model_id, offer["provider_id"])
+    return versions[0] if versions else None
+
+
+def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
+    """Score an application again with the champion of its model, as its facts are now; the newest score counts.
+
+    Data that the card can't read lead to `refer`. Raises as `load_for_facts`, and ScoreNotFound if nothing is scored.
+    """
+    application = load_for_facts(application_id, actor)
+    champion = None if settings.DECISIONING == "off" else _champion_of(application)
+    if champion is None:
+        raise ScoreNotFound("The application's offer has no scoring model with a champion.")
+    about = {"user_id": application.consumer_id, "application_data": application.application_data}
+    confirmed = Confirmation.known_of(application.pk)
+    [(_, facts, known)] = facts_for(
+        [champion], now=now, may_read=shared(application.share), confirmed=confirmed, **about
+    )
+    evaluation = evaluate(champion.card, facts)
+    before = Score.deciding(application.pk).values_list("number", flat=True).first()
+    score = keep(
+        champion,
+        facts,
+        evaluation,
+        sources_of(champion.card, facts, known),
+        purpose=Score.DECISION,
+        user_id=application.consumer_id,
+        application_id=application.pk,
+        number=(before or 0) + 1,
+        now=now,
+    )
+    model_id: Any = application.offer_snapshot["blockscore_model_id"]
+    remember([last_score(model_id, champion.card, evaluation, user_id=application.consumer_id, now=now)])
+    return score

@@ -1,0 +1,292 @@
+"""Figures that reviewers confirm, the facts of an application, and scoring again."""
+
+import json
+from hashlib import sha256
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from config.core.casework import DataAccess
+from credit.anchoring.services import bundle_of
+from credit.anchoring.verify_decision import verify
+from credit.documents.requests import request_documents
+from credit.documents.storage import keep
+from credit.models import Confirmation, DocumentFile, ProviderMember, Score
+from credit.review.automatic import decide_scored
+from tests.api import assert_error, client_of
+from tests.credit.document_support import PDF
+from tests.credit.scoring import sourced
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.submitting import SAYS_GOOD, draft_for, scored_offer, submit
+from tests.credit.scoring.submitting import verify as verify_identity
+from tests.credit.support import key_of, make_reviewer, move
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
+CONFIRMED = "confirmed.monthly_income_cents"
+
+
+def card():
+    made = sourced.card()
+    made["inputs"][0]["first_of"] = [sourced.INCOME, CONFIRMED, sourced.CLAIMED]
+    return made
+
+
+def file_of(application):
+    """Upload a file for a document that was requested of an application."""
+    now = timezone.now()
+    request_documents(application, ["Payslip"], by=application.consumer, now=now)
+    return DocumentFile.objects.create(
+        document=application.requested_documents.get(), stored=keep(PDF, now=now), name="payslip.pdf",
+        content_type="application/pdf", size_bytes=len(PDF), sha256=sha256(PDF).hexdigest(), received_at=now,
+        principal=application.consumer, credential="jwt:x",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def sent(api, user):
+    """An application that was scored, with a file."""
+    offer, version = scored_offer(definition=card())
+    application = draft_for(offer, user, CLAIMS)
+    assert submit(api, application).status_code == 200
+    application.refresh_from_db()
+    application.file, application.version = file_of(application), version
+    return application
+
+
+@pytest.fixture
+def reviewers_api(db):
+    return client_of(make_reviewer(username="rita"))
+
+
+def lenders_api(application, role):
+    person = UserFactory()
+    ProviderMember.objects.create(provider_id=str(application.provider_id), user=person, role=role)
+    return client_of(person)
+
+
+def confirm(client, application, **changes):
+    body = {"pointer": "/monthly_income_cents", "value": 320_000, "file_id": str(application.file.pk), **changes}
+    return client.send(f"/applications/{application.pk}/confirmations", body)
+
+
+def facts_of(client, application):
+    return {fact["name"]: fact for fact in client.read(f"/applications/{application.pk}/facts").json()["facts"]}
+
+
+def again(client, application):
+    return client.send(f"/applications/{application.pk}/score")
+
+
+class TestConfirm:
+    def test_reviewer_confirms_a_figure(self, reviewers_api, sent):
+        response = confirm(reviewers_api, sent)
+        assert response.status_code == 201, response.content
+        row = Confirmation.objects.get()
+        assert response.json() == {
+            "id": str(row.pk), "pointer": "/monthly_income_cents", "value": 320_000, "file_id": str(sent.file.pk),
+            "confirmed_by": str(row.confirmed_by_id), "confirmed_at": response.json()["confirmed_at"],
+        }  # fmt: skip
+        assert row.confirmed_by.username == "rita"
+
+    def test_newest_confirmation_of_a_pointer_counts(self, reviewers_api, sent):
+        for value in (320_000, 310_000):
+            confirm(reviewers_api, sent, value=value)
+        fact = facts_of(reviewers_api, sent)[CONFIRMED]
+        assert (fact["value"], fact["source"], fact["as_of"]) == (310_000, "confirmed", str(timezone.now().date()))
+        assert Confirmation.objects.count() == 2
+
+    @pytest.mark.parametrize("value", ["own", True, 0.25, 0])
+    def test_values_of_each_type(self, reviewers_api, sent, value):
+        assert confirm(reviewers_api, sent, pointer="/a b/~1€", value=value).json()["value"] == value
+        assert facts_of(reviewers_api, sent)["confirmed#/a b/~1€"]["value"] == value
+
+    @pytest.mark.parametrize("change", [
+        {"pointer": "monthly_income_cents"}, {"pointer": ""}, {"pointer": "/a~2"}, {"pointer": "/" * 9},
+        {"pointer": "/\u202ea"}, {"pointer": f"/{'a' * 61}"}, {"pointer": 5}, {"value": None}, {"value": [1]},
+        {"value": {"a": 1}}, {"value": "x" * 1_001}, {"file_id": "x"},
+        {"file_id": "01900000-0000-7000-8000-000000000110"},
+    ])  # fmt: skip
+    def test_bad_input_is_refused(self, reviewers_api, sent, change):
+        assert_error(confirm(reviewers_api, sent, **change), 400, "E1001")
+        assert not Confirmation.objects.exists()
+
+    def test_file_of_another_application_is_refused(self, api, reviewers_api, user, sent):
+        other = draft_for(scored_offer(definition=card())[0], user, CLAIMS)
+        assert_error(confirm(reviewers_api, sent, file_id=str(file_of(other).pk)), 400, "E1001")
+
+    def test_deleted_file_is_refused(self, reviewers_api, sent):
+        type(sent.file.stored).objects.update(deleted_at=timezone.now())
+        assert_error(confirm(reviewers_api, sent), 400, "E1001")
+
+    def test_applicant_confirms_nothing(self, api, user, sent, settings):
+        for policy in ("open", "reviewed", "four_eyes"):
+            settings.REVIEW_POLICY = policy
+            assert_error(confirm(api, sent), 403, "E2010")
+        make_reviewer()
+        user.groups.add(make_reviewer().groups.get())
+        assert_error(confirm(client_of(user), sent), 403, "E2010")
+
+    def test_strangers_and_scoped_keys_confirm_nothing(self, stranger_api, sent):
+        assert_error(confirm(stranger_api, sent), 404, "E4002")
+        scoped = key_of(make_reviewer(), "applications:read", "applications:write", "score:read")
+        assert_error(confirm(scoped, sent), 403, "E2005")
+
+    def test_lenders_reviewers_confirm_and_readers_do_not(self, sent):
+        assert confirm(lenders_api(sent, ProviderMember.REVIEWER), sent).status_code == 201
+        assert_error(confirm(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
+
+    def test_only_reviewer_confirms_nothing_under_four_eyes(self, sent, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        ProviderMember.objects.exclude(user=sent.version.model.provider.owner).delete()
+        owner = client_of(sent.version.model.provider.owner)
+        error = assert_error(confirm(owner, sent), 403, "E2010")
+        assert "only reviewer" in error["message"]
+        lenders_api(sent, ProviderMember.READER)
+        assert_error(confirm(owner, sent), 403, "E2010")
+        lenders_api(sent, ProviderMember.REVIEWER)
+        assert confirm(owner, sent).status_code == 201
+
+    @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
+    def test_ended_application_takes_none(self, reviewers_api, sent, status):
+        type(sent).objects.filter(pk=sent.pk).update(status=status)
+        assert_error(confirm(reviewers_api, sent), 400, "E3004")
+        assert_error(again(reviewers_api, sent), 400, "E3004")
+
+    def test_retry_with_its_key_confirms_once(self, reviewers_api, sent, key):
+        body = {"pointer": "/a", "value": 1, "file_id": str(sent.file.pk)}
+        path = f"/applications/{sent.pk}/confirmations"
+        answers = [reviewers_api.send(path, body, key=key).json() for _ in range(2)]
+        assert answers[0] == answers[1]
+        assert Confirmation.objects.count() == 1
+
+    def test_confirmations_never_change_and_are_encrypted(self, reviewers_api, sent):
+        confirm(reviewers_api, sent, value="a secret")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT value FROM credit_confirmation")
+            assert "secret" not in cursor.fetchone()[0]
+        for change in ({"pointer": "/other"}, {"confirmed_at": timezone.now()}):
+            with pytest.raises(DatabaseError), transaction.atomic():
+                Confirmation.objects.update(**change)
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Confirmation.objects.all().delete()
+
+    def test_erasure_takes_the_value(self, reviewers_api, user, sent):
+        confirm(reviewers_api, sent)
+        call_command("erase_facts", str(user.pk))
+        assert Confirmation.objects.get().value is None
+        assert facts_of(reviewers_api, sent)[CONFIRMED]["value"] is None
+
+
+class TestFacts:
+    def test_facts_are_compared_with_the_claim_that_they_replace(self, api, user, sent):
+        sourced.bank(user, paid_in=230_000, paid_out=120_000)
+        facts = facts_of(api, sent)
+        assert facts[sourced.INCOME] == {
+            "name": sourced.INCOME, "value": 230_000, "source": "bank", "as_of": facts["bank.as_of"]["value"],
+            "differs_from_claim": True,
+        }  # fmt: skip
+        assert facts[sourced.SPENDING]["differs_from_claim"] is None
+
+    @pytest.mark.parametrize(("value", "differs"), [
+        (200_000, False), (220_000, False), (220_001, True), (180_000, False), (179_999, True), ("200000", True),
+    ])  # fmt: skip
+    def test_confirmed_figure_differs_by_more_than_a_tenth(self, reviewers_api, sent, value, differs):
+        confirm(reviewers_api, sent, value=value)
+        assert facts_of(reviewers_api, sent)[CONFIRMED]["differs_from_claim"] is differs
+
+    def test_confirmed_figure_without_a_claim_differs_from_none(self, reviewers_api, sent):
+        confirm(reviewers_api, sent, pointer="/savings_cents")
+        assert facts_of(reviewers_api, sent)["confirmed.savings_cents"]["differs_from_claim"] is None
+
+    def test_data_that_is_not_shared_is_not_listed(self, api, user, reviewers_api, sent):
+        sourced.bank(user, paid_in=230_000, paid_out=120_000)
+        type(sent).objects.filter(pk=sent.pk).update(share=["identity"])
+        for client in (api, reviewers_api):
+            assert {name.partition(".")[0] for name in facts_of(client, sent)} == {"identity"}
+
+    def test_members_read_them_and_strangers_do_not(self, stranger_api, sent):
+        path = f"/applications/{sent.pk}/facts"
+        for role in (ProviderMember.REVIEWER, ProviderMember.READER):
+            assert lenders_api(sent, role).read(path).status_code == 200
+        assert_error(stranger_api.read(path), 404, "E4002")
+        other = scored_offer(definition=card())[0].provider.owner
+        assert_error(client_of(other).read(path), 404, "E4002")
+        assert_error(key_of(sent.consumer, "applications:read", "score:read").read(path), 403, "E2005")
+
+    def test_reading_anothers_facts_is_noted(self, api, reviewers_api, sent):
+        DataAccess.objects.all().delete()
+        facts_of(api, sent)
+        assert not DataAccess.objects.exists()
+        facts_of(reviewers_api, sent)
+        assert DataAccess.objects.get().record_id == str(sent.pk)
+
+
+class TestScoreAgain:
+    def test_new_score_counts_and_the_old_one_stays(self, api, reviewers_api, sent):
+        before = Score.objects.get()
+        confirm(reviewers_api, sent, value=320_000)
+        response = again(reviewers_api, sent)
+        assert response.status_code == 201, response.content
+        assert response.json()["score"] == before.total + 50
+        assert {"name": CONFIRMED, "source": "confirmed", "as_of": str(timezone.now().date())} in response.json()[
+            "facts"
+        ]
+        assert api.read(f"/applications/{sent.pk}/score").json() == response.json()
+        assert sorted(Score.objects.values_list("number", "total")) == [(1, before.total), (2, before.total + 50)]
+
+    def test_decision_names_the_newest_score_and_verifies(self, reviewers_api, sent, settings):
+        settings.ANCHOR_DECISIONS = True
+        confirm(reviewers_api, sent, value=320_000)
+        again(reviewers_api, sent)
+        for to in ("under_review", "approved"):
+            assert move(reviewers_api, sent, to, reason="Seen.").status_code == 200
+        sent.refresh_from_db()
+        bundle = bundle_of(sent)
+        assert CONFIRMED in bundle["facts"]
+        steps = {step.name: step.state for step in verify(json.dumps(bundle).encode())}
+        assert {steps[name] for name in ("definition", "facts", "total", "outcome", "reasons")} == {"ok"}
+        move(reviewers_api, sent, "under_review", reason="Again.")
+        confirm(reviewers_api, sent, value=1)
+        again(reviewers_api, sent)
+        sent.refresh_from_db()
+        assert bundle_of(sent)["facts"] == bundle["facts"]  # of the decision, not of the score since
+
+    def test_applicants_and_readers_do_not_score(self, api, sent):
+        assert_error(again(api, sent), 403, "E2010")
+        assert_error(again(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
+        assert Score.objects.count() == 1
+
+    def test_without_a_model_there_is_nothing_to_score(self, reviewers_api, sent, settings):
+        settings.DECISIONING = "off"
+        assert_error(again(reviewers_api, sent), 404, "E4013")
+
+    def test_data_of_another_type_are_referred(self, reviewers_api, sent):
+        confirm(reviewers_api, sent, value="a lot")
+        assert again(reviewers_api, sent).json()["outcome"] == "refer"
+
+    def test_reviewers_decide_what_was_scored_again(self, api, user, reviewers_api, settings):
+        settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+        verify_identity(user)
+        offer, _ = scored_offer(
+            definition=definition(outcomes=[{"outcome": "approve", "from": 0}, {"outcome": "refer"}])
+        )
+        applications = [draft_for(offer, user, SAYS_GOOD) for _ in range(2)]
+        for application in applications:
+            submit(api, application)
+        again(reviewers_api, applications[0])
+        decide_scored(now=timezone.now())
+        for application in applications:
+            application.refresh_from_db()
+        assert Score.objects.filter(application=applications[0]).count() == 2
+        assert [each.status for each in applications] == ["submitted", "approved"]
+
+    def test_scores_stay_append_only(self, sent):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Score.objects.update(number=7)
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("DELETE FROM credit_score")
