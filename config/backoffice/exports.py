@@ -11,10 +11,11 @@ from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
 
 from config.backoffice.desks import EXPORT, VIEW, may
-from config.backoffice.personal import PersonalData, mask
+from config.backoffice.personal import PersonalData, logged_query, mask
 from config.core.casework import DataAccess
 from config.core.encryption import EncryptedTextField
 from config.core.table_files import CHUNK_ROWS, ROWS_MAX, csv_lines, file_answer, json_lines, spooled
@@ -59,27 +60,31 @@ class Exports(PersonalData):
             rows, ordering = self.filtered_rows(request, query)
         except (IncorrectLookupParameters, ValidationError, ValueError):
             return HttpResponseRedirect("../../?e=1")
-        names = self.columns_to_export()
-        found = rows.order_by(*ordering).defer(None).select_related(None).values_list(*names)
-        if found.order_by()[: ROWS_MAX + 1].count() > ROWS_MAX:
+        listed = rows.order_by(*ordering).defer(None).select_related(None)
+        if listed.order_by()[: ROWS_MAX + 1].count() > ROWS_MAX:
             messages.error(request, f"More than {ROWS_MAX:,} rows. Filter the list, then export it.")
             return back
-        return self._file(request, kind, names, found)
+        return self._file(request, kind, listed)
 
-    def _file(self, request: HttpRequest, kind: str, names: list[str], found: Any) -> FileResponse:
+    def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:  # noqa: ARG002
+        """Yield the cells of each row, one for each of `columns_to_export`; those of `hidden` columns are masked."""
+        names = self.columns_to_export()
+        for row in rows.values_list(*names).iterator(chunk_size=CHUNK_ROWS):
+            yield [mask(cell) if name in hidden else cell for name, cell in zip(names, row, strict=True)]
+
+    def _file(self, request: HttpRequest, kind: str, listed: QuerySet[Any]) -> FileResponse:
         content_type, lines = _FORMATS[kind]
+        names = self.columns_to_export()
         hidden = set() if may(request.user, VIEW) else {*names} & {*self.hidden_fields}
         written = 0
 
         def rows() -> Iterator[Iterable[Any]]:
             nonlocal written
-            for row in found.iterator(chunk_size=CHUNK_ROWS):
+            for row in self.export_rows(request, listed, hidden):
                 written += 1
-                pairs = zip(names, row, strict=True)
-                yield [mask(cell) if name in hidden else cell for name, cell in pairs] if hidden else row
+                yield row
 
         file, digest = spooled(lines(names, rows()))
-        query = request.META.get("QUERY_STRING", "")[:500]
-        facts = {"query": query, "rows": written, "format": kind, "sha256": digest.hex()}
+        facts = {"query": logged_query(request), "rows": written, "format": kind, "sha256": digest.hex()}
         self.note(request, DataAccess.EXPORT, was_masked=bool(hidden), details=facts)
         return file_answer(file, digest, str(self.opts.model_name), kind, content_type)

@@ -42,7 +42,7 @@ def mask(value: Any) -> Any:
     return f"{value[0]}{MASK}" if isinstance(value, str) else MASK
 
 
-def _logged_query(request: HttpRequest) -> str:
+def logged_query(request: HttpRequest) -> str:
     """Return the query string for the access log, with a digest in place of a search's text.
 
     The text can be a person's name or phone number, and the log is append-only.
@@ -156,7 +156,7 @@ class PersonalData(LargeListAdmin):
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         allowed = super().lookup_allowed(lookup, value, request)
         if not allowed and request is not None:
-            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": _logged_query(request)})
+            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": logged_query(request)})
         return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
@@ -167,5 +167,5 @@ class PersonalData(LargeListAdmin):
         if masked:
             for row in rows:
                 self.mask_record(row)
-        details = {"query": _logged_query(request), "rows": len(rows)}
+        details = {"query": logged_query(request), "rows": len(rows)}
         self.note(request, DataAccess.LIST, was_masked=masked, details=details)

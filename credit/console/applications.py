@@ -19,13 +19,13 @@ from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, FOUND_MAX, NEWEST_MAX, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
-from config.core.casework import Assignment
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor, Role
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
 from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
 from credit.console.documents import Checklist, file_entries
+from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.names import legal_names, named_reference, person_cell
 from credit.console.next_case import NextCase
@@ -60,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
+class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE
@@ -149,10 +149,7 @@ class ApplicationAdmin(NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin)
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
-        identifiers = [str(row.pk) for row in rows]
-        working = Assignment.in_force(self.review_permission, kind=self.opts.label_lower, record_id__in=identifiers)
-        working = narrowed(working, request.user).order_by("-provider")  # staff see their own before the lender's
-        theirs = dict(working.values_list("record_id", "assignee__username"))
+        theirs = assignees_of(request.user, [row.pk for row in rows])
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         for row in rows:
             row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")

@@ -1,5 +1,6 @@
 """Legal names of applicants on the console's lists and pages."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.utils.html import format_html
@@ -8,6 +9,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.html import record_link
 from config.backoffice.personal import MASK
 from config.core.encryption import UnreadableSecret
+from credit.core.applicants import Person
 from credit.core.figures import reference_of
 
 
@@ -22,9 +24,13 @@ def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
     if is_masked or getattr(application, "is_masked", False):
         return MASK
     try:
-        return " and ".join(person["legal_name"] for person in application.applicants)
+        return joined_names(application.applicants)
     except UnreadableSecret:
         return ""
+
+
+def joined_names(applicants: Iterable[Person] | None) -> str:
+    return " and ".join(person["legal_name"] for person in applicants or ())
 
 
 def named_reference(application: Any) -> str:

@@ -1,0 +1,97 @@
+"""The export of applications: what the list shows, the terms, and the reasons of the decision."""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpRequest
+
+from config.backoffice.desks import VIEW, may, narrowed
+from config.backoffice.exports import Exports
+from config.backoffice.personal import MASK, mask
+from config.core.casework import Assignment
+from config.core.encryption import UnreadableSecret
+from config.core.table_files import CHUNK_ROWS
+from credit.console.names import joined_names
+from credit.core.figures import Figures, reference_of
+from credit.core.machine import DECIDED
+from credit.core.reasons import in_words, reasons_of
+from credit.models import Application, ApplicationHistory, Offer
+from credit.models.applications import REVIEW_PERMISSION
+
+# Amounts are in dollars with two decimals. `approved_amount` and what follows are of the approved terms.
+_COMPUTED = (
+    "reference", "legal_name", "account", "offer_name", "amount", "requested_term_months", "approved_amount",
+    "rate_percent", "apr_percent", "term_months", "fee", "reasons", "assignee",
+)  # fmt: skip
+_SHOWN_MASKED = frozenset({"reference", "account", "offer_name", "assignee"})
+_READ = (
+    "applicants", "consumer__username", "amount_cents", "application_data", "loan_terms__amount_cents",
+    "loan_terms__rate_percent", "loan_terms__apr_percent", "loan_terms__term_months", "loan_terms__fee_cents",
+    "decision_metadata", "offer_name",
+)  # fmt: skip
+
+
+def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
+    """Return who works on applications, by their ids; staff see their own assignee before the lender's."""
+    kind, ids = Application._meta.label_lower, [str(pk) for pk in application_ids]
+    working = Assignment.in_force(REVIEW_PERMISSION, kind=kind, record_id__in=ids)
+    working = narrowed(working, viewer).order_by("-provider")
+    return dict(working.values_list("record_id", "assignee__username"))
+
+
+def _dollars(cents: int | None) -> Decimal | None:
+    return None if cents is None else Decimal(cents).scaleb(-2)
+
+
+def _names(stored: Any, pk: Any) -> str:
+    field: Any = Application._meta.get_field("applicants")
+    try:
+        return joined_names(field.open(stored, pk))
+    except UnreadableSecret:
+        return ""
+
+
+class ApplicationExport(Exports):
+    def columns_to_export(self) -> list[str]:
+        return [*self.export_columns, *_COMPUTED]
+
+    def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:
+        """Yield the rows in chunks, with one statement for the assignees of each."""
+        decisions = ApplicationHistory.objects.filter(application=OuterRef("pk"), status__in=DECIDED)
+        read = rows.annotate(
+            decision_metadata=Subquery(decisions.order_by("-position").values("metadata")[:1]),
+            offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
+        ).values(*self.export_columns, *_READ)
+        is_masked, waiting = not may(request.user, VIEW), read.iterator(chunk_size=CHUNK_ROWS)
+        while chunk := list(islice(waiting, CHUNK_ROWS)):
+            assignees = assignees_of(request.user, [row["id"] for row in chunk])
+            for row in chunk:
+                computed = self.computed_cells(row, assignees.get(str(row["id"]), ""), is_masked=is_masked)
+                stored = (mask(row[name]) if name in hidden else row[name] for name in self.export_columns)
+                yield [*stored, *(computed[name] for name in _COMPUTED)]
+
+    def computed_cells(self, row: dict[str, Any], assignee: str, *, is_masked: bool) -> dict[str, Any]:
+        cells: dict[str, Any] = {
+            "reference": reference_of(row["id"]),
+            "account": row["consumer__username"],
+            "offer_name": row["offer_name"],
+            "assignee": assignee,
+        }
+        if is_masked:
+            return {name: cells[name] if name in _SHOWN_MASKED else MASK for name in _COMPUTED}
+        reasons = reasons_of(row["decision_metadata"]) if row["status"] in DECIDED else []
+        return {
+            **cells,
+            "legal_name": _names(row["applicants"], row["id"]),
+            "amount": _dollars(row["amount_cents"]),
+            "requested_term_months": Figures(row["application_data"]).term_months,
+            "approved_amount": _dollars(row["loan_terms__amount_cents"]),
+            "rate_percent": row["loan_terms__rate_percent"],
+            "apr_percent": row["loan_terms__apr_percent"],
+            "term_months": row["loan_terms__term_months"],
+            "fee": _dollars(row["loan_terms__fee_cents"]),
+            "reasons": in_words(reasons) or "",
+        }
