@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 
 from config.backoffice.bases import TransitionForm
-from config.backoffice.forms import FigureField
 from config.core.casework import ReplyTemplate
 from config.core.errors import ApiError
+from config.core.figure_fields import FigureField
 from config.core.names import clean_words
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED

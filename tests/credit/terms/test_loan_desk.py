@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.forms import FigureField
+from config.core.figure_fields import FigureField
 from credit.models import Counteroffer, LoanTerms, Proposal
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
