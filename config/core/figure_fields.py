@@ -5,6 +5,7 @@ import unicodedata
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?P<separator>[, '\u2019])\d{3})(?:(?P=separator)\d{3})*(?:\.\d*)?")
 
@@ -31,6 +32,6 @@ class FigureField(forms.DecimalField):
                 value = re.sub("[, '\u2019]", "", value)
             elif is_raised or re.search(r"[, '\u2019]", value) or value.count(".") > 1:
                 raise forms.ValidationError(
-                    "Enter a number such as 8,000.50: commas separate thousands, a point separates decimals."
+                    gettext("Enter a number such as 8,000.50: commas separate thousands, a point separates decimals.")
                 )
         return super().to_python(value)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.core.encryption import UnreadableSecret
 from config.core.json_text import day_of
+from credit.core import machine as states
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicants import Applicants
@@ -35,7 +36,7 @@ _TITLES = {
     "monthly_debt_cents": _("Debt payments a month"),
     "purpose": _("Purpose"),
 }
-_SHARED = {
+SHARED = {
     "bank": _("Your linked bank accounts: balances and transactions"),
     "identity": _("Your identity check: its result and when it was made"),
 }
@@ -168,4 +169,14 @@ def _language_name(tag: str) -> str:
 
 def shared_words(application: Application) -> list[str]:
     """Return what the lender sees in addition to the application."""
-    return [str(_SHARED.get(area, area)) for area in application.share]
+    return [str(SHARED.get(area, area)) for area in application.share]
+
+
+def offer_to_edit(application: Application) -> Offer | None:
+    """Return the offer by whose form a draft is changed, None where there is no such form.
+
+    That is where the offer is not listed or has ended, and where a program stored data that are no object.
+    """
+    is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
+    offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)
+    return offers.select_related("provider").first() if is_draft else None

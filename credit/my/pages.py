@@ -166,6 +166,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "heading": _heading(application),
         "due": [lacks(requirement) for requirement in due if requirement.type != "document"],
         "documents": documents,
+        "edits": content.offer_to_edit(application) is not None,
         "uploads": application.status not in states.FROZEN,
         "sent": content.describe(application),
         "lender": lender_of(application),

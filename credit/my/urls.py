@@ -1,10 +1,13 @@
 from django.urls import path
 
-from credit.my import pages, terms_pages
+from credit.my import apply, pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
     path("/applications/<str:application_id>", pages.ApplicationPage.as_view(), name="my_application"),
+    path("/apply", apply.OffersPage.as_view(), name="my_apply"),
+    path("/apply/<str:offer_id>", apply.ApplyPage.as_view(), name="my_apply_for"),
+    path("/applications/<str:application_id>/edit", apply.EditPage.as_view(), name="my_edit"),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
     path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),

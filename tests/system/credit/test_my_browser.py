@@ -21,6 +21,20 @@ _LOOK = """button => {
   const names = ["color", "backgroundColor", "borderTopColor", "borderTopWidth", "fontWeight", "fontSize", "width"];
   return names.map(name => style[name]);
 }"""
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "owns_home": {"type": "boolean", "title": "Do you own your home?"},
+        "income_cents": {"type": "integer", "title": "Income a year", "description": "Before tax."},
+        "purpose": {"type": "string", "enum": ["Car", "Home"]},
+        "story": {"type": "string", "title": "Anything else?"},
+    },
+    "required": ["owns_home"],
+}
+TYPED = {
+    "legal_name": "Ada Example", "address.line1": "1 Main St", "address.city": "Portland",
+    "address.postal_code": "97201",
+}  # fmt: skip
 NOTICES = {
     "approve": {},
     "counter": {"with_denial": True},
@@ -59,6 +73,36 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     person.look("my-agreement")
     person.open("/my", "my-list")
     person.open("/my/consent", "my-consent")
+
+
+def test_a_person_applies_in_a_browser(chromium, live_server, settings, user):
+    settings.REVIEW_POLICY = "reviewed"
+    offer = listed(application_schema=SCHEMA, description="For what you plan.")
+    person = Person(chromium, live_server)
+    person.open("/account/login", "my-log-in")
+    person.send("account", login=user.username, password=PASSWORD)
+    person.open("/my", "my-empty")
+    person.open("/my/apply", "my-offers")
+    person.page.click("text=Apply >> nth=-1")
+    person.look("my-form")
+    person.page.fill("#id_data-amount_cents", "8,000")
+    press(person, "Save as a draft", "my-draft")
+    person.page.click("text=Change the application")
+    with person.page.expect_navigation():
+        person.page.get_by_role("button", name="Check before sending").click()
+    assert all("400" in words or words == person.page.url for words in person.complaints)
+    person.complaints.clear()
+    person.look("my-form-errors")
+    assert person.page.input_value("#id_data-amount_cents") == "8000.00"
+    person.page.select_option("#id_data-term_months", "24")
+    person.page.get_by_label("No").check()
+    for name, typed in TYPED.items():
+        person.page.fill(f"[id='id_first-{name}']", typed)
+    press(person, "Check before sending", "my-check")
+    press(person, "Send it", "my-sent")
+    application = Application.objects.get()
+    assert (application.status, application.offer_id) == ("submitted", offer.pk)
+    assert application.application_data == {"amount_cents": 800_000, "term_months": 24, "owns_home": False}
 
 
 @pytest.mark.parametrize("language", ["en", "es"])

@@ -1,0 +1,155 @@
+"""Applying in the browser: the offers, the form of a new application, and the form of a draft."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext
+from django.views.generic import ListView
+
+from config.api.rate_limits import consume
+from config.core.errors import ApiError
+from config.core.ids import get_by_uuid, parse_positive_int64
+from credit.applications.services import change_application, create_application
+from credit.core import machine as states
+from credit.core.figures import money
+from credit.models import Application, Offer
+from credit.my.content import Row, offer_to_edit
+from credit.my.forms import ApplicationForms
+from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.words import said
+from credit.offers.catalogue import CatalogueFilter
+
+_SAVE, _CHECK = "save", "check"
+_RANGE = " \u2013 "
+_SENT_TWICE = timedelta(minutes=1)  # an equal draft of this age is the same click
+
+
+def _offers(request: HttpRequest) -> CatalogueFilter:
+    """Return the catalog as the person may see it; they may see their own scores."""
+    return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
+
+
+def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
+    """Select the offers of lenders whose id is an integer, as applications have it."""
+    return offers.filter(provider__id__regex=r"^[1-9][0-9]{0,17}$").select_related("provider")
+
+
+class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
+    """The offers that the person can apply for."""
+
+    template_name = "credit/my/offers.html"
+    paginate_by = 20
+
+    def get_queryset(self) -> QuerySet[Offer]:
+        return _with_number(_offers(self.request).shown())
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        context = super().get_context_data(**options)
+        return context | {"rows": [(offer, rows_of(offer)) for offer in context["object_list"]]}
+
+
+def rows_of(offer: Offer) -> list[Row]:
+    """Return what an offer lends, at which rates, and where, named."""
+    least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
+    low, high = offer.apr_min_percent, offer.apr_max_percent
+    rates = [f"{float(rate):g} %" for rate in dict.fromkeys((low, high)) if rate is not None]
+    months = ", ".join(map(str, sorted(offer.term_options_months or ())))
+    rows = [
+        (gettext("Amount"), _RANGE.join(money(cents) for cents in (least, most) if cents is not None)),
+        (gettext("Annual percentage rate"), _RANGE.join(rates)),
+        (gettext("Number of months"), months),
+        (gettext("States"), ", ".join(offer.included_states or ())),
+        (gettext("Not in"), ", ".join(offer.excluded_states or ())),
+    ]
+    return [row for row in rows if row[1]]
+
+
+class _FormPage(MyPage):
+    """A form of an application, whose buttons save the draft, or also require that nothing is missing."""
+
+    def show(self, request: HttpRequest, typed: ApplicationForms, application: Application | None) -> HttpResponse:
+        has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
+        facts = {"forms": typed, "offer": typed.offer, "application": application, "has_errors": has_errors}
+        return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
+
+    def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
+        is_complete = request.POST.get("do") == _CHECK
+        typed = ApplicationForms(offer, request.POST, application=application, language=_language())
+        changes = typed.to_changes(is_complete=is_complete)
+        if changes is None:
+            return self.show(request, typed, application)
+        try:
+            consume("write", str(request.user.pk))
+            stored = _store(request, offer, application, changes)
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+            return self.show(request, typed, application)
+        done = gettext("Check what you will send.") if is_complete else gettext("Your draft is saved.")
+        messages.success(request, done)
+        return redirect("my_application", stored.pk)
+
+
+def _language() -> str:
+    return (get_language() or "")[:2]
+
+
+def _store(request: HttpRequest, offer: Offer, application: Application | None, changes: dict[str, Any]) -> Application:
+    now = timezone.now()
+    if application is not None:
+        actor = actor_on(request)
+        return change_application(str(application.pk), actor=actor, updated_by=actor.name, changes=changes, now=now)
+    newest = own_applications(request).filter(
+        offer_id=offer.pk, status=states.DRAFT, created_at__gte=now - _SENT_TWICE, moves=0
+    )
+    same = next((draft for draft in newest if draft.application_data == changes["application_data"]), None)
+    if same is not None:
+        return _store(request, offer, same, changes)
+    user: Any = request.user
+    with transaction.atomic():
+        return create_application(
+            consumer_id=user.pk, offer_id=offer.pk, provider_id=int(offer.provider_id), initial_status=None, now=now,
+            **changes,
+        )  # fmt: skip
+
+
+class ApplyPage(_FormPage):
+    """The form of a new application. Nothing is stored before the person saves it."""
+
+    def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
+        return self.show(request, ApplicationForms(self._offer(offer_id), language=_language()), None)
+
+    def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
+        return self.answer(request, self._offer(offer_id), None)
+
+    def _offer(self, offer_id: str) -> Offer:
+        offers = _with_number(_offers(self.request).ever_seen())
+        number = parse_positive_int64(offer_id)
+        offer = None if number is None else offers.filter(pk=number).first()
+        if offer is None:
+            raise Http404
+        return offer
+
+
+class EditPage(_FormPage):
+    """The form of a draft."""
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        return self._run(request, application_id, is_sent=False)
+
+    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        return self._run(request, application_id, is_sent=True)
+
+    def _run(self, request: HttpRequest, application_id: str, *, is_sent: bool) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        offer = offer_to_edit(application)
+        if offer is None:
+            return redirect("my_application", application_id)
+        if is_sent:
+            return self.answer(request, offer, application)
+        return self.show(request, ApplicationForms(offer, application=application, language=_language()), application)

@@ -1,0 +1,350 @@
+"""Forms of an application, built from the offer: its JSON Schema, its limits, and what it requires of applicants."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+from unicodedata import normalize
+
+from django import forms
+from django.utils.html import escape
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from config.api.serializers import ValidationError
+from config.core.figure_fields import FigureField
+from config.core.json_text import SAFE_INTEGER_MAX
+from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
+from credit.core import applicant_schema
+from credit.core.applicants import LANGUAGES
+from credit.core.countries import COUNTRIES
+from credit.core.country_names import country_name
+from credit.core.due import REQUIRED, Due, OfferRequirements
+from credit.core.profile import TEXT_MAX_LENGTH
+from credit.models import Offer
+from credit.my.content import SHARED, title_of, value_in_words
+from credit.my.words import lacks
+
+_CENTS = "_cents"
+_LONG_TEXT = 300  # characters, from which on a text has a field of several lines
+_MISSING = gettext_lazy("This field is required.")
+_NUMBER = {"invalid": _("Enter a number.")}
+_WRONG = {
+    "date_of_birth": _("Enter a date in the past."),
+    "email": _("Enter an e-mail address such as name@example.com."),
+    "phone": _("Enter the number with its country, such as +1 503 555 0199."),
+}
+_PERSON_LENGTHS = {
+    "legal_name": applicant_schema.NAME_MAX_LENGTH,
+    "email": applicant_schema.EMAIL_MAX_LENGTH,
+    "phone": 40,
+    "address.line1": applicant_schema.LINE_MAX_LENGTH,
+    "address.line2": applicant_schema.LINE_MAX_LENGTH,
+    "address.city": applicant_schema.LINE_MAX_LENGTH,
+    "address.region": applicant_schema.LINE_MAX_LENGTH,
+    "address.postal_code": applicant_schema.POSTAL_CODE_MAX_LENGTH,
+}
+_AUTOCOMPLETE = {
+    "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
+    "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
+    "address.postal_code": "postal-code", "address.country": "country",
+}  # fmt: skip
+_LOAN = frozenset({"amount_cents", "term_months"})
+_AT_HOME = "US"  # the country that a new form names
+
+
+class CentsField(FigureField):
+    """An amount as people type it, in cents."""
+
+    def __init__(self, *, minimum: Any = None, maximum: Any = None, **options: Any) -> None:
+        super().__init__(sign="$", decimal_places=2, max_digits=15, error_messages=_NUMBER, **options)
+        self.minimum, self.maximum = minimum, maximum
+
+    def clean(self, value: Any) -> Any:
+        amount = super().clean(value)
+        if amount is None:
+            return None
+        cents = int(amount * 100)
+        if self.minimum is not None and cents < self.minimum:
+            raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, self.minimum))
+        if self.maximum is not None and cents > self.maximum:
+            raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, self.maximum))
+        return cents
+
+
+def members_of(offer: Offer) -> dict[str, Any]:
+    """Return the schema's members, and before them the loan's figures within the offer's limits."""
+    properties: Mapping[str, Any] = (offer.application_schema or {}).get("properties", {})
+    amount: dict[str, Any] = {
+        "type": "integer",
+        "minimum": offer.loan_amount_min_cents,
+        "maximum": offer.loan_amount_max_cents,
+    }
+    loan: dict[str, Any] = {"amount_cents": {name: value for name, value in amount.items() if value is not None}}
+    if offer.term_options_months:
+        loan["term_months"] = {"type": "integer", "enum": sorted(offer.term_options_months)}
+    return {**{name: member for name, member in loan.items() if name not in properties}, **properties}
+
+
+def _help(name: str, member: Mapping[str, Any]) -> str:
+    """Return the lender's description, else the limits of an amount; Django's form takes it for HTML."""
+    if "description" in member:
+        return escape(member["description"])
+    limits = {side: value_in_words(name, member[side]) for side in ("minimum", "maximum") if side in member}
+    if not name.endswith(_CENTS) or not limits:
+        return ""
+    if len(limits) == 1:
+        words = gettext("At least %(minimum)s") if "minimum" in limits else gettext("At most %(maximum)s")
+        return words % limits
+    return gettext("From %(minimum)s to %(maximum)s") % limits
+
+
+def _field(name: str, member: Mapping[str, Any]) -> forms.Field:
+    """Return the form field of a schema's member. No field is required: a draft may lack it."""
+    about: dict[str, Any] = {
+        "label": title_of(name, member), "help_text": _help(name, member), "required": False,
+    }  # fmt: skip
+    least, most = member.get("minimum"), member.get("maximum")
+    if "enum" in member:
+        by_text = {str(value): value for value in member["enum"]}
+        choices = [("", ""), *((text, value_in_words(name, value)) for text, value in by_text.items())]
+        return forms.TypedChoiceField(choices=choices, coerce=by_text.__getitem__, empty_value=None, **about)
+    if member["type"] == "boolean":
+        choices = [("yes", gettext("Yes")), ("no", gettext("No"))]
+        radio = forms.RadioSelect
+        return forms.TypedChoiceField(choices=choices, coerce="yes".__eq__, empty_value=None, widget=radio, **about)
+    if member["type"] == "string" and member.get("format") == "date":
+        return forms.DateField(
+            widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"), input_formats=["%Y-%m-%d"], **about
+        )
+    if member["type"] == "string":
+        longest = min(member.get("maxLength", TEXT_MAX_LENGTH), TEXT_MAX_LENGTH)
+        widget = forms.Textarea(attrs={"rows": 4}) if longest > _LONG_TEXT else forms.TextInput()
+        shortest = member.get("minLength")
+        return forms.CharField(max_length=longest, min_length=shortest, empty_value=None, widget=widget, **about)
+    if name.endswith(_CENTS) and member["type"] == "integer":
+        return CentsField(minimum=least, maximum=most, **about)
+    places = 0 if member["type"] == "integer" else None
+    bounds: dict[str, Any] = {
+        "min_value": -SAFE_INTEGER_MAX if least is None else least,
+        "max_value": SAFE_INTEGER_MAX if most is None else most,
+    }
+    return FigureField(decimal_places=places, error_messages=_NUMBER, **bounds, **about)
+
+
+class DraftForm(forms.Form):
+    """A form without required fields: what is missing is refused before the application is sent."""
+
+    use_required_attribute = False
+
+    def mark_optional(self, required: Collection[str]) -> None:
+        """Name the fields that may stay empty; Django's `required` would keep a draft from being saved."""
+        for name, field in self.fields.items():
+            if name not in required:
+                field.label = gettext("%s (optional)") % field.label
+
+    def add_missing(self, name: str) -> None:
+        """Add the error of a missing value to a field without a value or another error."""
+        if name not in self.errors and self.cleaned_data.get(name) in (None, ""):
+            self.add_error(name, _MISSING)
+
+
+class DataForm(DraftForm):
+    """The data of an application, a field for each of `members_of` the offer."""
+
+    def __init__(self, offer: Offer, typed: Any, *, stored: Any) -> None:
+        self.members = members_of(offer)
+        self.stored = stored if isinstance(stored, dict) else {}
+        shown = {name: self._as_typed(name) for name in self.members if self.stored.get(name) is not None}
+        super().__init__(typed, prefix="data", initial=shown, label_suffix="")
+        self.fields = {name: _field(name, member) for name, member in self.members.items()}
+        self.mark_optional({*_LOAN, *(offer.application_schema or {}).get("required", ())})
+
+    def _as_typed(self, name: str) -> Any:
+        member, value = self.members[name], self.stored[name]
+        if "enum" in member:
+            return str(value)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        is_cents = name.endswith(_CENTS) and member["type"] == "integer" and isinstance(value, int | float)
+        return f"{int(value) / 100:.2f}" if is_cents else value
+
+    def to_data(self) -> dict[str, Any] | None:
+        """Return `application_data`: what was stored and has no field here stays, what is empty is left out."""
+        others = {name: value for name, value in self.stored.items() if name not in self.members}
+        typed = {name: _as_json(self.members[name], value) for name, value in self.cleaned_data.items()}
+        return {**others, **{name: value for name, value in typed.items() if value is not None}} or None
+
+
+def _as_json(member: Mapping[str, Any], value: Any) -> Any:
+    if value in ("", None) or "enum" in member or member["type"] == "boolean":
+        return None if value == "" else value
+    if member["type"] == "string":
+        return value if isinstance(value, str) else value.isoformat()
+    return int(value) if member["type"] == "integer" or value == int(value) else float(value)
+
+
+class PersonForm(DraftForm):
+    """An applicant. A person of whom nothing was typed is none."""
+
+    def __init__(self, typed: Any, *, prefix: str, stored: Any, language: str, requires: Collection[str]) -> None:
+        values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
+        super().__init__(
+            typed, prefix=prefix, initial={"address.country": _AT_HOME, "language": language, **values}, label_suffix=""
+        )
+        self.fields = dict(self._make_fields(values.get("language")))
+        self.mark_optional({*applicant_schema.DUE, "language", *requires})
+
+    def _make_fields(self, language: str | None) -> Iterator[tuple[str, forms.Field]]:
+        for path in applicant_schema.PATHS:
+            about: dict[str, Any] = {"label": gettext(applicant_schema.title_of_member(path)), "required": False}
+            fill = {"autocomplete": _AUTOCOMPLETE.get(path, "off") if self.prefix == "first" else "off"}
+            if path == "date_of_birth":
+                widget = forms.DateInput(attrs={"type": "date", **fill}, format="%Y-%m-%d")
+                wrong = {"invalid": _WRONG[path]}
+                field: forms.Field = forms.DateField(
+                    widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong, **about
+                )
+            elif path == "address.country":
+                choices = [("", ""), *sorted(map(_named, COUNTRIES), key=_without_accents)]
+                field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
+            elif path == "language":
+                # What a program stored, such as es-US, can stay.
+                tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
+                field = forms.ChoiceField(choices=[(tag, value_of_language(tag)) for tag in tags], **about)
+            else:
+                text = forms.TextInput(attrs=fill)
+                field = forms.CharField(max_length=_PERSON_LENGTHS[path], widget=text, empty_value=None, **about)
+            yield path, field
+
+    def clean_phone(self) -> str | None:
+        """Return the number in E.164 as far as it can be known; ten digits are a number of the US."""
+        typed: str | None = self.cleaned_data["phone"]
+        if typed is None:
+            return None
+        digits = "".join(sign for sign in typed if sign not in " -().\u00a0")
+        return f"+1{digits}" if len(digits) == 10 and digits.isdecimal() else digits
+
+    @property
+    def is_empty(self) -> bool:
+        preset = {"language", "address.country"}
+        return not any(value for path, value in self.cleaned_data.items() if path not in preset)
+
+    def to_person(self) -> dict[str, Any] | None:
+        """Return the person as the API stores it, None for an empty or a wrong form, whose errors it adds."""
+        if not self.is_valid() or self.is_empty:
+            return None
+        person: dict[str, Any] = {"address": {}}
+        for path, value in self.cleaned_data.items():
+            first, _dot, inner = path.partition(".")
+            typed = value.isoformat() if hasattr(value, "isoformat") else value or None
+            (person["address"] if inner else person)[inner or first] = typed
+        try:
+            checked = ApplicantRequestSerializer.shared().run_validation(person)
+        except ValidationError as error:
+            for path in _paths(error.detail):
+                is_missing = applicant_schema.value_at(person, path) is None
+                self.add_error(path, _MISSING if is_missing else _WRONG.get(path, _("Check this value.")))
+            return None
+        return {**checked, "address": dict(checked["address"])}
+
+
+def _named(country: str) -> tuple[str, str]:
+    return country, country_name(country)
+
+
+def _without_accents(choice: tuple[str, str]) -> str:
+    return normalize("NFKD", choice[1]).encode("ascii", "ignore").decode()
+
+
+def value_of_language(tag: str) -> str:
+    """Return the name of a language in that language, such as `Español`."""
+    return {"en": "English", "es": "Español"}.get(tag, tag)
+
+
+def _paths(detail: Any) -> Iterator[str]:
+    for name, inner in detail.items():
+        if isinstance(inner, dict):
+            yield from (f"{name}.{path}" for path in inner)
+        else:
+            yield name
+
+
+class ShareForm(DraftForm):
+    """What the lender may see in addition to the application."""
+
+    share = forms.MultipleChoiceField(
+        choices=list(SHARED.items()), required=False, widget=forms.CheckboxSelectMultiple,
+        label=_("The lender may also see"),
+    )  # fmt: skip
+
+
+class ApplicationForms:
+    """The forms of one application to an offer, together."""
+
+    def __init__(self, offer: Offer, typed: Any = None, *, application: Any = None, language: str) -> None:
+        stored = None if application is None else application.application_data
+        persons = [] if application is None or application.applicants is None else application.applicants.persons
+        first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
+        self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
+        self.data = DataForm(offer, typed, stored=stored)
+        about: dict[str, Any] = {"language": language, "requires": self.requirements.applicant}
+        self.first = PersonForm(typed, prefix="first", stored=first, **about)
+        self.second = PersonForm(typed, prefix="second", stored=second, **about)
+        share = {} if application is None else {"share": application.share}
+        self.share = ShareForm(typed, prefix="share", initial=share, label_suffix="")
+        self.has_second = second is not None or (typed is not None and self._has_typed_second())
+
+    def _has_typed_second(self) -> bool:
+        return self.second.is_valid() is False or not self.second.is_empty
+
+    def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
+        """Return the application's columns, None where a field has an error.
+
+        A draft may lack data, and the applicant as a whole. `is_complete` also requires what the offer requires.
+        """
+        forms_of_all = (self.data, self.first, self.second, self.share)
+        are_valid = [form.is_valid() for form in forms_of_all]  # each, so that the page shows all errors at once
+        first, second = self.first.to_person(), self.second.to_person()
+        data = self.data.to_data()
+        self._require_data(data, is_complete=is_complete)
+        if second is not None and self.first.is_empty:
+            self.first.add_missing("legal_name")
+        if is_complete:
+            self._require_person(self.first, first)
+            self._require_person(self.second, second)
+        if not all(are_valid) or any(form.errors for form in forms_of_all):
+            return None
+        return {
+            "application_data": data,
+            "applicants": [person for person in (first, second) if person is not None] or None,
+            "share": sorted(self.share.cleaned_data["share"]),
+        }
+
+    def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
+        """Return what programs would be refused for, without documents."""
+        persons = [] if person is None else [person]
+        return self.requirements.due(data=data, persons=persons, handed_in=self.requirements.documents)
+
+    def _require_data(self, data: Any, *, is_complete: bool) -> None:
+        """Add the error of each value that the schema refuses; if it is complete, also of each missing one."""
+        for item in self._due(data=data):
+            name = item.pointer.rpartition("/")[2]
+            if item.why != REQUIRED:
+                self.data.add_error(name, lacks(item))
+            elif is_complete:
+                self.data.add_missing(name)
+        if is_complete:
+            for name in self.data.members.keys() & _LOAN:
+                self.data.add_missing(name)
+
+    def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
+        """Add the error of each missing fact of an applicant, and of one who is too young."""
+        if person is not None:
+            for item in self._due(person=person):
+                path = ".".join(item.pointer.split("/")[3:])
+                if item.pointer.startswith("/applicants") and path not in form.errors:
+                    form.add_error(path, _MISSING if item.why == REQUIRED else lacks(item))
+        elif form is self.first:
+            country = {"address": {"country": form.cleaned_data.get("address.country") or None}}
+            for path in dict.fromkeys((*applicant_schema.DUE, *self.requirements.applicant)):
+                if path in form.fields and applicant_schema.is_required(country, path):
+                    form.add_missing(path)

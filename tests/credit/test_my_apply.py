@@ -1,0 +1,349 @@
+"""Applying in the browser: the list of offers, and the form that follows from an offer."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from credit.core.profile import TEXT_MAX_LENGTH
+from credit.models import Application
+from tests.api import client_of
+from tests.credit.applicants import PERSON
+from tests.credit.terms.lending import LOAN, applied, listed
+from tests.credit.test_my_language import spanish
+from tests.credit.test_my_pages import browser_of, page_of, press
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "income_cents": {"type": "integer", "title": "Income a year", "minimum": 1_000_000},
+        "purpose": {"type": "string", "enum": ["car", "home"], "title": "Purpose"},
+        "employed_since": {"type": "string", "format": "date", "title": "Employed since"},
+        "owns_home": {"type": "boolean", "title": "Do you own your home?"},
+        "persons": {"type": "integer", "enum": [1, 2, 3]},
+        "share_percent": {"type": "number", "minimum": 0, "maximum": 100},
+        "story": {"type": "string", "maxLength": 2_000, "description": "In <b>your</b> words."},
+    },
+    "required": ["income_cents", "owns_home"],
+}
+ANSWERS = {
+    "data-amount_cents": "$8,000.50", "data-term_months": "24", "data-income_cents": "54,000", "data-purpose": "car",
+    "data-employed_since": "2019-04-01", "data-owns_home": "no", "data-persons": "2", "data-share_percent": "12.5",
+    "data-story": "A story.",
+}  # fmt: skip
+DATA = {
+    "amount_cents": 800_050, "term_months": 24, "income_cents": 5_400_000, "purpose": "car",
+    "employed_since": "2019-04-01", "owns_home": False, "persons": 2, "share_percent": 12.5, "story": "A story.",
+}  # fmt: skip
+ADA = {
+    "first-legal_name": "Ada Example", "first-date_of_birth": "1980-02-29", "first-email": "ADA@example.test",
+    "first-phone": "(503) 555-0100", "first-address.line1": "1 Main St", "first-address.line2": "",
+    "first-address.city": "Portland", "first-address.region": "OR", "first-address.postal_code": "97201",
+    "first-address.country": "US", "first-language": "en",
+}  # fmt: skip
+TYPED = {**ANSWERS, **ADA, "second-address.country": "US", "second-language": "en"}
+
+
+@pytest.fixture
+def asking():
+    return listed(application_schema=SCHEMA, applicant_requires=["date_of_birth"])
+
+
+def send(path, user, do="check", /, **fields):
+    answer = browser_of(user).post(path, {**fields, "do": do})
+    return answer, " ".join(answer.content.decode().split())
+
+
+def errors_in(page):
+    """Return the error of each field, by its id."""
+    found = re.findall(r'<ul class="errorlist" id="id_([\w.-]+)_error"> ?<li>([^<]+)</li>', page)
+    return dict(found)
+
+
+def draft_of(user):
+    return Application.objects.get(consumer=user)
+
+
+class TestOffers:
+    def test_list_has_active_offers_with_lender_limits_and_rates(self, asking, user):
+        asking.provider.name = "Cedar Bank"
+        asking.provider.save()
+        OfferFactory(provider=asking.provider, name="Closed loan", is_active=False)
+        OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
+        page = browser_of(user).get("/my/apply").content.decode()
+        for words in ("Cedar Bank", "$1,000.00 \u2013 $40,000.00", "6.9 % \u2013 17.5 %", "12, 24, 36, 60"):
+            assert words in page
+        assert f'href="/my/apply/{asking.pk}"' in page
+        assert "Closed loan" not in page
+        assert "Unreachable loan" not in page
+
+    def test_list_is_paged_with_a_fixed_number_of_statements(self, user, django_assert_max_num_queries):
+        provider = ProviderFactory(id="700")
+        for _ in range(25):
+            OfferFactory(provider=provider)
+        browser = browser_of(user)
+        with django_assert_max_num_queries(8):
+            page = browser.get("/my/apply").content.decode()
+        assert page.count("<h2>") == 20
+        assert browser.get("/my/apply?page=2").content.decode().count("<h2>") == 5
+
+    @pytest.mark.parametrize("path", ["", "/1"])
+    def test_a_stranger_logs_in_first(self, path):
+        answer = Client().get(f"/my/apply{path}")
+        assert answer.headers["Location"].startswith("/account/login")
+
+    @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1\0"])
+    def test_an_unknown_or_closed_offer_is_404(self, asking, user, number):
+        browser = browser_of(user)
+        assert browser.get(f"/my/apply/{number}").status_code == 404
+        asking.is_active = False
+        asking.save()
+        for method in (browser.get, browser.post):
+            assert method(f"/my/apply/{asking.pk}").status_code == 404
+
+    def test_the_list_of_applications_leads_there(self, user):
+        assert 'href="/my/apply"' in browser_of(user).get("/my").content.decode()
+
+
+class TestForm:
+    def test_form_has_a_field_for_each_member_and_fact_of_the_applicant(self, asking, user):
+        page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
+        names = set(re.findall(r'name="((?:data|first|share)-[^"]+)"', page))
+        assert names == {*ANSWERS, *ADA, "share-share"}
+        for title in ("Income a year", "Do you own your home?", "Employed since", "Date of birth", "Country"):
+            assert title in page
+        assert 'for="id_data-owns_home"' not in page  # a group of choices has a legend
+        assert "Purpose (optional)" in page
+        assert "Date of birth (optional)" not in page
+        assert "E-mail address (optional)" in page
+        assert "autofocus" not in page
+        assert "<script" not in page
+        assert '<option value="US" selected>United States</option>' in page
+
+    def test_text_of_the_lender_is_no_html(self, asking, user):
+        page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
+        assert "In &lt;b&gt;your&lt;/b&gt; words." in page
+
+    def test_an_offer_without_a_schema_asks_for_amount_term_and_applicant(self, user):
+        page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
+        assert set(re.findall(r'name="(data-[^"]+)"', page)) == {"data-amount_cents", "data-term_months"}
+        assert "From $1,000.00 to $40,000.00" in page
+
+
+class TestApplying:
+    def test_answers_become_a_draft_that_is_checked_and_sent(self, committed, asking, user):
+        answer, _page = send(f"/my/apply/{asking.pk}", user, **TYPED, **{"share-share": ["bank"]})
+        draft = draft_of(user)
+        assert answer.headers["Location"] == f"/my/applications/{draft.pk}"
+        assert (draft.status, draft.application_data, draft.share) == ("draft", DATA, ["bank"])
+        assert draft.amount_cents == 800_050
+        assert draft.applicants.persons == [{
+            "legal_name": "Ada Example", "email": "ada@example.test", "phone": "+15035550100",
+            "date_of_birth": "1980-02-29", "language": "en",
+            "address": {"line1": "1 Main St", "line2": None, "city": "Portland", "region": "OR",
+                        "postal_code": "97201", "country": "US"},
+        }]  # fmt: skip
+        page = page_of(draft)
+        assert "What you will send" in page
+        assert "$8,000.50" in page
+        assert "It is with the lender." in press(draft, "send")
+        assert draft.status == "submitted"
+        assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
+
+    def test_the_same_answers_pass_over_the_api(self, asking, user):
+        send(f"/my/apply/{asking.pk}", user, **TYPED)
+        draft = draft_of(user)
+        read = client_of(user).read(f"/applications/{draft.pk}/requirements").json()
+        assert read["currently_due"] == []
+
+    def test_a_draft_with_gaps_is_saved_completed_and_keeps_what_was_typed(self, asking, user):
+        answer, _page = send(f"/my/apply/{asking.pk}", user, "save", **{"data-story": "Later. ", "data-purpose": "car"})
+        draft = draft_of(user)
+        assert answer.status_code == 302
+        assert (draft.application_data, draft.applicants) == ({"story": "Later.", "purpose": "car"}, None)
+        page = page_of(draft)
+        assert f'href="/my/applications/{draft.pk}/edit"' in page
+        assert "Income a year: is missing." in page
+        assert "Add it in the app" not in page
+        edit = f"/my/applications/{draft.pk}/edit"
+        form = browser_of(user).get(edit).content.decode()
+        assert "Later.</textarea>" in form
+        assert '<option value="car" selected>' in form
+        answer, _page = send(edit, user, **TYPED)
+        assert answer.status_code == 302
+        draft.refresh_from_db()
+        assert draft.application_data == DATA
+        form = browser_of(user).get(edit).content.decode()
+        for typed in ('value="8000.50"', 'value="54000.00"', 'value="Ada Example"', 'value="2019-04-01"', "12.5"):
+            assert typed in form
+        before = draft.applicants_sha256
+        send(edit, user, **TYPED)
+        draft.refresh_from_db()
+        assert draft.applicants_sha256 == before
+        assert Application.objects.count() == 1
+
+    def test_missing_fields_are_named_at_the_fields(self, asking, user):
+        answer, page = send(f"/my/apply/{asking.pk}", user)
+        assert answer.status_code == 400
+        assert "Nothing was saved. Correct the marked fields." in page
+        required = {
+            "data-amount_cents", "data-term_months", "data-income_cents", "data-owns_home", "first-legal_name",
+            "first-date_of_birth", "first-address.line1", "first-address.city", "first-address.postal_code",
+            "first-address.country",
+        }  # fmt: skip
+        assert {name: words for name, words in errors_in(page).items() if words == "This field is required."} == (
+            dict.fromkeys(required, "This field is required.")
+        )
+        assert not Application.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("name", "typed", "words"),
+        [
+            ("data-amount_cents", "50", "Enter at least $1,000.00."),
+            ("data-amount_cents", "8,5", "Enter a number such as 8,000.50"),
+            ("data-amount_cents", "1e5000", ""),
+            ("data-amount_cents", "NaN", "Enter a number."),
+            ("data-amount_cents", "1000.001", "2 decimal places"),
+            ("data-income_cents", "1", "Enter at least $10,000.00."),
+            ("data-term_months", "13", "Select a valid choice"),
+            ("data-employed_since", "yesterday", "Enter a valid date."),
+            ("data-owns_home", "perhaps", "Select a valid choice"),
+            ("data-persons", "4", "Select a valid choice"),
+            ("data-share_percent", "101", "less than or equal to 100"),
+            ("data-share_percent", "x", "Enter a number."),
+            ("data-story", "x" * 2_001, "at most 2000 characters"),
+            ("data-story", "a\0", "Null characters are not allowed."),
+            ("first-phone", "12", "Enter the number with its country"),
+            ("first-email", "ada@", "Enter an e-mail address such as name@example.com."),
+            ("first-date_of_birth", "2190-01-01", "Enter a date in the past."),
+            ("first-date_of_birth", "x", "Enter a date in the past."),
+            ("first-address.country", "XX", "Select a valid choice"),
+            ("first-address.postal_code", "", "This field is required."),
+            ("first-legal_name", "a\u202eb", "Check this value."),
+            ("first-language", "tlh", "Select a valid choice"),
+        ],
+    )
+    @pytest.mark.parametrize("do", ["save", "check"])
+    def test_a_wrong_value_is_refused_at_its_field_and_stays_in_the_form(self, asking, user, name, typed, words, do):
+        answer, page = send(f"/my/apply/{asking.pk}", user, do, **{**TYPED, name: typed})
+        assert answer.status_code == 400
+        assert list(errors_in(page)) == [name]
+        assert words in errors_in(page)[name].replace("&#x27;", "'")
+        assert 'value="Ada Example"' in page or name == "first-legal_name"
+        assert not Application.objects.exists()
+
+    def test_missing_and_wrong_fields_are_marked_at_once(self, asking, user):
+        typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
+        _answer, page = send(f"/my/apply/{asking.pk}", user, **typed)
+        assert set(errors_in(page)) == {"data-amount_cents", "data-owns_home", "first-phone", "first-address.city"}
+
+    def test_an_applicant_who_is_too_young_reads_from_when_on(self, asking, user):
+        born = (timezone.now() - timedelta(days=17 * 365)).date()
+        answer, page = send(f"/my/apply/{asking.pk}", user, **{**TYPED, "first-date_of_birth": born.isoformat()})
+        assert answer.status_code == 400
+        assert "Each applicant must be at least 18 years old." in errors_in(page)["first-date_of_birth"]
+
+    def test_a_second_applicant_is_stored_and_removed(self, asking, user):
+        second = {name.replace("first", "second"): value for name, value in ADA.items()}
+        send(f"/my/apply/{asking.pk}", user, **{**TYPED, **second, "second-legal_name": "Bob Example"})
+        draft = draft_of(user)
+        assert [person["legal_name"] for person in draft.applicants] == ["Ada Example", "Bob Example"]
+        edit = f"/my/applications/{draft.pk}/edit"
+        assert "<details open>" in browser_of(user).get(edit).content.decode()
+        send(edit, user, **TYPED)
+        draft.refresh_from_db()
+        assert [person["legal_name"] for person in draft.applicants] == ["Ada Example"]
+
+    def test_a_second_applicant_needs_a_first(self, asking, user):
+        second = {name.replace("first", "second"): value for name, value in ADA.items()}
+        answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**ANSWERS, **second})
+        assert answer.status_code == 400
+        assert errors_in(page) == {"first-legal_name": "This field is required."}
+
+    def test_a_double_click_makes_one_draft(self, asking, user):
+        for _ in range(2):
+            send(f"/my/apply/{asking.pk}", user, **TYPED)
+        assert Application.objects.count() == 1
+
+    def test_without_a_form_token_nothing_is_stored(self, asking, user):
+        browser = browser_of(user, enforce_csrf_checks=True)
+        assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
+        assert not Application.objects.exists()
+
+    def test_saving_counts_for_the_limit_of_writes(self, asking, user, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
+        _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
+        assert "That was too often." in page
+        assert 'value="Ada Example"' in page
+        assert not Application.objects.exists()
+
+    def test_a_text_without_a_limit_has_the_longest(self, user):
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+        offer = listed(application_schema=schema)
+        answer, page = send(f"/my/apply/{offer.pk}", user, "save", **{"data-text": "x" * (TEXT_MAX_LENGTH + 1)})
+        assert answer.status_code == 400
+        assert list(errors_in(page)) == ["data-text"]
+
+
+class TestEditing:
+    def test_data_that_the_form_does_not_have_stay(self, asking, user):
+        draft = applied(
+            asking, consumer=user, status="draft", submitted_at=None, data={"channel": "shop", "persons": 1}
+        )
+        send(f"/my/applications/{draft.pk}/edit", user, "save", **TYPED)
+        draft.refresh_from_db()
+        assert draft.application_data == {"channel": "shop", **DATA}
+
+    def test_a_language_that_a_program_stored_stays(self, asking, user):
+        path = "/applications"
+        body = {
+            "consumer_id": str(user.pk), "offer_id": asking.pk, "provider_id": 700, "applicants": [PERSON],
+        }  # fmt: skip
+        made = client_of(user).send(path, body).json()
+        edit = f"/my/applications/{made['id']}/edit"
+        assert '<option value="es-US" selected>' in browser_of(user).get(edit).content.decode()
+
+    @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])
+    def test_only_drafts_have_a_form(self, asking, user, status):
+        application = applied(asking, consumer=user, status=status)
+        browser, path = browser_of(user), f"/my/applications/{application.pk}"
+        for method in (browser.get, browser.post):
+            assert method(f"{path}/edit").headers["Location"] == path
+        assert "/edit" not in browser.get(path).content.decode()
+        application.refresh_from_db()
+        assert application.application_data == {"amount_cents": 1_000_000, "term_months": 24}
+
+    @pytest.mark.parametrize("data", [["a"], "text"])
+    def test_data_of_another_form_and_unlisted_offers_have_none(self, asking, user, data):
+        draft = applied(asking, consumer=user, status="draft", submitted_at=None, data=data)
+        unlisted = ApplicationFactory(consumer=user, offer_id=999)
+        for application in (draft, unlisted):
+            assert browser_of(user).get(f"/my/applications/{application.pk}/edit").status_code == 302
+            assert "/edit" not in page_of(application)
+
+    def test_another_person_gets_404(self, asking, user):
+        draft = applied(asking, consumer=user, status="draft", submitted_at=None)
+        for other in (UserFactory(), asking.provider.owner):
+            browser = browser_of(other)
+            assert browser.get(f"/my/applications/{draft.pk}/edit").status_code == 404
+            assert browser.post(f"/my/applications/{draft.pk}/edit", {**TYPED, "do": "save"}).status_code == 404
+        draft.refresh_from_db()
+        assert draft.application_data == {"amount_cents": 1_000_000, "term_months": 24}
+
+
+def test_every_page_of_applying_is_spanish(user):
+    offer = OfferFactory(**LOAN, name="Préstamo", provider=ProviderFactory(id="701", name="Banco"))
+    browser = browser_of(user)
+    headers = {"Accept-Language": "es"}
+    assert "Solicitar un préstamo" in spanish(browser.get("/my/apply", headers=headers).content.decode())
+    page = spanish(browser.get(f"/my/apply/{offer.pk}", headers=headers).content.decode())
+    for words in ("Revisar antes de enviar", "De $1,000.00 a $40,000.00", "Alemania", "Nombre legal"):
+        assert words in page
+    wrong = {"do": "check", "data-amount_cents": "x", "data-term_months": "1", "first-phone": "1"}
+    refused = spanish(browser.post(f"/my/apply/{offer.pk}", wrong, headers=headers).content.decode())
+    for words in ("Escriba un número.", "Escoja una opción válida.", "Este campo es requerido."):
+        assert words in refused
