@@ -21,6 +21,7 @@ from config.core.log_in import gave_second_factor
 from identity.access.second_factor import has_one
 
 ROWS = 20
+_SECRETS = "developers_secrets"  # in the session
 TABS = (
     ("developers", "Overview"), ("developers_keys", "API keys"), ("developers_clients", "OAuth clients"),
     ("developers_webhooks", "Webhooks"), ("developers_events", "Events"), ("developers_requests", "Requests"),
@@ -107,7 +108,20 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
         return HttpResponseRedirect(request.path_info)
 
 
+class SecretPage(DeveloperPage):
+    """Shows secrets once, after the redirect of the form that made them: reloading makes nothing again."""
+
+    template_name = "developers/secret.html"
+
+    def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
+        return request.session.pop(_SECRETS, None) or {"title": "Already shown"}
+
+
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
-    """Return the one page on which these are shown; no cache keeps it, and no address leads to it."""
+    """Redirect to the one page on which these are shown; the session, which is encrypted, holds them until then.
+
+    `facts` are what else the page shows, as JSON has it.
+    """
     known = {name: secret for name, secret in secrets.items() if secret is not None}
-    return render(request, "developers/secret.html", {"tabs": TABS, "title": title, "secrets": known, **facts})
+    request.session[_SECRETS] = {"title": title, "secrets": known, **facts}
+    return HttpResponseRedirect(reverse("developers_secret"))

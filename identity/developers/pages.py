@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -6,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
@@ -116,8 +118,17 @@ class KeysPage(DeveloperPage):
 
 def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
     secrets: dict[str, str | None] = {"Key": issued.key, "Secret, for signed requests": issued.secret}
-    facts = {"issued": issued, "try_it": f"{settings.BASE_URL}/auth/me", "back": "developers_keys"}
+    facts = {
+        "command": f"curl {settings.BASE_URL}/auth/me -H 'X-API-Key: {issued.key}'",
+        "ends_at": _moment(issued.record.expires_at),
+        "old_ends_at": issued.old_expires_at and _moment(issued.old_expires_at),
+        "back": reverse("developers_keys"),
+    }
     return show_secrets(request, f"The key “{issued.record.name}”", secrets, **facts)
+
+
+def _moment(moment: datetime) -> str:
+    return f"{date_format(moment, 'j F Y, H:i')} UTC"
 
 
 def _client_fields(request: HttpRequest) -> dict[str, Any]:
@@ -131,7 +142,7 @@ def _client_fields(request: HttpRequest) -> dict[str, Any]:
 
 def _show_client(request: HttpRequest, client: OAuthClient) -> HttpResponse:
     secrets = {"Client id": client.client_id, "Client secret": client.plain_secret}
-    return show_secrets(request, f"The client “{client.name}”", secrets, back="developers_clients")
+    return show_secrets(request, f"The client “{client.name}”", secrets, back=reverse("developers_clients"))
 
 
 class ClientsPage(DeveloperPage):

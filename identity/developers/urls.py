@@ -1,5 +1,6 @@
 from django.urls import path
 
+from identity.developers.base import SecretPage
 from identity.developers.pages import ClientPage, ClientsPage, KeysPage, Overview, RequestsPage
 from identity.developers.webhooks import EventsPage, WebhookPage, WebhooksPage
 
@@ -10,6 +11,7 @@ urlpatterns = [
     path("/clients/<str:client_id>", ClientPage.as_view(), name="developers_client"),
     path("/webhooks", WebhooksPage.as_view(), name="developers_webhooks"),
     path("/webhooks/<str:endpoint_id>", WebhookPage.as_view(), name="developers_webhook"),
+    path("/secret", SecretPage.as_view(), name="developers_secret"),
     path("/events", EventsPage.as_view(), name="developers_events"),
     path("/requests", RequestsPage.as_view(), name="developers_requests"),
 ]

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import reduce
 from operator import or_
@@ -9,10 +10,12 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid, queryable
 from config.webhooks import endpoints
+from config.webhooks.catalogue import event_types
 from config.webhooks.events import event_document
 from config.webhooks.models import DISABLED, ENABLED, Endpoint, Event
 from config.webhooks.publishing import publish_account
@@ -30,14 +33,29 @@ def _endpoint_fields(request: HttpRequest) -> dict[str, Any]:
     form = request.POST
     return {
         "url": form.get("url", "").strip(),
-        "event_types": form.get("event_types", "").split(),
+        "event_types": form.getlist("event_types") if form.get("reach") == "some" else ["*"],
         "description": form.get("description", ""),
     }
 
 
 def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     secrets: dict[str, str | None] = {"Secret": endpoint.secret}
-    return show_secrets(request, "The webhook's secret", secrets, endpoint=endpoint, back="developers_webhooks")
+    until = endpoint.previous_secret_until
+    facts = {
+        "endpoint_url": endpoint.url,
+        "endpoint_page": reverse("developers_webhook", args=[endpoint.pk]),
+        "old_signs_until": until and f"{date_format(until, 'j F Y, H:i')} UTC",
+        "back": reverse("developers_webhooks"),
+    }
+    return show_secrets(request, "The webhook's secret", secrets, **facts)
+
+
+def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any]:
+    """Return the types of events for the form's checkboxes: as they were sent, else as they are."""
+    was_sent = "reach" in request.POST
+    chosen = request.POST.getlist("event_types") if was_sent else [name for name in current if name != "*"]
+    is_all = request.POST.get("reach") != "some" if was_sent else "*" in current
+    return {"event_types": event_types().values(), "chosen": chosen, "is_all": is_all}
 
 
 class WebhooksPage(DeveloperPage):
@@ -45,7 +63,8 @@ class WebhooksPage(DeveloperPage):
     buttons = ("add",)
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        return {"endpoints": endpoints.endpoints_of(credential_of(request)).order_by("id")}
+        own = endpoints.endpoints_of(credential_of(request)).order_by("id")
+        return {"endpoints": own, **_type_choices(request, ["*"])}
 
     def add(self, request: HttpRequest) -> HttpResponse:
         body = EndpointRequestSerializer.read(_endpoint_fields(request))
@@ -67,7 +86,7 @@ class WebhookPage(DeveloperPage):
         until = endpoint.previous_secret_until
         return {
             "endpoint": endpoint,
-            "types": "\n".join(endpoint.event_types),
+            **_type_choices(request, endpoint.event_types),
             "rotates_until": until if until is not None and until > now else None,
             "grace_hours": endpoints.DEFAULT_GRACE_SECONDS // 3600,
             "grace_max": endpoints.GRACE_MAX_SECONDS // 3600,

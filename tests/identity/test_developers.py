@@ -84,6 +84,7 @@ class TestKeys:
         assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
         (record,) = ApiKey.objects.all()
         assert record.secret in page
+        assert "nothing was made again" in look(browser, "/secret")
         again = look(browser, "/keys")
         assert record.pk in again
         assert key not in again
@@ -158,7 +159,7 @@ class TestClients:
 
 
 class TestWebhooks:
-    FIELDS = {"url": URL, "event_types": "*", "description": "Mine"}
+    FIELDS = {"url": URL, "reach": "all", "description": "Mine"}
 
     @pytest.fixture
     def path(self, browser):
@@ -191,9 +192,14 @@ class TestWebhooks:
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
 
     def test_a_webhook_is_changed_disabled_enabled_and_deleted(self, browser, path):
-        press(browser, path, "change", **{**self.FIELDS, "event_types": "webhook.test\nclaim.created"})
+        some = {**self.FIELDS, "reach": "some"}
+        press(browser, path, "change", **some, event_types=["webhook.test", "claim.created"])
         assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
-        assert "E1001" in press(browser, path, "change", 400, **{**self.FIELDS, "event_types": "no.such"})
+        assert look(browser, path).count('" checked> <span><code>') == 2
+        assert "E1001" in press(browser, path, "change", 400, **some, event_types=["no.such"])
+        page = press(browser, path, "change", 400, **some)
+        assert "E1001" in page
+        assert 'value="some" checked' in page
         for do, status in (("disable", DISABLED), ("enable", ENABLED)):
             press(browser, path, do)
             assert Endpoint.objects.get().status == status
