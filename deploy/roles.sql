@@ -33,7 +33,8 @@ ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner IN SCHEMA public
 ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO platform;
 
 -- Behind a pooler the limits that the program asks for at its sessions' start are lost; these hold everywhere. A command
--- that takes longer runs as the owner.
+-- that takes longer runs as the owner. The time zone keeps the program from setting it in each session.
+ALTER ROLE platform SET timezone = 'UTC';
 ALTER ROLE platform SET statement_timeout = '25s';
 ALTER ROLE platform SET lock_timeout = '5s';
 ALTER ROLE platform SET idle_in_transaction_session_timeout = '90s';

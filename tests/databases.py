@@ -28,7 +28,8 @@ def configure(config, database):
         database.setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
         return
     # The server outlives the tests, so nobody misses what a commit waits for. What they start waits as in production.
-    database["OPTIONS"]["options"] += " -c synchronous_commit=off"
+    options = database["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} -c synchronous_commit=off".strip()
     template = config.stash[_TEMPLATE] = f"test_{database['NAME']}_template"
     if not hasattr(config, "workerinput"):  # the process that ends last
 

@@ -56,7 +56,8 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         return entry
     if not entry["NAME"]:
         raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
-    settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
+    # A session that begins in UTC needs no statement of Django's that sets its time zone.
+    settings_of_session = ["-c TimeZone=UTC", f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
     entry["ENGINE"] = "config.core.postgresql"
@@ -65,7 +66,10 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     # Executions until the server prepares a statement of `config.core.prepared`; Django's own are never prepared.
     # Behind a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
-    options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
+    # A proxy that refuses `options`, or ties the session to the client for it, needs `?startup_options=0`: the role has
+    # these settings then (deploy/roles.sql).
+    if _whole_number({"startup_options": options.pop("startup_options", 1)}, "startup_options", 1, variable=variable):
+        options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     return entry
 
 
