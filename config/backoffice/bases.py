@@ -145,8 +145,8 @@ class ReviewAdmin(Transitions):
         mentioned = next((one for one in self.colleagues_of(request, record) if one.get_username() in names), None)
         facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
         Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
-        told = f" {mentioned} is told." if mentioned else ""
-        messages.success(request, f"The note is kept.{told}")
+        notified = f" {mentioned} is notified." if mentioned else ""
+        messages.success(request, f"The note is stored.{notified}")
         return back
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:

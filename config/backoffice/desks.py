@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 
 from config.core.registration import declared
@@ -65,6 +66,11 @@ def enters(user: Any) -> bool:
     """Return whether `user` may use the back office, after the required second factor."""
     desk = desk_of(user)
     return desk is None or bool(desk.seats)
+
+
+def needs_second_factor(user: Any) -> bool:
+    """Return whether the back office requires the second factor of `user`: always of a lender's members."""
+    return enters(user) and (desk_of(user) is not None or settings.BACKOFFICE_SECOND_FACTOR)
 
 
 @cache

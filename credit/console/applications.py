@@ -357,7 +357,7 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Chec
             for acceptance in record.acceptances.select_related("principal", "anchor")[:ENTRIES_MAX]:
                 yield TimelineEntry(
                     at=acceptance.accepted_at,
-                    title="Taken up",
+                    title="Accepted by the applicant",
                     actor=acceptance.principal.get_username(),
                     credential=acceptance.credential,
                     facts=(("SHA-256 of the terms", acceptance.terms_sha256),),

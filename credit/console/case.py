@@ -168,7 +168,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
     claimed = (("account", application.claimed_accounts), ("transaction", application.claimed_bookings))
     if any(number for _, number in claimed):
         text = " and ".join(f"{number} {name}{'' if number == 1 else 's'}" for name, number in claimed if number)
-        yield "Claimed by the person", f"{text}: not reported by a bank, and not counted here"
+        yield "Stated by the applicant", f"{text}: not reported by a bank, and not counted here"
 
 
 def _in_and_out(application: Any) -> str:

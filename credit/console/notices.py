@@ -199,7 +199,7 @@ class ReviewRequestAdmin(OfApplication):
 
 TO_TELL = Queue(
     name="notices",
-    title="People who have to be told",
+    title="Applicants to notify",
     permission="credit.view_clock",
     rows=lambda _user: Clock.objects.filter(stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY),
     waiting_since="started_at",

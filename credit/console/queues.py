@@ -119,10 +119,10 @@ def _assigned(request: HttpRequest, **whose: Any) -> Q:
 
 
 class AssigneeFilter(ConditionFilter):
-    title, parameter_name = "whose work", "work"
+    title, parameter_name = "assignee", "work"
     conditions = {
         "mine": ("Mine", lambda request: _assigned(request, assignee=request.user)),
-        "nobody": ("Nobody's", lambda request: ~_assigned(request)),
+        "nobody": ("Unassigned", lambda request: ~_assigned(request)),
     }
 
 

@@ -17,7 +17,7 @@ _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # Labels of an outcome that is proposed to reviewers; `refer` proposes nothing.
 VERDICTS = {"decline": "reject"}  # a result in the word of the reviewer's own button
-PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none, a person has to look"}
+PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a reviewer decides"}
 
 
 def value_in_words(value: Any) -> str:

@@ -137,7 +137,9 @@ class TestPage:
         assert "987,654,321" not in text
         assert "555,444" not in text
         assert "Bank no account linked and approved" in text
-        assert "Claimed by the person 1 account and 1 transaction: not reported by a bank, and not counted here" in text
+        assert (
+            "Stated by the applicant 1 account and 1 transaction: not reported by a bank, and not counted here" in text
+        )
 
     def test_what_is_owed_is_told_beside_what_is_owned(self, reviewers_client):
         application = case()
@@ -377,7 +379,7 @@ class TestNotes:
     def test_a_note_is_kept_for_colleagues_and_tells_whom_it_mentions(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
-        assert "ruth is told" in text_of(answer)
+        assert "ruth is notified" in text_of(answer)
         assert "Look at the income" in text_of(reviewers_client.get(page_of(application)))
         theirs = backoffice_client(ruth)
         assert "Notes to you" in text_of(theirs.get("/admin/"))

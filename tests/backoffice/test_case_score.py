@@ -51,7 +51,7 @@ def test_total_outcome_points_and_reasons_are_shown_in_words(reviewers_client, c
 
 def test_a_referral_proposes_nothing(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
-    assert "Proposal: none, a person has to look" in text
+    assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
 

@@ -51,7 +51,7 @@ def test_the_queue_has_what_runs(world, reviewers):
     shown = page(reviewers, "clock_changelist", query="?state=running")
     assert "clock-late" in shown
     assert "adverse action: ready" in shown
-    assert "People who have to be told" in reviewers.get("/admin/").content.decode()
+    assert "Applicants to notify" in reviewers.get("/admin/").content.decode()
 
 
 def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):

@@ -9,6 +9,7 @@ register.simple_tag(html.chip)
 register.simple_tag(html.moment)
 register.simple_tag(html.document)
 register.filter(desks.enters)
+register.filter(desks.needs_second_factor)
 
 
 @register.simple_tag

@@ -140,7 +140,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     visit.go("text=Received >> nth=0")
     assert "is received" in page.inner_text(".messagelist")
     page.fill("#note-text", "Both came by post.")
-    visit.go("text=Keep the note")
+    visit.go("text=Add the note")
     visit.look("note")
     page.locator("h1").click()
     page.keyboard.press("?")
