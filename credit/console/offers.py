@@ -5,15 +5,25 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.desks import desk_of, may
+from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, table, without_link, words
-from config.backoffice.records import NamedRecords
+from config.backoffice.records import NamedRecords, RecordAction
+from config.backoffice.transitions import CREDENTIAL
+from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
 from credit.core.figures import money
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
+from identity.accounts.addresses import ADDRESS_MAX
+from identity.accounts.invitations import invite
+from identity.accounts.models import Invitation
+
+INVITATIONS_SHOWN = 50
 
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -80,7 +90,7 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
-    """A lender's owners set roles and remove members here; they invite others over the API, so that every member has
+    """A lender's owners set roles and remove members here. They invite others by mail, so that every member has
     accepted, and no list of accounts is shown.
     """
 
@@ -116,6 +126,21 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     has_delete_permission = has_change_permission
 
 
+class InviteForm(SeenForm):
+    email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
+    role = forms.ChoiceField(
+        choices=[(role, role) for role in (ProviderMember.REVIEWER, ProviderMember.READER, ProviderMember.OWNER)],
+        help_text="A reader reads applications. A reviewer also decides. An owner also manages members and offers.",
+    )
+
+
+def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
+    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    invite(actor=actor, email=email, role=role, provider_id=provider.pk, now=timezone.now())
+    return "The invitation is mailed."
+
+
 @admin.register(Provider)
 class ProviderAdmin(NamedRecords):
     """Providers; their members are added and removed here, by the provider's owners or a superuser."""
@@ -127,6 +152,33 @@ class ProviderAdmin(NamedRecords):
     ordering = ("-created_at",)
     fields = readonly_fields = ("id", "name", "address", "agency", "owner", "created_at")
     inlines = (ProviderMemberInline,)
+    change_form_template = "credit/backoffice_provider.html"
+    record_actions = (
+        RecordAction(
+            name="invite",
+            label="Invite a member",
+            permission="credit.view_provider",
+            run=_invite,
+            form=InviteForm,
+            consequences=lambda _provider: [
+                f"A link is mailed, which counts once within {Invitation.VALID_FOR.days} days.",
+                "The owner of the address accepts it after a log-in, and needs a second factor to work here.",
+            ],
+        ),
+    )
+
+    def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
+        """Let a lender's owners invite. All other viewers only read the page."""
+        actions = super().actions_of(request, record)
+        is_owner = role_of(record, request.user) == ProviderMember.OWNER
+        return [action for action in actions if action.name != "invite" or is_owner]
+
+    def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        if not may_change_members(request, record):
+            return page
+        waiting = Invitation.objects.waiting_at(timezone.now()).filter(provider_id=record.pk).order_by("-id")
+        return {**page, "invitations": waiting[:INVITATIONS_SHOWN]}
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let those who manage members save the page, on which nothing else can be edited."""

@@ -1,0 +1,92 @@
+"""A lender's team: its owners invite members by mail from the console, and nobody else does."""
+
+import pytest
+from django.urls import reverse
+
+from config.mail.models import OutgoingMail
+from credit.models import ProviderMember
+from identity.models import Invitation
+from tests.backoffice.lenders import ROLES, desk_client, lender_of
+from tests.backoffice.pages import confirm, text_of
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def lender():
+    return lender_of("quartz", 701)
+
+
+def page_of(lender):
+    return reverse("admin:credit_provider_change", args=[str(lender.number)])
+
+
+def invite_of(lender):
+    return reverse("admin:credit_provider_do", args=[str(lender.number), "invite"])
+
+
+def test_an_owner_invites_a_member_by_mail(lender):
+    owner = desk_client(lender.people["owner"])
+    assert "Invite a member" in text_of(owner.get(page_of(lender)))
+    answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
+    assert "The invitation is mailed." in text_of(answer)
+    invitation = Invitation.objects.get()
+    assert (invitation.email, invitation.role, invitation.provider_id) == ("new@example.test", "reviewer", "701")
+    assert invitation.invited_by == lender.people["owner"]
+    assert OutgoingMail.objects.count() == 1
+    assert "new@example.test reviewer, by" in text_of(owner.get(page_of(lender)))
+    assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
+
+
+@pytest.mark.parametrize("role", ROLES[1:])
+def test_other_members_neither_invite_nor_see_who_is_invited(lender, role):
+    confirm(desk_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
+    client = desk_client(lender.people[role])
+    text = text_of(client.get(page_of(lender)))
+    assert "Invite a member" not in text
+    assert "new@example.test" not in text
+    assert client.get(invite_of(lender)).status_code == 403
+    assert client.post(invite_of(lender), {"seen": "701", "email": "x@y.test", "role": "owner"}).status_code == 403
+    assert Invitation.objects.count() == 1
+
+
+def test_an_owner_does_not_invite_to_another_lender(lender):
+    other = lender_of("zircon", 702)
+    client = desk_client(lender.people["owner"])
+    response = client.post(invite_of(other), {"seen": "702", "email": "x@y.test", "role": "owner"})
+    assert response.status_code in {302, 403}
+    assert not Invitation.objects.exists()
+
+
+def test_staff_who_own_no_lender_do_not_invite(lender, reviewers_client, operations_client):
+    for client in (reviewers_client, operations_client):
+        assert "Invite a member" not in text_of(client.get(page_of(lender)))
+        assert client.get(invite_of(lender)).status_code == 403
+
+
+@pytest.mark.parametrize("fields", [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}])
+def test_a_wrong_address_or_role_is_refused_at_its_field(lender, fields):
+    answer = confirm(desk_client(lender.people["owner"]), invite_of(lender), **fields)
+    assert len(answer.context["form"].errors) == 1
+    assert not Invitation.objects.exists()
+
+
+def test_too_many_invitations_are_refused_in_words(lender, monkeypatch):
+    monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
+    owner = desk_client(lender.people["owner"])
+    confirm(owner, invite_of(lender), email="a@example.test", role="reader")
+    answer = confirm(owner, invite_of(lender), email="b@example.test", role="reader")
+    assert "At most 1 invitations" in text_of(answer)
+    assert Invitation.objects.count() == 1
+
+
+def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client, settings):
+    settings.BACKOFFICE_SECOND_FACTOR = False
+    sentence = "You must add an app or a passkey before you can open the back office."
+    for person, must in ((lender.people["reader"], True), (UserFactory(is_staff=True), False), (UserFactory(), False)):
+        client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+        assert (sentence in client.get(reverse("mfa_index")).content.decode()) == must
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    client.force_login(UserFactory(is_staff=True), backend="django.contrib.auth.backends.ModelBackend")
+    assert sentence in client.get(reverse("mfa_index")).content.decode()
