@@ -16,6 +16,10 @@ class CreditConfig(Declarations, AppConfig):
     demo = ("demo.seeding.seed",)
     invitation_roles = "offers.invited.ROLES"
     account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
+    erasure_steps = ("erasure.delete_files",)
+    erasure_grounds = "erasure.GROUNDS"
+    account_not_erased = ("erasure.open_applications",)
+    mail_addresses = ("erasure.addresses_of",)
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",

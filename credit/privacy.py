@@ -1,6 +1,16 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import DELETE_ROW, LEGAL_OBLIGATION, REPLACE, Keep, about_staff, none, personal, table
+from config.core.privacy import (
+    AUDIT_LOG,
+    DELETE_ROW,
+    LEGAL_OBLIGATION,
+    REPLACE,
+    Keep,
+    about_staff,
+    none,
+    personal,
+    table,
+)
 
 APPLICATION = Keep(
     "application_records",
@@ -15,15 +25,18 @@ TABLES = {
         none("id", "application", "status", "requested_at", "received_at", "accepted_at"),
         subject="application__consumer",
         purpose="applications for credit",
+        kept_by="application",
     ),
     "credit.StoredFile": table(
         personal("key", erase=REPLACE, secret=True, keep=APPLICATION),
         none("id", "begun_at", "is_kept", "deleted_at"),
         subject="file__document__application__consumer",
         purpose="uploaded files",
+        by_value=True,
+        kept_by="file__document__application",
     ),
     "credit.DocumentFile": table(
-        personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
+        personal("name", erase=REPLACE, masked=False, keep=AUDIT_LOG),
         about_staff("principal", "credential"),
         none("id", "document", "stored", "content_type", "size_bytes", "sha256", "infection", "received_at"),
         subject="document__application__consumer",
@@ -59,9 +72,10 @@ TABLES = {
         subject="application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
     ),
     "credit.NoticeHistory": table(
-        personal("reason", "metadata", keep=APPLICATION),
+        personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "notice"),
         subject="notice__application__consumer",
@@ -69,7 +83,7 @@ TABLES = {
         ground=LEGAL_OBLIGATION,
     ),
     "credit.Delivery": table(
-        personal("evidence", erase=REPLACE, masked=False, keep=APPLICATION),
+        personal("evidence", erase=REPLACE, masked=False, keep=AUDIT_LOG),
         about_staff("principal", "credential"),
         none("id", "notice", "channel", "at", "recorded_at"),
         subject="notice__application__consumer",
@@ -90,6 +104,7 @@ TABLES = {
         subject="application__consumer",
         purpose="reconsiderations",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
     ),
     "credit.ScoringModel": table(
         about_staff("created_by"),
@@ -118,9 +133,18 @@ TABLES = {
     ),
     "credit.Score": table(
         personal(
-            "points", "total", "outcome", "segment", "reasons", "missing", erase=REPLACE, masked=False, keep=APPLICATION
+            "points",
+            "total",
+            "outcome",
+            "segment",
+            "reasons",
+            "missing",
+            "sources",
+            erase=REPLACE,
+            masked=False,
+            keep=AUDIT_LOG,
         ),
-        none("id", "version", "application", "user", "purpose", "facts_sha256", "created_at"),
+        none("id", "version", "application", "user", "purpose", "facts_sha256", "number", "created_at"),
         subject="user",
         purpose="scores",
         ground=LEGAL_OBLIGATION,
@@ -137,6 +161,7 @@ TABLES = {
         subject="score__user",
         purpose="the inputs of scores",
         ground=LEGAL_OBLIGATION,
+        kept_by="score__application",
     ),
     "credit.Provider": table(
         about_staff("owner"),
@@ -208,9 +233,10 @@ TABLES = {
         ),
         subject="consumer",
         purpose="applications for credit",
+        kept_by="pk",
     ),
     "credit.ApplicationHistory": table(
-        personal("reason", "metadata", keep=APPLICATION),
+        personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "application"),
         subject="application__consumer",
@@ -232,7 +258,7 @@ TABLES = {
             "apr_percent",
             erase=REPLACE,
             masked=False,
-            keep=APPLICATION,
+            keep=AUDIT_LOG,
         ),
         none("id", "application", "kind", "method", "as_of", "schedule_sha256", "terms_sha256", "made_at"),
         subject="application__consumer",
@@ -240,8 +266,8 @@ TABLES = {
         ground=LEGAL_OBLIGATION,
     ),
     "credit.Counteroffer": table(
-        personal("reasons", erase=REPLACE, masked=False, keep=APPLICATION),
-        personal("consumer_report", "four_eyes", masked=False, keep=APPLICATION),
+        personal("reasons", erase=REPLACE, masked=False, keep=AUDIT_LOG),
+        personal("consumer_report", "four_eyes", masked=False, keep=AUDIT_LOG),
         about_staff("closed_by", "offered_by", "principal", "credential"),
         none(
             "outcome", "closed_at", "id", "application", "loan_terms", "expires_at", "offered_at", "seen", "with_denial"
@@ -251,7 +277,7 @@ TABLES = {
         ground=LEGAL_OBLIGATION,
     ),
     "credit.ApplicationRevision": table(
-        personal("changes", keep=APPLICATION),
+        personal("changes", keep=AUDIT_LOG),
         about_staff("updated_by", "principal", "credential"),
         none("id", "application", "status", "sha256", "applicants_sha256", "changed_at"),
         subject="application__consumer",
@@ -266,8 +292,8 @@ TABLES = {
         none("number", "key_id", "public_key", "private_key", "valid_from"),
     ),
     "credit.DecisionAnchor": table(
-        personal("record", erase=REPLACE, keep=APPLICATION),
-        personal("proof", keep=APPLICATION),
+        personal("record", erase=REPLACE, keep=AUDIT_LOG),
+        personal("proof", keep=AUDIT_LOG),
         personal("nonce", erase=REPLACE, masked=False, keep=APPLICATION),
         none(
             "id",
@@ -289,6 +315,7 @@ TABLES = {
         subject="application__consumer",
         purpose="signed records of decisions",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
     ),
     "credit.Proposal": table(
         personal("reason", "metadata", keep=APPLICATION),
@@ -296,5 +323,15 @@ TABLES = {
         none("outcome", "closed_at", "id", "application", "to", "seen", "proposed_at"),
         subject="application__consumer",
         purpose="applications for credit",
+        kept_by="application",
+    ),
+    "credit.Confirmation": table(
+        personal("value", keep=APPLICATION),
+        about_staff("confirmed_by"),
+        none("id", "application", "pointer", "file", "confirmed_at"),
+        subject="application__consumer",
+        purpose="figures that a reviewer confirmed",
+        ground=LEGAL_OBLIGATION,
+        kept_by="application",
     ),
 }

@@ -62,6 +62,13 @@ class AccessEnded(ApiError):
     message = "The person has ended your access to their account."
 
 
+class ErasureNotPossible(ApiError):
+    """Something stands in the way of an erasure; `details.obstacles` has each reason, and its end if that is known."""
+
+    error, code, stored = "erasure_not_possible", "E3021", True
+    message = "The account can't be erased now."
+
+
 class OAuthError(ApiError):
     """An error in the form of RFC 6749, section 5.2, with our members added to `error`."""
 

@@ -1,6 +1,7 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
 from config.core.privacy import (
+    AUDIT_LOG,
     CONSENT,
     DELETE_ROW,
     LEGAL_OBLIGATION,
@@ -31,6 +32,7 @@ TABLES = {
         none("expire_date"),
         subject="session_key",
         purpose="log-ins in a browser",
+        by_value=True,
     ),
     "oauth2_provider.Grant": table(
         personal("code", "code_challenge", "nonce", "claims", erase=DELETE_ROW, secret=True),
@@ -102,7 +104,16 @@ TABLES = {
         personal("first_name", "last_name", "email", erase=REPLACE),
         personal("password", erase=REPLACE, secret=True),
         personal("last_login", masked=False),
-        none("id", "is_superuser", "is_staff", "is_active", "date_joined", "credentials_changed_at", "wants_mail"),
+        none(
+            "id",
+            "is_superuser",
+            "is_staff",
+            "is_active",
+            "date_joined",
+            "credentials_changed_at",
+            "wants_mail",
+            "erased_at",
+        ),
         subject="pk",
         purpose="the account",
     ),
@@ -110,9 +121,11 @@ TABLES = {
         none("kid", "private_key", "public_jwk", "created_at", "signs_from", "retires_at"),
     ),
     "identity.OAuthClient": table(
-        personal("client_secret", erase=REPLACE, secret=True),
-        personal("name", "redirect_uris", "post_logout_redirect_uris", "allowed_origins", erase=REPLACE, masked=False),
-        personal("name_key", masked=False),
+        personal("client_secret", erase=DELETE_ROW, secret=True),
+        personal(
+            "name", "redirect_uris", "post_logout_redirect_uris", "allowed_origins", erase=DELETE_ROW, masked=False
+        ),
+        personal("name_key", erase=DELETE_ROW, masked=False),
         none(
             "id",
             "client_id",
@@ -167,8 +180,8 @@ TABLES = {
         none("digest", "idempotency_key", "expires_at"),
     ),
     "identity.AccountHistory": table(
-        personal("object_id", erase=REPLACE, masked=False),
-        personal("details", masked=False),
+        personal("object_id", erase=REPLACE, masked=False, keep=AUDIT_LOG),
+        personal("details", masked=False, keep=AUDIT_LOG),
         about_staff("principal", "credential"),
         none("id", "account", "action", "at"),
         subject="account",
@@ -211,6 +224,9 @@ TABLES = {
         purpose="requests to delete an account",
         ground=LEGAL_OBLIGATION,
     ),
+    "identity.Erasure": table(
+        none("id", "account", "subject_key", "status", "requested_at", "look_at", "due_at", "kept", "completed_at"),
+    ),
     "identity.BankItem": table(
         personal("access_token", "token_fingerprint", erase=DELETE_ROW, secret=True),
         personal("item_id", erase=DELETE_ROW, masked=False),
@@ -233,7 +249,15 @@ TABLES = {
     ),
     "identity.BankAccount": table(
         personal("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents", erase=DELETE_ROW),
-        personal("account_id", "item_id", "institution_id", "persistent_account_id", erase=DELETE_ROW, masked=False),
+        personal(
+            "account_id",
+            "item_id",
+            "institution_id",
+            "persistent_account_id",
+            "balance_on",
+            erase=DELETE_ROW,
+            masked=False,
+        ),
         none("id", "user", "type", "subtype", "currency", "from_provider", "created_at", "updated_at"),
         subject="user",
         purpose="accounts at linked banks",
@@ -271,7 +295,7 @@ TABLES = {
         ground=LEGAL_OBLIGATION,
     ),
     "identity.KycVerificationHistory": table(
-        personal("reason", "metadata"),
+        personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "verification"),
         subject="verification__user",
@@ -308,6 +332,20 @@ TABLES = {
         none("id", "user", "created_at", "last_seen_at"),
         subject="user",
         purpose="log-ins in a browser",
+        ground=LEGITIMATE_INTEREST,
+    ),
+    "identity.IssuerSession": table(
+        personal("sid", erase=DELETE_ROW, masked=False),
+        none("id", "identity", "began_at", "ended_at"),
+        subject="identity__user",
+        purpose="log-ins of staff at an issuer",
+        ground=LEGITIMATE_INTEREST,
+    ),
+    "identity.StaffIdentity": table(
+        personal("issuer", "subject", erase=DELETE_ROW, masked=False),
+        none("id", "user", "created_at"),
+        subject="user",
+        purpose="log-ins of staff at an issuer",
         ground=LEGITIMATE_INTEREST,
     ),
 }

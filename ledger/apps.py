@@ -9,6 +9,8 @@ class LedgerConfig(Declarations, AppConfig):
     verbose_name = "Anchoring ledger"
 
     personal_data = "privacy.TABLES"
+    erasure_steps = ("erasure.erase_metadata",)
+    erase_subject = ("erasure.erase_metadata",)
     readings = ("metrics.READING",)
 
     def ready(self) -> None:

@@ -13,6 +13,7 @@ TABLES = {
         subject="user_id",
         purpose="anchored reports",
         ground=LEGITIMATE_INTEREST,
+        by_value=True,
     ),
     "ledger.Tile": table(
         none("level", "index", "hashes"),

@@ -1,7 +1,10 @@
 """Whether money is on its way from or to an account."""
 
+from datetime import datetime
+
 from django.db.models import Exists, OuterRef, Q
 
+from config.core.erasure import Ends
 from payments.cards.models import OPEN, Payment
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
@@ -16,3 +19,11 @@ def why_not_closed(user_id: int) -> str:
     if CryptoPayment.objects.filter(on_its_way, user_id=user_id).exists():
         return "A signed crypto payment is on its way. Wait until it has settled."
     return ""
+
+
+def kept_payments(user_id: int, *, now: datetime) -> Ends:  # noqa: ARG001  the signature of grounds
+    """Keep all payments of an account while one is in flight: the day on which it ends is not known."""
+    return {None: None} if why_not_closed(user_id) else {}
+
+
+GROUNDS = {"money_in_flight": kept_payments}

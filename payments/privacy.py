@@ -1,6 +1,6 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import REPLACE, Keep, about_staff, none, personal, table
+from config.core.privacy import AUDIT_LOG, REPLACE, Keep, about_staff, none, personal, table
 
 MONEY = Keep("money_in_flight", "until the payment ends")
 
@@ -35,7 +35,7 @@ TABLES = {
         purpose="payments by card",
     ),
     "payments.PaymentAttempt": table(
-        personal("detail", masked=False, keep=MONEY),
+        personal("detail", masked=False, keep=AUDIT_LOG),
         none("id", "payment", "epoch", "action", "outcome", "at"),
         subject="payment__user",
         purpose="payments by card",
@@ -84,13 +84,13 @@ TABLES = {
         purpose="payments in stablecoins",
     ),
     "payments.CryptoTransaction": table(
-        personal("raw", erase=REPLACE, masked=False, keep=MONEY),
+        personal("raw", erase=REPLACE, masked=False, keep=AUDIT_LOG),
         none("id", "payment", "tx_hash", "nonce", "given_at"),
         subject="payment__user",
         purpose="payments in stablecoins",
     ),
     "payments.CryptoPaymentHistory": table(
-        personal("reason", "metadata", keep=MONEY),
+        personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "payment"),
         subject="payment__user",
@@ -98,8 +98,8 @@ TABLES = {
     ),
     "payments.CustodyAccount": table(
         personal("label", erase=REPLACE, keep=MONEY),
-        personal("provider_account_id", "address", masked=False, keep=MONEY),
-        none("id", "user", "provider", "network", "idempotency_key", "requested_at", "provisioned_at"),
+        personal("provider_account_id", "address", "provisioned_at", masked=False, keep=MONEY),
+        none("id", "user", "provider", "network", "idempotency_key", "requested_at"),
         subject="user",
         purpose="wallets in custody",
     ),

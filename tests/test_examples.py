@@ -30,6 +30,7 @@ from tests.ledger.conftest import SIGNING_KEY, LedgerClient
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
 # What its example alone cannot do, and why.
 EXCEPTIONS = {
+    "account_erasures_create": "the account has an open application",
     "applications_end_pending_decision": "a decision waits for a second reviewer only where it takes two",
     "counteroffers_create": "the day until which it could be taken up is past",
     "counteroffers_decline": "an open one has the id that it was made with",
@@ -130,7 +131,7 @@ def headers_of(demo):
     key = {"X-API-Key": demo["api_key"]}
     log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
     # Only the account's own log-in collects a key or creates one.
-    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation)s_")
+    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation|account_erasure)s_")
     return lambda name: log_in if takes_log_in.match(name) else key
 
 

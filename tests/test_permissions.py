@@ -32,7 +32,7 @@ OWN_BESIDES = {
     "DELETE /v1/applications/1/pending-decision", "POST /v1/auth/keys/1/collect", "POST /v1/sandbox/clock",
     "GET /v1/oauth/clients", "POST /v1/oauth/clients", "GET /v1/oauth/clients/1",
     "PATCH /v1/oauth/clients/1", "DELETE /v1/oauth/clients/1", "POST /v1/oauth/clients/1/rotate-secret",
-    "GET /v1/requests",
+    "GET /v1/requests", "GET /v1/account/erasure", "POST /v1/account/erasure", "DELETE /v1/account/erasure",
 }  # fmt: skip
 
 # What a scope opens only together with `score:read`, because scores stand in it.

@@ -17,6 +17,7 @@ from django.db.models import Model, Q, QuerySet
 from config.core.registration import declared
 
 VIEW, UNMASK = "backoffice.view_personal_data", "backoffice.unmask_personal_data"
+UNMASK_ERASED = "backoffice.unmask_erased_data"
 EXPORT = "backoffice.export_records"
 
 

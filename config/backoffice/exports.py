@@ -18,6 +18,7 @@ from config.backoffice.desks import EXPORT, VIEW, may
 from config.backoffice.personal import PersonalData, logged_query, mask
 from config.core.casework import DataAccess
 from config.core.encryption import EncryptedTextField
+from config.core.privacy import all_rows, of_erased_accounts
 from config.core.table_files import CHUNK_ROWS, ROWS_MAX, csv_lines, file_answer, json_lines, spooled
 
 _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("application/jsonl", json_lines)}
@@ -60,6 +61,7 @@ class Exports(PersonalData):
             rows, ordering = self.filtered_rows(request, query)
         except (IncorrectLookupParameters, ValidationError, ValueError):
             return HttpResponseRedirect("../../?e=1")
+        rows = rows.exclude(pk__in=of_erased_accounts(all_rows(self.model)).values("pk"))
         listed = rows.order_by(*ordering).defer(None).select_related(None)
         if listed.order_by()[: ROWS_MAX + 1].count() > ROWS_MAX:
             messages.error(request, f"More than {ROWS_MAX:,} rows. Filter the list, then export it.")

@@ -22,7 +22,7 @@ from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
 from config.core.encryption import blind_digests
 from config.core.ids import queryable
-from config.core.privacy import masked_fields
+from config.core.privacy import erased_among, masked_fields
 from config.core.search_words import folded
 
 MASK = "•••"
@@ -88,10 +88,23 @@ class PersonalData(LargeListAdmin):
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
-        if not self.is_about_people or may(request.user, VIEW):
+        """Return whether a record is masked: for viewers without VIEW, and for all once its account is erased."""
+        if not self.is_about_people:
             return False
         until = request.session.get(_SESSION_KEY, {}).get(f"{self.opts.label_lower}:{record.pk}", 0)
-        return until < timezone.now().timestamp() and not self.knows_person(request, record)
+        if until >= timezone.now().timestamp():
+            return False
+        if self.is_erased(request, record):
+            return True
+        return not may(request.user, VIEW) and not self.knows_person(request, record)
+
+    def is_erased(self, request: HttpRequest, record: Any) -> bool:
+        """Return whether the account of a record is erased: from a loaded account, or by one statement a request."""
+        known: dict[str, bool] = request.__dict__.setdefault("erased_records", {})
+        key = f"{self.opts.label_lower}:{record.pk}"
+        if key not in known:
+            known[key] = self.is_about_people and record.pk in erased_among([record])
+        return known[key]
 
     def mask_record(self, record: Any) -> None:
         for name in self.hidden_fields:
@@ -164,8 +177,9 @@ class PersonalData(LargeListAdmin):
         if not self.is_about_people:
             return
         masked = not may(request.user, VIEW)
-        if masked:
-            for row in rows:
+        erased = set() if masked or not rows else erased_among(rows)
+        for row in rows:
+            if masked or row.pk in erased:
                 self.mask_record(row)
         details = {"query": logged_query(request), "rows": len(rows)}
         self.note(request, DataAccess.LIST, was_masked=masked, details=details)

@@ -1,11 +1,11 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import LEGAL_OBLIGATION, REPLACE, about_staff, none, personal, table
+from config.core.privacy import AUDIT_LOG, LEGAL_OBLIGATION, REPLACE, about_staff, none, personal, table
 
 TABLES = {
     "backoffice.DataAccess": table(
-        personal("reason", erase=REPLACE),
-        personal("details", masked=False),
+        personal("reason", erase=REPLACE, keep=AUDIT_LOG),
+        personal("details", masked=False, keep=AUDIT_LOG),
         about_staff("viewer"),
         none("kind", "record_id", "id", "provider", "subject", "action", "was_masked", "request_id", "at"),
         subject="subject",

@@ -25,7 +25,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from config.backoffice.desks import UNMASK, desk_of, may
+from config.backoffice.desks import UNMASK, UNMASK_ERASED, desk_of, may
 from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
@@ -88,9 +88,14 @@ class ReadOnlyAdmin(Exports):
 
     has_delete_permission = has_change_permission
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Ask for `view`; a permission to change does not stand in for it."""
-        return may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}")
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Ask for `view`; a permission to change does not stand in for it.
+
+        The page of a record of an erased account also opens, masked, with UNMASK_ERASED.
+        """
+        if may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}"):
+            return True
+        return obj is not None and may(request.user, UNMASK_ERASED) and self.is_erased(request, obj)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return self.fields or [field.name for field in self.opts.concrete_fields]
@@ -176,13 +181,16 @@ class ReadOnlyAdmin(Exports):
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         actions = [action for action in self.record_actions if may(request.user, action.permission)]
-        if may(request.user, UNMASK) and self.is_masked_for(request, record):
+        permission = UNMASK_ERASED if self.is_erased(request, record) else UNMASK
+        if may(request.user, permission) and self.is_masked_for(request, record):
             consequences = [
                 f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
                 "That you saw it, when, and the reason you give are kept for good.",
             ]
             label = "Show personal data"
-            actions.append(RecordAction("unmask", label, UNMASK, self.unmask, lambda _: consequences, form=UnmaskForm))
+            actions.append(
+                RecordAction("unmask", label, permission, self.unmask, lambda _: consequences, form=UnmaskForm)
+            )
         return actions
 
     def buttons_of(self, request: HttpRequest, record: Any) -> list[Button]:

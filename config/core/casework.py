@@ -76,6 +76,7 @@ class DataAccess(RecordNamed):
         permissions = [
             ("view_personal_data", "Can see personal data unmasked"),
             ("unmask_personal_data", "Can unmask personal data with a reason"),
+            ("unmask_erased_data", "Can unmask records of erased accounts with a reason"),
             ("export_records", "Can export lists"),
         ]
 

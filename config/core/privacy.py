@@ -4,7 +4,7 @@ An app declares the tables of its models in `privacy.py` next to them (`personal
 of the packages that it uses. Masking, erasure and `manage.py personal_data` read this register alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -32,6 +32,10 @@ class Keep:
 
     ground: str
     rule: str
+    is_permanent: bool = False  # no day ends it: the row is append-only evidence
+
+
+AUDIT_LOG = Keep("audit_log", "append-only evidence is kept: GDPR Article 17(3)(e)", is_permanent=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,19 @@ Fields = dict[str, Treatment]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject."""
+    """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject.
+
+    `kept_by` is the lookup to the record on which a `Keep` depends; empty where it depends on the account. The rows of
+    a table that is `by_value` have no such lookup: a step of its app erases them.
+    """
 
     subject: str
     purpose: str
     fields: Fields
     ground: str
     retention: str
+    kept_by: str
+    by_value: bool
 
 
 def personal(
@@ -77,7 +87,13 @@ def none(*names: str) -> Fields:
 
 
 def table(
-    *groups: Fields, subject: str = "", purpose: str = "", ground: str = CONTRACT, retention: str = UNTIL_ERASURE
+    *groups: Fields,
+    subject: str = "",
+    purpose: str = "",
+    ground: str = CONTRACT,
+    retention: str = UNTIL_ERASURE,
+    kept_by: str = "",
+    by_value: bool = False,
 ) -> Table:
     """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
     fields: Fields = {}
@@ -85,7 +101,7 @@ def table(
         if twice := fields.keys() & group.keys():
             raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
         fields |= group
-    return Table(subject, purpose, fields, ground, retention)
+    return Table(subject, purpose, fields, ground, retention, kept_by, by_value)
 
 
 @cache
@@ -103,6 +119,40 @@ def personal_fields(model: type[models.Model]) -> Fields:
 
 def masked_fields(model: type[models.Model]) -> tuple[str, ...]:
     return tuple(name for name, treatment in personal_fields(model).items() if treatment.is_masked)
+
+
+def all_rows(model: Any) -> Any:
+    """Select every row of a table, also those that the model's own manager leaves out."""
+    return models.QuerySet(model)
+
+
+def of_erased_accounts(rows: Any) -> Any:
+    """Select the rows whose data subject's account is erased: a law keeps what is left of them, and nothing else."""
+    declaration = register().get(rows.model._meta.label)
+    if declaration is None or not declaration.subject or declaration.by_value:
+        return rows.none()
+    to_account = "" if declaration.subject == "pk" else f"{declaration.subject}__"
+    return rows.filter(**{f"{to_account}erased_at__isnull": False})
+
+
+def erased_among(rows: Sequence[Any]) -> set[Any]:
+    """Return the keys of the rows whose account is erased: without a statement where the accounts are loaded."""
+    accounts = [_loaded_account(row) for row in rows]
+    if all(account is not None for account in accounts):
+        return {row.pk for row, account in zip(rows, accounts, strict=True) if account.erased_at is not None}
+    stored = all_rows(type(rows[0])).filter(pk__in=[row.pk for row in rows])
+    return set(of_erased_accounts(stored).values_list("pk", flat=True))
+
+
+def _loaded_account(row: Any) -> Any:
+    declaration = register().get(row._meta.label)
+    path = "" if declaration is None else declaration.subject
+    for name in path.split("__") if path != "pk" else ():
+        field = row._meta.get_field(name) if name else None
+        if field is None or not field.is_relation or not field.is_cached(row):
+            return None
+        row = getattr(row, name)
+    return row if row is not None and "erased_at" in row.__dict__ else None
 
 
 def undeclared() -> list[str]:

@@ -32,6 +32,16 @@ class Declarations:
     # function reads no records of the others, so the order does not matter.
     demo: ClassVar[Places] = ()
     personal_data: ClassVar[Places] = ()  # by the label of a model its `privacy.Table`, for every table
+    # Steps of an erasure, each called with the account's id and `now`, and safe to run twice. First those that end
+    # tokens at vendors. Then those that erase what the register of personal data can't find.
+    vendor_tokens: ClassVar[Places] = ()
+    erasure_steps: ClassVar[Places] = ()
+    # by the name of a ground: a function of the account's id and `now`. It returns when each record's ground ends, by
+    # the record's key (None for the whole account); a ground without a known end has None.
+    erasure_grounds: ClassVar[Places] = ()
+    account_not_erased: ClassVar[Places] = ()  # each a function of the account's id: a sentence, or "" if none applies
+    mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that an account's records hold
+    erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
     prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
     # further work that falls due with time: called with `now`, returns its counts by name
     prune_tasks: ClassVar[Places] = ()

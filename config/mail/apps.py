@@ -9,6 +9,7 @@ class MailConfig(Declarations, AppConfig):
     verbose_name = "Mail"
 
     personal_data = "privacy.TABLES"
+    erasure_steps = ("erasure.erase_mails",)
     prune_rules = "delivery.PRUNE_RULES"
     readings = ("metrics.READING",)
 

@@ -37,6 +37,7 @@ WORKERS = (
     "decide_applications",
     "anchor_decisions",
     "issue_notices",
+    "process_privacy",
     "serve_metrics",
 )
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before an ended process is started again; after each end twice as many

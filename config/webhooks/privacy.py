@@ -1,14 +1,8 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import REPLACE, none, personal, table
+from config.core.privacy import DELETE_ROW, REPLACE, none, personal, table
 
 TABLES = {
-    "webhooks.Event": table(
-        personal("object", erase=REPLACE, masked=False),
-        none("id", "account", "type", "request_id", "created_at", "sequence"),
-        subject="account",
-        purpose="events for webhooks",
-    ),
     "webhooks.EventFeed": table(
         none("account", "last_sequence"),
     ),
@@ -36,7 +30,7 @@ TABLES = {
         purpose="webhooks",
     ),
     "webhooks.Delivery": table(
-        personal("attempts", erase=REPLACE, masked=False),
+        personal("attempts", erase=DELETE_ROW, masked=False),
         none(
             "id",
             "account",
@@ -51,5 +45,11 @@ TABLES = {
         ),
         subject="account",
         purpose="deliveries of webhooks",
+    ),
+    "webhooks.Event": table(
+        personal("object", erase=DELETE_ROW, masked=False),
+        none("id", "account", "type", "request_id", "created_at", "sequence"),
+        subject="account",
+        purpose="events for webhooks",
     ),
 }

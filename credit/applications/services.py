@@ -286,13 +286,6 @@ def change_application(
     return application
 
 
-def erase_applicants(user_id: int) -> int:
-    """Erase the applicants of an account's applications, and the nonces; return in how many. The hashes stay."""
-    applications = Application.objects.filter(consumer_id=user_id)
-    applications.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
-    return applications.filter(applicants__isnull=False).update(applicants=None, applicant_index=None)
-
-
 def index_applicants() -> int:
     """Compute the blind index of all applicants with the first key; return how many changed."""
     return index_rows(Application.objects.all())

@@ -21,6 +21,7 @@ import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def read(file: DocumentFile) -> bytes:
     if stored is None:
         raise NotFound
     if stored.deleted_at is not None:
-        raise NotFound("The file was deleted with its draft.")
+        raise NotFound("The file was deleted with its draft, or with its account.")
     key = b64decode(stored.key)
     try:
         with storage().open(stored.name) as written:
@@ -141,13 +142,15 @@ def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
         file__document__application__initial_status=DRAFT,
     )
 
-    def delete(stored: StoredFile) -> int:
-        storage().delete(stored.name)
-        stored.key, stored.deleted_at = "", now
-        stored.save(update_fields=["key", "deleted_at"])
-        return 1
+    return {"draft_document_files": _each("draft_file", ended, partial(delete_file, now=now), now)}
 
-    return {"draft_document_files": _each("draft_file", ended, delete, now)}
+
+def delete_file(stored: StoredFile, *, now: datetime) -> int:
+    """Delete a file and its key; the row stays. Each storage has errors of its own."""
+    storage().delete(stored.name)
+    stored.key, stored.deleted_at = "", now
+    stored.save(update_fields=["key", "deleted_at"])
+    return 1
 
 
 def check_document_storage(**_options: Any) -> list[CheckMessage]:

@@ -146,13 +146,20 @@ class Application(DecisionRules):
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:
-        """Select what an account may read: its own, and once it has left draft what it reviews or was sent to it."""
+        """Select what an account may read: its own, and once it has left draft what it reviews or was sent to it.
+
+        The applications of erased accounts are left out: they are kept for the law alone.
+        """
         members = ProviderMember.objects.filter(
             user_id=user_id,
             provider_id=Cast(OuterRef("provider_id"), models.CharField()),
             provider__created_at__lte=OuterRef("created_at"),
         )
-        return Q(consumer_id=user_id) | (~Q(status=DRAFT) & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members))))
+        return Q(consumer_id=user_id) | (
+            ~Q(status=DRAFT)
+            & Q(consumer__erased_at__isnull=True)
+            & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members)))
+        )
 
     def requestable(self) -> list[str]:
         """Exclude the withdrawal of accepted applications."""

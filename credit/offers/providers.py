@@ -271,11 +271,15 @@ def load_read(provider_id: str, actor: Actor) -> Provider:
 
 
 def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q:
-    """Select what was submitted to a provider since there is one; `to_application` leads there, `application__`."""
+    """Select what was submitted to a provider since there is one; `to_application` leads there, `application__`.
+
+    The applications of erased accounts are left out: they are kept for the law alone.
+    """
     number = number_of(provider_id)
     if number is None:
         return Q(pk__in=())
     named = {"provider_id": number, "created_at__gte": since, "submitted_at__isnull": False}
+    named["consumer__erased_at__isnull"] = True
     return Q(**{f"{to_application}{name}": value for name, value in named.items()})
 
 

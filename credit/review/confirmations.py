@@ -77,8 +77,3 @@ def _only_reviewer(application: Application, actor: Actor) -> ApiError | None:
     if others.exists() or members.exclude(user__in=these).exists():
         return None
     return ReviewerRequired("The only reviewer can't confirm a figure under four-eyes approval.")
-
-
-def erase_confirmations(user_id: int) -> int:
-    """Erase the confirmed values of an account's applications; return how many. Who confirmed what, and when, stays."""
-    return Confirmation.objects.filter(application__consumer=user_id, value__isnull=False).update(value=None)

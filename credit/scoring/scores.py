@@ -224,13 +224,3 @@ def describe(score: Score) -> DescribedScore:
         None if kept is None else changes(card, evaluate(card, kept.values())),
         score.sources,
     )
-
-
-def erase_facts(user_id: int) -> int:
-    """Delete what a person's scores were computed from, and the nonces; return how many. The hashes stay.
-
-    The catalog's last results are not evidence, and are deleted as well.
-    """
-    LastScore.objects.filter(user_id=user_id).delete()
-    deleted, _ = ScoreFacts.objects.filter(score__user_id=user_id).delete()
-    return deleted

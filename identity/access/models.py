@@ -45,6 +45,11 @@ class User(AbstractUser):
     # Tokens that were issued before this moment are invalid.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
     wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
+    erased_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="Since when the account's data are erased, or kept for the law alone (UTC).",
+    )
 
     objects: ClassVar[NamedUserManager] = NamedUserManager()
 

@@ -1,4 +1,5 @@
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -141,10 +142,56 @@ class RecoveryCode(models.Model):
 
 
 class DeletionRequest(models.Model):
-    """A request to delete an account. It was disabled in the same moment."""
+    """A request to delete an account, as version 1.0 writes it during an upgrade: `process_privacy` carries it over."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+")
     requested_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return str(self.user_id)
+
+
+class Erasure(models.Model):
+    """The erasure of an account (GDPR Article 17). It holds no personal data, and stays when the data are gone.
+
+    `account` is null once it is `done`. `subject_key` is the keyed hash of the account's id. While it is `waiting`,
+    grounds of the law keep some records, and `look_at` is the day on which the next of them ends.
+    """
+
+    REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
+    NONE = "none"  # of an account without an erasure; never stored
+    CHANGE_OF_MIND = timedelta(days=14)
+    DUE = timedelta(days=30)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The erasure's id.")
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="erasure"
+    )
+    subject_key = models.CharField(max_length=64, db_index=True, editable=False)
+    status = models.CharField(
+        max_length=16,
+        choices=[(status, status) for status in STATUSES],
+        default=REQUESTED,
+        help_text="`requested`: it starts after 14 days. `waiting`: a law keeps some records. `done`: all is erased.",
+    )
+    requested_at = models.DateTimeField(help_text="When the erasure was requested (UTC).")
+    look_at = models.DateTimeField(help_text="When the erasure starts, or the next ground ends (UTC).")
+    due_at = models.DateTimeField(help_text="The date by which the erasure must be made (UTC).")
+    kept: Any = models.JSONField(
+        default=list, help_text="The rows that each ground keeps, and the day on which the last one is erased."
+    )
+    completed_at = models.DateTimeField(null=True, help_text="When everything was erased (UTC); null before.")
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["look_at"], condition=~models.Q(status="done"), name="identity_erasure_due"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=("requested", "waiting", "done")), name="identity_erasure_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
-from django.contrib.auth import logout
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import IntegrityError, transaction
@@ -16,17 +15,17 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.generic import FormView, TemplateView, View
 
-from config.core import audit
-from identity.access.authentication import forget_credentials
+from config.core.lifecycle import Actor, RecordNotEditable
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
-from identity.accounts import addresses, invitations, managed
+from identity.accounts import addresses, erasure, invitations, managed
 from identity.accounts.forms import AddressForm
 from identity.accounts.links import LinkEnded, find_link
-from identity.accounts.models import DeletionRequest, Invitation, OneTimeLink
+from identity.accounts.models import Erasure, Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
 from identity.accounts.roles import STAFF
+from identity.errors import ErasureNotPossible
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
@@ -204,21 +203,24 @@ def _with_new_codes(request: HttpRequest) -> HttpResponse:
     return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})
 
 
-class DeletionPage(TemplateView):
-    """Disables the account at once, and keeps that its owner wants it deleted."""
+class ErasurePage(TemplateView):
+    """Requests the erasure of the account, and shows and cancels it within 14 days."""
 
     template_name = "account/delete.html"
 
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        user: Any = self.request.user
+        requested = Erasure.objects.filter(account=user).first()
+        obstacles = [] if requested else erasure.obstacles(user)
+        return super().get_context_data(**options) | {"erasure": requested, "obstacles": obstacles}
+
     def post(self, request: HttpRequest) -> HttpResponse:
-        user: Any = request.user
-        with transaction.atomic():
-            DeletionRequest.objects.get_or_create(user=user, defaults={"requested_at": timezone.now()})
-            user.is_active = False
-            user.save(update_fields=["is_active"])
-            owner = audit.person(user.pk, "session")
-            audit.emit(
-                "account.deletion_requested", actor={"user": owner}, entity=audit.entity("identity.user", user.pk)
-            )
-        forget_credentials()
-        logout(request)
-        return HttpResponseRedirect(reverse("account_deleted"))
+        actor, now = Actor(request.user, "session", second_factor=bool(has_one(request.user))), timezone.now()
+        try:
+            if request.POST.get("do") == "cancel":
+                erasure.cancel_erasure(actor, now=now)
+            else:
+                erasure.request_erasure(actor, now=now)
+        except (ErasureNotPossible, RecordNotEditable):
+            pass  # the page has the message
+        return HttpResponseRedirect(reverse("account_delete"))

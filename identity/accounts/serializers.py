@@ -5,7 +5,7 @@ from typing import Any
 from config.api import serializers
 from identity.access.scopes import ACTING_SCOPES
 from identity.accounts.addresses import ADDRESS_MAX
-from identity.accounts.models import Invitation, ManagedAccount
+from identity.accounts.models import Erasure, Invitation, ManagedAccount
 from identity.accounts.roles import roles
 
 STATES = ("waiting", "accepted", "revoked", "expired")
@@ -107,3 +107,35 @@ class ActingTokenSerializer(serializers.ResponseSerializer):
     token_type = serializers.TextField(help_text="`Bearer`.")
     expires_in = serializers.Int64Field(help_text="How long it lasts, in seconds. It cannot be refreshed.")
     scope = serializers.TextField(help_text="The scopes of the token, separated by blanks.")
+
+
+class KeptRowsSerializer(serializers.ResponseSerializer):
+    """The rows that one ground keeps after an erasure."""
+
+    ground = serializers.TextField(help_text="The name of the ground, as in `manage.py personal_data`.")
+    rows = serializers.Int64Field(help_text="The number of rows that are kept.")
+    until = serializers.DayField(
+        allow_null=True, help_text="The day on which the last one is erased; null without a known day."
+    )
+
+
+class ErasureSerializer(serializers.ModelResponseSerializer):
+    """The erasure of an account."""
+
+    id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null without an erasure.")
+    status = serializers.OneOfField(
+        (Erasure.NONE, *Erasure.STATUSES),
+        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law keeps some "
+        "records. `done`: everything is erased.",
+    )
+    requested_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the erasure was requested (UTC); null without an erasure."
+    )
+    due_at = serializers.DateTimeField(
+        allow_null=True, help_text="The time by which the erasure must be made (UTC); null without an erasure."
+    )
+    kept = KeptRowsSerializer(many=True, help_text="The rows that a ground keeps; empty before the erasure.")
+
+    class Meta:
+        model = Erasure
+        fields = ["id", "status", "requested_at", "due_at", "kept", "completed_at"]

@@ -10,7 +10,7 @@ from allauth.mfa.webauthn import views as passkeys
 from allauth.usersessions.views import ListUserSessionsView
 from django.db import transaction
 from django.urls import include, path, re_path
-from django.views.generic import RedirectView, TemplateView
+from django.views.generic import RedirectView
 
 from identity.accounts import pages
 
@@ -68,6 +68,5 @@ urlpatterns = [
         name="mfa_reauthenticate_webauthn",
     ),
     path("oidc/", include("identity.oidc.urls")),
-    path("delete", reauthentication_required(pages.DeletionPage.as_view()), name="account_delete"),
-    path("deleted", TemplateView.as_view(template_name="account/deleted.html"), name="account_deleted"),
+    path("delete", reauthentication_required(pages.ErasurePage.as_view()), name="account_delete"),
 ]

@@ -10,8 +10,8 @@ from config.core.credentials import LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.accounts import invitations, managed
-from identity.accounts.models import Invitation, ManagedAccount
+from identity.accounts import erasure, invitations, managed
+from identity.accounts.models import Erasure, Invitation, ManagedAccount
 from identity.accounts.serializers import (
     AccountInvitationRequestSerializer,
     AccountInvitationSerializer,
@@ -19,11 +19,12 @@ from identity.accounts.serializers import (
     AccountQuery,
     ActingTokenRequestSerializer,
     ActingTokenSerializer,
+    ErasureSerializer,
     ManagedAccountRequestSerializer,
     ManagedAccountSerializer,
     ManagedAccountsPageSerializer,
 )
-from identity.errors import AccessEnded, AccountNotFound
+from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible
 
 SCOPE = "accounts:write"
 _OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)
@@ -71,6 +72,46 @@ class AccountInvitationViewSet(ApiViewSet):
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
         invitations.revoke(invitation, actor=actor_of(request), now=timezone.now())
+
+
+class AccountErasureViewSet(ApiViewSet):
+    """The erasure of the caller's own account."""
+
+    tag = "accounts"
+
+    @endpoint(
+        access=LOG_IN,
+        answer=ErasureSerializer,
+        status=201,
+        idempotent=True,
+        errors=(SecondFactorRequired, ErasureNotPossible),
+    )
+    def create(self, request: ApiRequest) -> Erasure:
+        """Request the erasure of your account.
+
+        The erasure starts after 14 days, and can be canceled until then. It is made within 30 days. If the account has
+        a second factor, the log-in needs it. A second request returns the first erasure.
+
+        If something stands in the way, the API returns 400 `E3021`. `details.obstacles` has each reason, and when it
+        ends.
+        """
+        return erasure.request_erasure(actor_of(request), now=timezone.now())
+
+    @endpoint(access=LOG_IN, answer=ErasureSerializer)
+    def retrieve(self, request: ApiRequest) -> Erasure:
+        """Get the erasure of your account.
+
+        If none is requested, `status` is `none`.
+        """
+        return erasure.show_erasure(request.user)
+
+    @endpoint(access=LOG_IN, idempotent=True, errors=(RecordNotEditable,))
+    def destroy(self, request: ApiRequest) -> None:
+        """Cancel the erasure of your account.
+
+        The erasure can be canceled within 14 days of the request. Idempotent.
+        """
+        erasure.cancel_erasure(actor_of(request), now=timezone.now())
 
 
 class ManagedAccountViewSet(ApiViewSet):

@@ -165,6 +165,22 @@ def _remove(item: BankItem) -> None:
     _unlinked().filter(pk=item.pk).delete()
 
 
+def remove_items(user_id: int, *, now: datetime) -> None:
+    """Remove every item of an account at the vendor, for an erasure. Raises ProviderUnavailable: run it again."""
+    for item in BankItem.objects.filter(user=user_id):
+        if item.provider != settings.OPEN_BANKING:
+            logger.warning("item %s belongs to %s: remove it at that vendor by hand", item.item_id, item.provider)
+        elif item.gone_at is None:
+            BankItem.objects.filter(pk=item.pk, unlinked_at__isnull=True).update(unlinked_at=now, updated_at=now)
+            try:
+                open_banking().remove_item(item.access_token)
+            except LoginRequired:
+                logger.warning("item %s could not be removed at the vendor: it requires a log-in", item.item_id)
+            except UnreadableSecret:
+                logger.warning("item %s can't be removed at the vendor: its token cannot be read", item.item_id)
+        item.delete()
+
+
 def _own_item(user: Any, item_id: str) -> BankItem:
     own = BankItem.objects.linked().filter(user=user, provider=settings.OPEN_BANKING, item_id=item_id)
     return first_or(own.none() if "\0" in item_id else own, BankItemNotFound("You have no linked item with this id."))

@@ -11,9 +11,10 @@ from django.utils import timezone
 from credit.models import ApplicationRevision
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import erase_facts, keep
+from credit.scoring.scores import keep
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import make, move_of, page_of
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import OfferFactory

@@ -14,6 +14,7 @@ from tests.api import client_of
 from tests.backoffice.lenders import desk_client
 from tests.credit.applicants import PERSON
 from tests.credit.commerce.test_search import SEARCHED
+from tests.credit.erasing import erase_applicants
 from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory, ScoringModelFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +127,7 @@ def test_changed_and_erased_applicants_are_found_no_longer(reviewers_client):
     assert client_of(account).replace(f"/applications/{application}", change).status_code == 200
     assert applications_found(reviewers_client, "quillfeather") == []
     assert applications_found(reviewers_client, "ada") == [application]
-    call_command("erase_facts", str(account.pk), stdout=StringIO())
+    erase_applicants(account.pk)
     assert applications_found(reviewers_client, "ada") == []
     assert Application.objects.get().applicant_index is None
 

@@ -176,7 +176,10 @@ def test_request_to_delete_an_account_is_written(db, lines, committing, client):
         client.post("/account/login", {"login": user.username, "password": "a right password"})
         asked = client.post("/account/delete").headers["Location"]
         client.post(asked, {"password": "a right password", "next": "/account/delete"})
-    assert checked(lines) == ["log_in", "account.deletion_requested", "log_out"]
+        for choice in ({}, {"do": "cancel"}):
+            client.post("/account/delete", choice)
+    assert checked(lines)[0] == "log_in"
+    assert checked(lines)[-2:] == ["account.deletion_requested", "account.deletion_canceled"]
 
 
 def test_rolled_back_event_is_not_written(committed, lines):

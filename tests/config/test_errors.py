@@ -35,7 +35,7 @@ CATALOGUE = {
     "E3011": ("not_acceptable", 400), "E3012": ("terms_changed", 400),
     "E3013": ("counteroffer_open", 409), "E3014": ("invalid_version_transition", 400),
     "E3015": ("document_closed", 400), "E3016": ("storage_quota_exceeded", 400),
-    "E3017": ("transfer_would_fail", 400),
+    "E3017": ("transfer_would_fail", 400), "E3021": ("erasure_not_possible", 400),
     "E4001": ("not_found", 404), "E4002": ("application_not_found", 404), "E4003": ("claim_not_found", 404),
     "E4004": ("offer_not_found", 404), "E4005": ("verification_not_found", 404), "E4006": ("wallet_not_found", 404),
     "E4013": ("score_not_found", 404), "E4014": ("account_not_found", 404),

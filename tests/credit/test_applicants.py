@@ -219,13 +219,11 @@ def test_a_decisions_record_has_the_hash_alone(api, body, persons):
     assert [secret for secret in SECRETS if secret in anchor.record] == []
 
 
-def test_erasing_takes_the_persons_and_the_nonce_and_leaves_the_hash(api, user, made, capsys):
+def test_erasure_of_a_draft_deletes_applicants_and_nonce_and_keeps_the_hash(user, made):
     row = Application.objects.get()
-    call_command("erase_facts", str(user.pk), "--json")
-    assert json.loads(capsys.readouterr().out)["applicants"] == 1
+    call_command("erase_subject", str(user.pk))
     erased = Application.objects.get()
     assert (erased.applicants, erased.applicants_sha256) == (None, row.applicants_sha256)
-    assert api.read(f"{PATH}/{made['id']}").json()["applicants"] is None
 
 
 def test_a_rotated_key_opens_it_again(made, settings):

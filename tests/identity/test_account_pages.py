@@ -28,8 +28,8 @@ from identity.accounts import urls
 from identity.accounts.adapter import AccountAdapter
 from identity.accounts.addresses import accounts_with, confirm
 from identity.accounts.invitations import invite
-from identity.models import ApiKey, DeletionRequest, OneTimeLink, User
-from tests.api import ApiClient, assert_error, client_of
+from identity.models import Erasure, OneTimeLink, User
+from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, UserFactory
 from tests.identity.oauth_support import make_client
 from tests.identity.support import issue
@@ -351,21 +351,15 @@ def test_long_passwords_of_any_characters_are_taken_as_they_are():
     assert log_in(EMAIL, password.strip())[1].status_code == 200
 
 
-def test_leaving_disables_at_once_and_is_kept(jane):
+def test_deletion_needs_the_password_again(jane):
     browser, _ = log_in(EMAIL)
-    issue(jane)
-    api = client_of(jane)
-    assert api.read("/auth/me").status_code == 200
     asked = browser.post("/account/delete").headers["Location"]
     assert browser.post(asked, {"password": "wrong", "next": "/account/delete"}).status_code == 200
-    assert not DeletionRequest.objects.exists()
-    answer = browser.post(asked, {"password": PASSWORD, "next": "/account/delete"})
-    assert answer.headers["Location"] == "/account/deleted"
-    assert DeletionRequest.objects.get().user == jane
-    assert api.read("/auth/me").status_code == 401
-    assert log_in(EMAIL)[1].status_code == 200
-    assert browser.get("/account/").status_code == 302
-    assert ApiKey.objects.exists(), "what must be kept is kept"
+    assert not Erasure.objects.exists()
+    browser.post(asked, {"password": PASSWORD, "next": "/account/delete"})
+    browser.post("/account/delete")
+    assert Erasure.objects.get().account == jane
+    assert browser.get("/account/").status_code == 200
 
 
 def test_a_stranger_is_led_to_the_log_in():
@@ -411,7 +405,7 @@ def test_an_expired_form_leads_to_no_other_site(referer):
 
 
 def test_pages_are_not_cached_and_run_no_script():
-    for path in (*ENTRANCES, "/account/confirm", "/account/deleted", "/account/invitation/x"):
+    for path in (*ENTRANCES, "/account/confirm", "/account/invitation/x"):
         page = Client().get(path)
         assert page.headers["Cache-Control"] == "no-store", path
         assert "<script" not in page.content.decode(), path

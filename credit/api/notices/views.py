@@ -160,7 +160,7 @@ class HoldViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
         """Start or end a litigation hold.
 
-        While the hold is on, `prune` and `erase_facts` keep the application's records. Each change is recorded with its
+        While the hold is on, `prune` and an erasure keep the application's records. Each change is recorded with its
         reason. Requires the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())

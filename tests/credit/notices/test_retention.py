@@ -1,14 +1,14 @@
 """How long notices are kept: the longest of the grounds that apply, and as long as a litigation hold is on."""
 
 from datetime import timedelta
-from io import StringIO
 
 import pytest
 from django.contrib.auth.models import Group
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 
 from config.ops.pruning import prune
+from credit.erasure import kept_applications
 from credit.models import Application, RetentionHold
 from identity.models import User
 from tests.api import assert_error, client_of
@@ -115,16 +115,13 @@ def test_a_hold_is_never_rewritten(world, operator):
         RetentionHold.objects.update(is_on=False)
 
 
-def test_erase_facts_refuses_while_a_hold_is_on(world, operator):
-    path, subject = f"/applications/{world.pk}/hold", str(world.consumer.user.pk)
+def test_erasure_keeps_an_application_while_a_hold_is_on(world, operator):
+    path, user_id = f"/applications/{world.pk}/hold", world.consumer.user.pk
     operator.replace(path, {"on": True, "reason": "x"})
-    with pytest.raises(CommandError, match=str(world.pk)):
-        call_command("erase_facts", subject)
-    assert world.application.applicants is not None
+    later = timezone.now() + timedelta(days=31 * 40)
+    assert kept_applications(user_id, now=later) == {world.application.pk: None}
     operator.replace(path, {"on": False, "reason": "y"})
-    out = StringIO()
-    call_command("erase_facts", subject, stdout=out)
-    assert "applicants: 1" in out.getvalue()
+    assert kept_applications(user_id, now=later) == {}
 
 
 def test_the_page_of_the_application_shows_the_hold(world, operator):

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import Group
 
 from credit.models import ProviderMember, Score
-from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory

@@ -10,11 +10,11 @@ from credit.anchoring import record_keys
 from credit.models import ApplicationHistory, DecisionAnchor, Proposal, Score
 from credit.scoring.metrics import measure
 from credit.scoring.monitoring import Overrides, count_overrides
-from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer

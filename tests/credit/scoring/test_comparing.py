@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from credit.scoring.monitoring import Window, compare
-from credit.scoring.scores import erase_facts
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import DEFINITION, GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
 

@@ -1,14 +1,15 @@
 """Figures that reviewers confirm, the facts of an application, and scoring again."""
 
 import json
+from datetime import timedelta
 from hashlib import sha256
 
 import pytest
-from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from config.core.casework import DataAccess
+from config.core.erasure import erase_rows
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import verify
 from credit.documents.requests import request_documents
@@ -177,7 +178,7 @@ class TestConfirm:
 
     def test_erasure_takes_the_value(self, reviewers_api, user, sent):
         confirm(reviewers_api, sent)
-        call_command("erase_facts", str(user.pk))
+        erase_rows(user.pk, now=timezone.now() + timedelta(days=31 * 40))
         assert Confirmation.objects.get().value is None
         assert facts_of(reviewers_api, sent)[CONFIRMED]["value"] is None
 

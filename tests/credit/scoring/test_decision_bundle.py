@@ -10,12 +10,11 @@ from django.utils import timezone
 
 from config.core.casework import DataAccess
 from credit.anchoring.verify_decision import FAIL, OK, SKIPPED, verify
-from credit.applications.services import erase_applicants
 from credit.models import DecisionAnchor, Score
 from credit.review.automatic import decide_scored
-from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.credit.applicants import LEAST, PERSON
+from tests.credit.erasing import erase_applicants, erase_facts
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit
 from tests.credit.scoring.submitting import verify as verify_identity
 from tests.credit.support import make_reviewer

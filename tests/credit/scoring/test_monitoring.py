@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from credit.models import ApplicationHistory
 from credit.scoring.monitoring import EMPTY_SHARE, SCORES_MIN, Window, _counts, equal_frequency_edges, monitoring, psi
-from credit.scoring.scores import erase_facts
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
 from tests.factories import UserFactory

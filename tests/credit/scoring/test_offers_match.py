@@ -3,8 +3,8 @@
 import pytest
 
 from credit.models import Application, LastScore, Score, ScoreFacts
-from credit.scoring.scores import erase_facts
 from tests.api import assert_error
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.making import make_model, make_version
 from tests.factories import OfferFactory

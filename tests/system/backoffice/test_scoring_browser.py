@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import erase_facts, keep
+from credit.scoring.scores import keep
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make, page_of
 from tests.backoffice.test_scoring import MODELS
 from tests.backoffice.test_scoring import page_of as version_page
+from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import POOR, definition
 from tests.credit.scoring.making import make_version
 from tests.credit.scoring.past import model_of, version_of

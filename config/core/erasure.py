@@ -1,0 +1,134 @@
+"""Erasure of an account's rows by the register of personal data.
+
+Each row is a statement of its own, and a row that is erased already is not touched: an erasure that was killed goes on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from django.apps import apps
+from django.db import models
+
+from config.core.json_text import JsonTextField
+from config.core.privacy import DELETE_ROW, NULL, Table, Treatment, all_rows, register
+from config.core.registration import declared
+
+CHUNK_ROWS = 200
+ERASED = "erased-"
+
+# When each record's ground ends, by the record's key; the key None is the whole account, the end None is unknown.
+Ends = dict[Any, datetime | None]
+
+
+class Kept(NamedTuple):
+    """The rows that one ground keeps, and the day on which the last of them is erased; None without a known day."""
+
+    ground: str
+    rows: int
+    until: datetime | None
+    is_permanent: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ground": self.ground,
+            "rows": self.rows,
+            "until": None if self.until is None else self.until.date().isoformat(),
+        }
+
+
+def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
+    """Erase every personal field of an account's rows that no ground keeps; return what is kept, by ground."""
+    grounds: dict[str, Ends] = {name: ends(user_id, now=now) for name, ends in declared("erasure_grounds")}
+    rows: dict[str, int] = defaultdict(int)
+    days: dict[str, list[datetime | None]] = defaultdict(list)
+    permanent = set()
+    for label, declaration in register().items():
+        if not declaration.subject or declaration.by_value:
+            continue
+        every: Any = all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id})
+        for keep, fields in _by_ground(declaration).items():
+            if keep is None:
+                _erase(every, fields)
+                continue
+            if keep.is_permanent:
+                permanent.add(keep.ground)
+                rows[keep.ground] += every.count()
+                continue
+            ends = grounds[keep.ground]
+            kept, rest = _split(every, declaration, ends)
+            if number := kept.count():
+                rows[keep.ground] += number
+                days[keep.ground] += ends.values()
+            _erase(rest, fields)
+    rows = {name: number for name, number in rows.items() if number}
+    return [Kept(name, number, _last(days[name]), name in permanent) for name, number in sorted(rows.items())]
+
+
+def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
+    fields: dict[Any, dict[str, Treatment]] = defaultdict(dict)
+    for name, treatment in declaration.fields.items():
+        if treatment.kind == "personal":
+            fields[treatment.keep][name] = treatment
+    return fields
+
+
+def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
+    """Return the rows that are kept, and the others."""
+    if not ends:
+        return every.none(), every
+    if None in ends:
+        return every, every.none()
+    is_kept = models.Q(**{f"{declaration.kept_by}__in": list(ends)})
+    return every.filter(is_kept), every.exclude(is_kept)
+
+
+def _last(days: list[datetime | None]) -> datetime | None:
+    known = [day for day in days if day is not None]
+    return max(known) if known and len(known) == len(days) else None
+
+
+def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
+    if any(treatment.erase == DELETE_ROW for treatment in fields.values()):
+        rows.delete()
+        return
+    for row in _unerased(rows, fields).iterator(chunk_size=CHUNK_ROWS):
+        for name, treatment in fields.items():
+            setattr(row, name, blank(row, name, treatment.erase))
+        row.save(update_fields=list(fields))
+
+
+def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
+    """Leave out the rows whose fields are all null: most of what was erased before."""
+    if any(treatment.erase != NULL for treatment in fields.values()):
+        return rows
+    filled = models.Q()
+    for name in fields:
+        filled |= models.Q(**{f"{name}__isnull": False})
+    return rows.filter(filled)
+
+
+def blank(row: models.Model, name: str, erase: str) -> Any:
+    """Return what stands for an erased value: null, an empty value, or a random one where values are unique."""
+    field: Any = row._meta.get_field(name)
+    if erase == NULL:
+        return None
+    if name in _unique_columns(type(row)):
+        return f"{ERASED}{uuid4().hex}"[: field.max_length]
+    if isinstance(field, JsonTextField | models.JSONField):
+        return type(getattr(row, name))()
+    if isinstance(field, models.IntegerField | models.DecimalField | models.FloatField):
+        return 0
+    return ""
+
+
+def _unique_columns(model: Any) -> set[str]:
+    named: Iterator[str] = (
+        name
+        for constraint in model._meta.constraints
+        if isinstance(constraint, models.UniqueConstraint)
+        for name in constraint.fields
+    )
+    return {*named, *(field.name for field in model._meta.local_fields if field.unique)}

@@ -1,0 +1,24 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.utils import timezone
+
+from config.core.registration import declared
+from config.ops.commands import JsonCommand
+
+
+class Command(JsonCommand):
+    help = "Erase a person's data at once, and their metadata in the ledger; hashes and proofs stay."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("user_id", help="The account's user_id, exactly as it was anchored.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Erase a person in every app that this process serves; safe to run twice.
+
+        Records that a law keeps stay with the ground and its day, and `prune` erases them then.
+        """
+        result: dict[str, Any] = {"user_id": options["user_id"]}
+        for erase in declared("erase_subject"):
+            result |= erase(options["user_id"], now=timezone.now())
+        return result

@@ -1,0 +1,72 @@
+"""What the law keeps of an erased account's applications, and the files of those that it does not keep."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from config.core.encryption import UnreadableSecret
+from config.core.erasure import Ends
+from credit.core.figures import reference_of
+from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS
+from credit.documents.storage import delete_file
+from credit.models import Application, Clock, Notice, RetentionHold, StoredFile
+from credit.models.notices import UNDELIVERED
+from credit.notices.retention import REGULATION_B, grounds_of
+
+
+def kept_applications(user_id: int, *, now: datetime) -> Ends:
+    """Return when the last ground of each application ends; None while a litigation hold is on.
+
+    A withdrawn or expired application is kept as long as a rejected one. While a notice is owed, the period is counted
+    from its due date. Drafts that were never sent have no ground.
+    """
+    ends: Ends = {}
+    held = set(RetentionHold.held_of(user_id))
+    for application in Application.objects.filter(consumer=user_id):
+        days = [kept.until for kept in grounds_of(application)]
+        if application.submitted_at is not None:
+            days.append(application.updated_at + REGULATION_B.period)
+        days += [due + REGULATION_B.period for due in _owed(application)]
+        last = max(days, default=now)
+        if application.pk in held:
+            ends[application.pk] = None
+        elif last > now:
+            ends[application.pk] = last
+    return ends
+
+
+def _owed(application: Application) -> Iterator[datetime]:
+    """Yield the due date of each notice that is not delivered yet, and of each running clock."""
+    running = Clock.objects.filter(application=application, stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY)
+    yield from running.values_list("due_at", flat=True)
+    undelivered = Notice.objects.filter(application=application, status__in=UNDELIVERED)
+    yield from undelivered.values_list("due_at", flat=True)
+
+
+def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
+    """Yield the applications that are not decided, or whose approval is not accepted, and when they are due."""
+    open_ones = Application.objects.filter(
+        consumer=user_id, accepted_at__isnull=True, status__in=(*IN_REVIEW, PENDING_DOCUMENTS, APPROVED)
+    )
+    for application in open_ones:
+        clock = Clock.objects.filter(application=application, stopped_at__isnull=True).order_by("due_at").first()
+        reason = f"Application {reference_of(application.pk)} is open. Withdraw it, or wait until it is closed."
+        yield reason, None if clock is None else clock.due_at
+
+
+def delete_files(user_id: int, *, now: datetime) -> None:
+    """Delete the uploaded files, with their keys, of the applications that no ground keeps."""
+    files = StoredFile.objects.filter(file__document__application__consumer=user_id, deleted_at__isnull=True)
+    kept = kept_applications(user_id, now=now)
+    for stored in files.exclude(file__document__application__in=list(kept)):
+        delete_file(stored, now=now)
+
+
+def addresses_of(user_id: int) -> Iterator[str]:
+    for application in Application.objects.filter(consumer=user_id, applicants__isnull=False):
+        try:
+            yield from (person["email"] for person in application.applicants if person.get("email"))
+        except UnreadableSecret:
+            continue
+
+
+GROUNDS = {"application_records": kept_applications}

@@ -1,0 +1,172 @@
+"""The erasure of an account: request, change of mind within 14 days, and the erasure itself (GDPR Article 17).
+
+The record of the erasure is committed first. Then the account's access ends, then the tokens at vendors, then the data
+go (`config.core.erasure`). Each step is safe to run twice, so that an erasure that was killed goes on from the start.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+
+from config.core import audit
+from config.core.encryption import blind_digests
+from config.core.erasure import Kept, erase_rows
+from config.core.ids import parse_positive_int64
+from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.registration import declared
+from config.ops.failed_items import FailedItems
+from identity.access.authentication import forget_credentials
+from identity.access.models import AccountHistory, TokenFamily, User
+from identity.access.second_factor import require_second_factor
+from identity.accounts.models import DeletionRequest, Erasure
+from identity.errors import ErasureNotPossible
+
+_LEASE = timedelta(minutes=10)
+_LOOK_AGAIN = timedelta(days=1)  # at a ground without a known end
+
+
+def subject_key(user_id: int) -> str:
+    """Return the keyed hash under which an erasure names its account."""
+    return blind_digests(f"erasure:{user_id}")[0]
+
+
+def obstacles(user: User) -> list[dict[str, Any]]:
+    """Return what an account must end before its erasure: the reason, and when it ends by itself, if that is known."""
+    reasons: list[tuple[str, datetime | None]] = []
+    if user.is_staff or user.is_superuser or user.groups.exists():
+        reasons.append(("The account belongs to staff or a business. Ask an operator to end its roles.", None))
+    elif any(why_not(user.pk) for why_not in declared("account_not_acted_for")):
+        reasons.append(("The account is a member of a lender. Leave the lender first.", None))
+    for find in declared("account_not_erased"):
+        reasons += find(user.pk)
+    return [{"reason": reason, "until": None if until is None else rfc3339(until)} for reason, until in reasons]
+
+
+def request_erasure(actor: Actor, *, now: datetime) -> Erasure:
+    """Request the erasure of the actor's own account, which starts after 14 days; a second request changes nothing.
+
+    Raises SecondFactorRequired, and ErasureNotPossible with the obstacles.
+    """
+    require_second_factor(actor)
+    with transaction.atomic():
+        user = User.objects.select_for_update().get(pk=actor.user.pk)
+        if erasure := Erasure.objects.filter(account=user).first():
+            return erasure
+        _refuse_obstacles(user)
+        AccountHistory.note("account.deletion_requested", actor, now=now)
+        return _record(user.pk, requested_at=now)
+
+
+def _refuse_obstacles(user: User) -> None:
+    if found := obstacles(user):
+        raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
+
+
+def _record(user_id: int, *, requested_at: datetime) -> Erasure:
+    return Erasure.objects.create(
+        account_id=user_id,
+        subject_key=subject_key(user_id),
+        requested_at=requested_at,
+        look_at=requested_at + Erasure.CHANGE_OF_MIND,
+        due_at=requested_at + Erasure.DUE,
+    )
+
+
+def show_erasure(user: Any) -> Erasure:
+    """Return an account's erasure; one that is not stored, with the status NONE, if none is requested."""
+    erasure = Erasure.objects.filter(account=user.pk).first()
+    return erasure or Erasure(id=None, status=Erasure.NONE)
+
+
+def cancel_erasure(actor: Actor, *, now: datetime) -> None:
+    """Cancel the actor's own erasure within 14 days; idempotent. Raises RecordNotEditable once it has started."""
+    with transaction.atomic():
+        own = Erasure.objects.filter(account=actor.user.pk)
+        if own.filter(status=Erasure.REQUESTED, look_at__gt=now).delete()[0]:
+            AccountHistory.note("account.deletion_canceled", actor, now=now)
+        elif own.exists():
+            raise RecordNotEditable("The 14 days are over: the erasure has started.")
+
+
+def process_requested(*, now: datetime) -> dict[str, int]:
+    """Start the erasures whose 14 days are over; return how many were made, and how many failed."""
+    carry_over()
+    return _process("erasure", Erasure.objects.filter(status=Erasure.REQUESTED, look_at__lte=now), now)
+
+
+def erase_kept(*, now: datetime) -> dict[str, int]:
+    """Erase what a ground kept and no ground keeps any more."""
+    counts = _process("kept_erasure", Erasure.objects.filter(status=Erasure.WAITING, look_at__lte=now), now)
+    return {"kept_records_of_accounts": counts["erased"]}
+
+
+def _process(kind: str, due: QuerySet[Erasure], now: datetime) -> dict[str, int]:
+    erased = list[Erasure]()
+
+    def process(erasure: Erasure) -> None:
+        erase(erasure, now=now)
+        erased.append(erasure)
+
+    failed = FailedItems(kind, due.order_by("look_at"), lease=_LEASE).process(process, now=now)
+    return {"erased": len(erased), "failed": failed}
+
+
+def carry_over() -> None:
+    """Turn the requests that a server of version 1.0 stored during the upgrade into erasures."""
+    for old in DeletionRequest.objects.order_by("requested_at"):
+        with transaction.atomic():
+            if not Erasure.objects.filter(account=old.user_id).exists():
+                _record(old.user_id, requested_at=old.requested_at)
+            old.delete()
+
+
+def erase(erasure: Erasure, *, now: datetime) -> None:
+    """Make an erasure whose record is committed. An exception of a vendor or a storage ends it: run it again."""
+    user_id = erasure.account_id
+    if user_id is None:
+        return
+    with transaction.atomic():
+        User.objects.filter(pk=user_id, erased_at__isnull=True).update(is_active=False, erased_at=now)
+        TokenFamily.objects.filter(user_id=user_id).revoke(now=now)
+    forget_credentials()
+    for step in (*declared("vendor_tokens"), *declared("erasure_steps")):
+        step(user_id, now=now)
+    _close(erasure, erase_rows(user_id, now=now), now=now)
+
+
+def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
+    waits = [each.until or now + _LOOK_AGAIN for each in kept if not each.is_permanent]
+    erasure.kept = [each.to_dict() for each in kept]
+    if waits:
+        erasure.status, erasure.look_at = Erasure.WAITING, max(min(waits), now + _LOOK_AGAIN)
+    else:
+        erasure.status, erasure.completed_at, erasure.account = Erasure.DONE, now, None
+    erasure.save(update_fields=["kept", "status", "look_at", "completed_at", "account"])
+    # The worker has no session, and the erased id is in no line.
+    erased = audit.entity(Erasure._meta.label_lower, erasure.pk)
+    audit.emit("erasure", actor={"app_name": "process_privacy"}, entity=erased, unmapped={"status": erasure.status})
+
+
+def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
+    """Erase an account at once, without the 14 days; an id of no account is left to the ledger.
+
+    Raises ValidationError with the obstacles.
+    """
+    number = parse_positive_int64(user_id)
+    user = User.objects.filter(pk=number).first() if number else None
+    if user is None:
+        return {}
+    if Erasure.objects.filter(subject_key__in=blind_digests(f"erasure:{user.pk}"), status=Erasure.DONE).exists():
+        return {"status": Erasure.DONE}
+    with transaction.atomic():
+        erasure = Erasure.objects.filter(account=user).first()
+        if erasure is None:
+            if found := obstacles(user):
+                raise ValidationError([each["reason"] for each in found])
+            erasure = _record(user.pk, requested_at=now)
+    erase(erasure, now=now)
+    return {"status": erasure.status, "kept": erasure.kept}

@@ -1,0 +1,26 @@
+"""What an erasure ends in this app that the register of personal data cannot find by the account's id."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from allauth.account.models import EmailAddress
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
+
+from identity.access.models import User
+from identity.accounts.models import ManagedAccount
+
+
+def end_sessions(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
+    Session.objects.filter(session_key__in=UserSession.objects.filter(user=user_id).values("session_key")).delete()
+
+
+def end_partner_access(user_id: int, *, now: datetime) -> None:
+    ManagedAccount.objects.filter(user=user_id, ended_at__isnull=True).update(ended_at=now)
+
+
+def addresses_of(user_id: int) -> Iterator[str]:
+    yield from EmailAddress.objects.filter(user=user_id).values_list("email", flat=True)
+    yield from User.objects.filter(pk=user_id).exclude(email="").values_list("email", flat=True)
+    for account in ManagedAccount.objects.filter(user=user_id, email__isnull=False):
+        yield str(account.email)

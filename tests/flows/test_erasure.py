@@ -1,0 +1,268 @@
+"""The erasure of an account: nothing personal is left but what a ground keeps, and that only for as long."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.utils import timezone
+
+from config.clients.provider import ProviderUnavailable
+from config.core import erasure as core_erasure
+from config.core import privacy
+from config.core.registration import declared
+from config.mail.models import OutgoingMail
+from config.mail.outbox import queue_mail
+from config.ops import pruning
+from credit.documents import storage
+from credit.models import Application, DocumentFile, RequestedDocument
+from identity.accounts import erasure
+from identity.accounts.models import DeletionRequest, Erasure
+from identity.bank import services as bank
+from identity.bank.models import BankItem
+from identity.providers.models import SandboxItem
+from ledger.models import Entry
+from tests.api import client_of
+from tests.factories import ApplicationFactory, UserFactory
+from tests.flows.markers import Planter, personal_tables, places_of, rows_of
+from tests.identity.test_bankdata_exchange import exchange
+
+pytestmark = pytest.mark.django_db
+MINE, THEIRS = "mk-mine", "mk-theirs"
+
+
+def planted(user, marker, **application):
+    """Plant the markers of a person whose one application is in the given status."""
+    row = ApplicationFactory(consumer=user, **application)
+    Planter(user, marker, application=row).plant()
+    return row
+
+
+def declared_with(**conditions):
+    """Return `app.Model.field` for the personal fields whose ground meets the conditions."""
+    return {
+        f"{model._meta.label}.{name}"
+        for model in personal_tables()
+        for name, treatment in privacy.personal_fields(model).items()
+        if treatment.keep and all(getattr(treatment.keep, key) == value for key, value in conditions.items())
+    }
+
+
+def erased(user, *, days=14):
+    now = timezone.now()
+    Erasure.objects.get_or_create(
+        account=user,
+        defaults={
+            "subject_key": erasure.subject_key(user.pk), "requested_at": now, "look_at": now,
+            "due_at": now + Erasure.DUE,
+        },
+    )  # fmt: skip
+    assert erasure.process_requested(now=now + timedelta(days=days)) == {"erased": 1, "failed": 0}
+    return Erasure.objects.get(subject_key=erasure.subject_key(user.pk))
+
+
+@pytest.fixture
+def person():
+    return UserFactory()
+
+
+def test_every_table_with_personal_data_has_a_marker(person):
+    planted(person, MINE)
+    marked = {place.rpartition(".")[0] for place in places_of(MINE)}
+    without = {model._meta.label for model in personal_tables() if Planter.texts(model)} - marked
+    assert without == set()
+
+
+def test_erasure_without_a_ground_leaves_only_append_only_evidence(person):
+    other = UserFactory()
+    planted(person, MINE)
+    planted(other, THEIRS)
+    DeletionRequest.objects.filter(user=other).delete()  # it would be carried over
+    before = places_of(THEIRS)
+    record = erased(person)
+    assert (record.status, record.account, record.kept[0]["ground"]) == ("done", None, "audit_log")
+    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert places_of(THEIRS) == before
+
+
+def test_erased_fields_of_every_type_are_blank(person):
+    planted(person, MINE)
+    erased(person)
+    for model in personal_tables():
+        for name, treatment in privacy.personal_fields(model).items():
+            if treatment.keep and treatment.keep.is_permanent:
+                continue
+            for row in rows_of(model, person):
+                value = getattr(row, name)
+                assert not value or str(value).startswith("erased-"), f"{model._meta.label}.{name}"
+
+
+def test_uploaded_files_are_deleted_with_their_keys(person):
+    application = planted(person, MINE)
+    stored = storage.keep(b"%PDF-1.4 " + MINE.encode(), now=timezone.now())
+    document = RequestedDocument.objects.get(application=application)
+    DocumentFile.objects.create(
+        document=document, stored=stored, name="x", size_bytes=1, received_at=timezone.now(), principal=person
+    )
+    erased(person)
+    stored.refresh_from_db()
+    assert (stored.key, storage.storage().exists(stored.name)) == ("", False)
+    assert stored.deleted_at is not None
+
+
+def test_linked_bank_is_removed_at_the_vendor(person):
+    exchange(client_of(person), person)
+    linked = SandboxItem.objects.get()
+    assert linked.removed_at is None
+    erased(person)
+    linked.refresh_from_db()
+    assert linked.removed_at is not None
+    assert not BankItem.objects.exists()
+
+
+def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monkeypatch):
+    planted(person, MINE)
+    item = BankItem.objects.get()
+    BankItem.objects.filter(pk=item.pk).update(provider="sandbox")
+
+    class Away:
+        def remove_item(self, _token):
+            raise ProviderUnavailable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bank, "open_banking", Away)
+        now = timezone.now()
+        erasure._record(person.pk, requested_at=now - timedelta(days=15))
+        assert erasure.process_requested(now=now) == {"erased": 0, "failed": 1}
+    assert BankItem.objects.get().access_token
+    assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
+    assert not BankItem.objects.exists()
+
+
+def test_ground_keeps_its_records_until_its_day_and_prune_erases_them(person):
+    now = timezone.now()
+    planted(person, MINE, status="withdrawn", submitted_at=now)
+    record = erased(person)
+    kept = {each["ground"]: each for each in record.kept}
+    assert record.status == "waiting"
+    assert kept["application_records"]["until"] is not None
+    left = places_of(MINE) - declared_with(is_permanent=True)
+    assert "credit.Application.applicants" in left
+    assert left <= declared_with(ground="application_records")
+    before_the_day = now + timedelta(days=31 * 24)
+    pruning.prune(now=before_the_day)
+    assert "credit.Application.applicants" in places_of(MINE)
+    pruning.prune(now=now + timedelta(days=31 * 40))
+    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert Erasure.objects.get().status == "done"
+
+
+def test_erasure_record_has_no_personal_data(person):
+    planted(person, MINE)
+    record = erased(person)
+    assert str(person.pk) not in {record.subject_key, str(record.kept)}
+    assert person.username not in str(vars(record))
+
+
+class Killed(BaseException):
+    pass
+
+
+def _steps():
+    return [*declared("vendor_tokens"), *declared("erasure_steps")]
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at):
+    planted(person, MINE)
+    steps = _steps()
+    assert len(steps) == 7
+    calls = []
+
+    def killing(kind):
+        of_kind = declared(kind)
+        return of_kind if kind not in {"vendor_tokens", "erasure_steps"} else [wrapped(step) for step in of_kind]
+
+    def wrapped(step):
+        def run(user_id, *, now):
+            step(user_id, now=now)
+            calls.append(step)
+            if len(calls) == at + 1:
+                raise Killed
+
+        return run
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasure, "declared", killing)
+        if at == len(steps):
+
+            def killed(*_arguments, **_options):
+                raise Killed
+
+            patched.setattr(erasure, "_close", killed)
+        record = erasure._record(person.pk, requested_at=timezone.now())
+        with pytest.raises(Killed):
+            erasure.erase(record, now=timezone.now())
+    erasure.erase(Erasure.objects.get(), now=timezone.now())
+    assert Erasure.objects.get().status == "done"
+    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+
+
+def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeypatch):
+    planted(person, MINE)
+    record = erasure._record(person.pk, requested_at=timezone.now())
+    erase_of_table, left = core_erasure._erase, [10]
+
+    def killed_soon(rows, fields):
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+        erase_of_table(rows, fields)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(core_erasure, "_erase", killed_soon)
+        with pytest.raises(Killed):
+            erasure.erase(record, now=timezone.now())
+    erasure.erase(Erasure.objects.get(), now=timezone.now())
+    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+
+
+def test_mails_to_the_account_are_emptied(person):
+    person.email = "gone@example.test"
+    person.save(update_fields=["email"])
+    now = timezone.now()
+    queue_mail("gone@example.test", "notice", {"name": MINE}, now=now)
+    other = queue_mail("other@example.test", "notice", {"name": "x"}, now=now)
+    erased(person)
+    mine = OutgoingMail.objects.exclude(pk=other.pk).get()
+    assert (mine.recipient, mine.context, mine.status) == ("", "", "failed")
+    assert OutgoingMail.objects.get(pk=other.pk).recipient == "other@example.test"
+
+
+def test_requests_of_version_1_0_become_erasures(person):
+    asked = timezone.now() - timedelta(days=3)
+    DeletionRequest.objects.create(user=person, requested_at=asked)
+    erasure.carry_over()
+    record = Erasure.objects.get()
+    assert (record.account, record.requested_at, record.look_at) == (person, asked, asked + timedelta(days=14))
+    assert not DeletionRequest.objects.exists()
+
+
+def test_rows_of_no_other_account_are_touched_by_the_register(person):
+    other = UserFactory()
+    planted(other, THEIRS)
+    before = {model: rows_of(model, other).count() for model in personal_tables()}
+    core_erasure.erase_rows(person.pk, now=timezone.now())
+    assert {model: rows_of(model, other).count() for model in personal_tables()} == before
+
+
+def test_erase_subject_erases_at_once_and_is_safe_to_run_twice(person):
+    planted(person, MINE)
+    call_command("erase_subject", str(person.pk), stdout=StringIO())
+    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    call_command("erase_subject", str(person.pk), stdout=StringIO())
+    assert Erasure.objects.get().status == "done"
+    assert not Session.objects.exists()
+    assert not Entry.objects.filter(user_id=str(person.pk)).exists()
+    assert Application.objects.get().consumer == person

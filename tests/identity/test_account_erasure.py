@@ -1,0 +1,189 @@
+"""/v1/account/erasure and /account/delete: an account asks for its erasure, and may change its mind for 14 days."""
+
+from datetime import timedelta
+from io import StringIO
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from config.core.casework import DataAccess
+from credit.core.applicants import Applicants
+from credit.models import Application
+from identity.accounts import erasure
+from identity.accounts.models import Erasure
+from identity.models import AccountHistory
+from tests.api import ApiClient, assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.lenders import desk_client
+from tests.backoffice.pages import confirm
+from tests.credit.applicants import changed
+from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.support import issue
+from tests.second_factors import authenticator_of
+
+pytestmark = pytest.mark.django_db
+PATH = "/account/erasure"
+FIELDS = {"id", "status", "requested_at", "due_at", "kept", "completed_at"}
+
+
+def wait_over():
+    Erasure.objects.update(look_at=timezone.now() - timedelta(minutes=1))
+
+
+def test_request_is_recorded_and_starts_after_14_days(api, user):
+    response = api.send(PATH)
+    shown = response.json()
+    assert (response.status_code, set(shown)) == (201, FIELDS)
+    assert (shown["status"], shown["kept"], shown["completed_at"]) == ("requested", [], None)
+    record = Erasure.objects.get()
+    assert record.look_at - record.requested_at == timedelta(days=14)
+    assert record.due_at - record.requested_at == timedelta(days=30)
+    assert api.read(PATH).json() == shown
+    assert api.send(PATH).json() == shown
+    assert AccountHistory.objects.filter(account=user, action="account.deletion_requested").count() == 1
+    call_command("process_privacy", "--once", stdout=StringIO())
+    assert api.read(PATH).json()["status"] == "requested"
+
+
+def test_request_is_repeated_under_its_idempotency_key(api):
+    key = uuid4()
+    first = api.send(PATH, key=key)
+    again = api.send(PATH, key=key)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
+
+
+def test_request_can_be_canceled_within_14_days(api, user):
+    assert api.remove(PATH).status_code == 200
+    api.send(PATH)
+    assert api.remove(PATH).status_code == 200
+    none = {"id": None, "status": "none", "requested_at": None, "due_at": None, "kept": [], "completed_at": None}
+    assert api.read(PATH).json() == none
+    api.send(PATH)
+    wait_over()
+    assert_error(api.remove(PATH), 400, "E3004")
+    assert AccountHistory.objects.filter(account=user, action="account.deletion_canceled").count() == 1
+
+
+def test_worker_erases_when_the_14_days_are_over(api, user):
+    api.send(PATH)
+    wait_over()
+    call_command("process_privacy", "--once", stdout=StringIO())
+    user.refresh_from_db()
+    assert (user.is_active, user.email) == (False, "")
+    assert user.username.startswith("erased-")
+    assert api.read("/auth/me").status_code == 401
+    assert Erasure.objects.get().status == "done"
+
+
+@pytest.mark.parametrize("scopes", [None, ["offers:read"]])
+def test_api_key_requests_no_erasure(user, scopes):
+    assert_error(ApiClient(api_key=issue(user, scopes=scopes).key).send(PATH), 403, "E2005")
+    assert not Erasure.objects.exists()
+
+
+def test_account_with_a_second_factor_needs_it(api, user):
+    authenticator_of(user)
+    assert_error(api.send(PATH), 403, "E2012")
+    assert not Erasure.objects.exists()
+
+
+def test_open_application_is_an_obstacle_with_its_due_date(api, user):
+    application = ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
+    obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
+    assert [set(each) for each in obstacles] == [{"reason", "until"}]
+    assert "Withdraw it" in obstacles[0]["reason"]
+    with pytest.raises(CommandError, match="Withdraw it"):
+        call_command("erase_subject", str(user.pk))
+    Application.objects.filter(pk=application.pk).update(status="withdrawn")
+    assert api.send(PATH).status_code == 201
+
+
+def test_staff_and_members_of_a_lender_are_not_erased(user):
+    provider = ProviderFactory()
+    assert_error(client_of(provider.owner).send(PATH), 400, "E3021")
+    user.groups.add(Group.objects.get(name="Partner"))
+    assert_error(client_of(user).send(PATH), 400, "E3021")
+
+
+def test_page_requests_and_cancels(user):
+    browser = Client()
+    browser.force_login(user)
+    page = reverse("account_delete")
+    asked = browser.post(page).headers["Location"]
+    browser.post(asked, {"password": PASSWORD, "next": page})
+    browser.post(page)
+    assert Erasure.objects.get().account == user
+    assert "It starts on" in browser.get(page).content.decode()
+    browser.post(page, {"do": "cancel"})
+    assert not Erasure.objects.exists()
+
+
+@pytest.fixture
+def kept(user):
+    """Return a withdrawn application that a law keeps after the erasure of its account."""
+    row = ApplicationFactory(
+        consumer=user, status="withdrawn", submitted_at=timezone.now(), notes="qqsecret",
+        applicants=Applicants.of([changed("legal_name", "qqsecret")]),
+    )  # fmt: skip
+    erasure.erase(erasure._record(user.pk, requested_at=timezone.now()), now=timezone.now())
+    assert Application.objects.get().notes == "qqsecret"
+    return row
+
+
+def test_kept_application_is_masked_for_reviewers(kept):
+    reviewers = backoffice_client(staff_of("Reviewer"))
+    for page in ("changelist", "change"):
+        address = reverse(f"admin:credit_application_{page}", args=[kept.pk] if page == "change" else [])
+        assert "qqsecret" not in reviewers.get(address).content.decode()
+    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
+    assert reviewers.get(action).status_code in {403, 404}
+
+
+def test_support_does_not_unmask_what_a_law_keeps(kept):
+    support = backoffice_client(staff_of("Support"))
+    assert support.get(reverse("admin:credit_application_do", args=[kept.pk, "unmask"])).status_code == 403
+    page = support.get(reverse("admin:credit_application_change", args=[kept.pk]))
+    assert "qqsecret" not in page.content.decode()
+
+
+def test_operations_unmasks_a_kept_application_with_a_reason(kept):
+    operator = backoffice_client(staff_of("Operations"))
+    page = reverse("admin:credit_application_change", args=[kept.pk])
+    assert "qqsecret" not in operator.get(page).content.decode()
+    confirm(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    assert "qqsecret" in operator.get(page).content.decode()
+    assert DataAccess.objects.get(action="unmasked").reason == "Exam 28-1"
+
+
+def test_operations_unmasks_no_application_of_an_account_that_is_not_erased():
+    application = ApplicationFactory(notes="qqsecret", status="submitted", submitted_at=timezone.now())
+    operator = backoffice_client(staff_of("Operations"))
+    for name, arguments in (("do", [application.pk, "unmask"]), ("change", [application.pk]), ("changelist", [])):
+        assert operator.get(reverse(f"admin:credit_application_{name}", args=arguments)).status_code == 403
+
+
+def test_lender_and_reviewer_do_not_read_a_kept_application_over_the_api(kept):
+    provider = ProviderFactory(id=str(kept.provider_id))
+    for reader in (provider.owner, staff_of("Reviewer")):
+        assert_error(client_of(reader).read(f"/applications/{kept.pk}"), 404, "E4002")
+    page = desk_client(provider.owner).get(reverse("admin:credit_application_changelist"))
+    assert str(kept.pk) not in page.content.decode()
+
+
+def test_exports_leave_out_what_a_law_keeps(kept):
+    reviewers = backoffice_client(staff_of("Reviewer"))
+    response = reviewers.post(f"{reverse('admin:credit_application_changelist')}export/csv/")
+    assert str(kept.pk) not in response.getvalue().decode()
+
+
+def test_other_account_keeps_its_erasure_to_itself(api, stranger_api):
+    api.send(PATH)
+    assert stranger_api.read(PATH).json()["status"] == "none"
+    assert stranger_api.remove(PATH).status_code == 200
+    assert Erasure.objects.count() == 1
+    assert UserFactory().is_active
