@@ -8,6 +8,7 @@ class IdentityConfig(Declarations, AppConfig):
     name = "identity"
 
     personal_data = "privacy.TABLES"
+    error_forms = ("accounts.error_pages.write_for_browser",) if settings.SERVICE == "platform" else ()
     event_types = "events.FAMILIES"
     capabilities = {
         **dict.fromkeys(("api_keys", "signed_requests", "oauth", "accounts", "invitations"), ""),

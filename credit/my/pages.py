@@ -97,6 +97,7 @@ def localized(request: HttpRequest) -> Iterator[None]:
         newest = own_applications(request).only("applicants").order_by("-id").first()
     persons = newest and content.readable_applicants(newest)
     language = language_of(persons, otherwise=get_language_from_request(request))
+    request.LANGUAGE_CODE = language  # the page of an error reads it, as Django calls it
     with override(language), timezone.override(deadlines.tzinfo_of(persons)):
         yield
 

@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language_from_request, override
 from django.views.generic import FormView, TemplateView, View
 
 from config.core.lifecycle import Actor, RecordNotEditable
@@ -39,7 +40,8 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
     page = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         page = ""
-    response = render(request, "account/form_expired.html", {"page": page}, status=403)
+    with override(get_language_from_request(request)):
+        response = render(request, "account/form_expired.html", {"page": page}, status=403)
     response.headers["Cache-Control"] = "no-store"
     return response
 

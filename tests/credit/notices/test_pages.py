@@ -163,10 +163,25 @@ TRANSLATED = [
     *(ROOT / "templates" / "mail").glob("*"),
     *(ROOT / "templates" / "credit" / "my").glob("*"),
     ROOT / "templates" / "credit" / "agreement.html",
+    ROOT / "templates" / "credit" / "schedule.html",
+    ROOT.parent / "identity" / "templates" / "account" / "error.html",
+    ROOT.parent / "identity" / "templates" / "account" / "form_expired.html",
 ]
 MODULES = [
     ROOT / one
-    for one in ("notices/content.py", "my/pages.py", "my/words.py", "core/loan_words.py", "terms/agreement.py")
+    for one in (
+        "notices/content.py",
+        "my/apply.py",
+        "my/content.py",
+        "my/forms.py",
+        "my/pages.py",
+        "my/terms_pages.py",
+        "my/words.py",
+        "core/loan_words.py",
+        "core/reasons.py",
+        "terms/agreement.py",
+        "../identity/accounts/error_pages.py",
+    )
 ]
 BLOCK = r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 

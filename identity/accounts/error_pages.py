@@ -1,0 +1,74 @@
+"""Errors as pages, for browsers, of every address outside of the API.
+
+The page needs no session and no database, so that it also answers for them.
+"""
+
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import get_language_from_request, override
+from django.utils.translation import gettext_lazy as _
+
+from config.core.errors import PROBLEM
+
+_API = "/v1"
+_REPLACED = ("application/json", PROBLEM, "text/plain")
+# By status: the title, what it means, and what to do.
+_WORDS = {
+    403: (_("You can't open this page"), _("Your account has no access to it."), _("Log in with another account.")),
+    404: (
+        _("Page not found"),
+        _("The address is wrong, or the page belongs to another account."),
+        _("Check the address, or start from one of these pages."),
+    ),
+    410: (
+        _("This page is no longer available"),
+        _("Its link was used already, or its time is over."),
+        _("Start from one of these pages."),
+    ),
+    429: (_("Too many requests"), _("You sent too many requests."), _("Wait a minute, then try again.")),
+    503: (
+        _("Temporarily unavailable"),
+        _("The page does not work at the moment."),
+        _("Try again in a few minutes. Nothing of what you saved is lost."),
+    ),
+}
+_REFUSED = (_("This request can't be answered"), _("Nothing was saved."), _("Go back and try again."))
+_FAULT = (_("Something went wrong"), _("The fault is ours, and it was recorded."), _("Try again in a few minutes."))
+# Where a page's section begins, and what the link to it is called.
+_SECTIONS = {"/my": _("My applications"), "/developers": _("Developers"), "/admin/": _("Back office")}
+_ACCOUNT = ("/account/", _("My account"))
+
+
+def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
+    """Replace an error of a page by a page, if the caller reads HTML."""
+    path = request.path_info
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    reads_html = "text/html" in request.headers.get("Accept", "")
+    if not reads_html or kind not in _REPLACED or path == _API or path.startswith(f"{_API}/"):
+        return
+    title, meaning, remedy = _WORDS.get(response.status_code, _FAULT if response.status_code >= 500 else _REFUSED)
+    section = next(((start, name) for start, name in _SECTIONS.items() if path.startswith(start.rstrip("/"))), None)
+    context = {
+        "title": title, "meaning": meaning, "remedy": remedy, "provider_name": settings.PROVIDER_NAME,
+        "ways": [section, _ACCOUNT] if section else [_ACCOUNT], "request_id": _request_id(response),
+    }  # fmt: skip
+    language = getattr(request, "LANGUAGE_CODE", None) or get_language_from_request(request)
+    with override(language):
+        response.content = render_to_string("account/error.html", context).encode()
+    response.headers["Content-Type"] = "text/html; charset=utf-8"
+    response.headers["Content-Length"] = str(len(response.content))
+    patch_vary_headers(response, ("Accept", "Accept-Language"))
+
+
+def _request_id(response: HttpResponse) -> str:
+    """Return the id by which the log names the request, empty for an error without one."""
+    try:
+        body: Any = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return ""
+    return str(body.get("request_id", "")) if isinstance(body, dict) else ""

@@ -1,0 +1,108 @@
+"""Errors of pages are pages for browsers; programs, and the API for all, get JSON."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from config.core.errors import NotFound, Unavailable
+from credit.core.applicants import Applicants
+from identity.accounts.error_pages import write_for_browser
+from tests.credit.applicants import PERSON
+from tests.factories import ApplicationFactory
+
+pytestmark = pytest.mark.django_db
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+PATHS = ("/nothing", "/my/applications/x", "/my/apply/9", "/account/x", "/developers/x", "/verification/x", "/oauth/x")
+
+
+def text_of(answer):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.content.decode()))
+
+
+@pytest.fixture
+def browser(user):
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_an_unknown_page_is_a_page_with_a_way_on(browser, path):
+    answer = browser.get(path, headers=BROWSER)
+    assert answer.status_code == 404
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert int(answer.headers["Content-Length"]) == len(answer.content)
+    assert "Accept" in answer.headers["Vary"]
+    assert "Page not found" in text_of(answer)
+    assert 'href="/account/"' in answer.content.decode()
+    assert "{" not in text_of(answer)
+
+
+def test_the_page_names_its_request_and_leads_to_its_section(browser):
+    answer = browser.get("/my/applications/x", headers=BROWSER)
+    assert answer.headers["X-Request-ID"] in text_of(answer)
+    assert '<a href="/my">My applications</a>' in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v1/applications/x"])
+def test_the_api_answers_in_json_to_browsers(browser, path):
+    answer = browser.get(path, headers=BROWSER)
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json()["code"]
+
+
+@pytest.mark.parametrize("accepted", ["", "*/*", "application/json", "application/problem+json"])
+@pytest.mark.parametrize("path", PATHS)
+def test_programs_get_json_from_every_address(browser, path, accepted):
+    answer = browser.get(path, headers={"Accept": accepted})
+    assert answer.status_code == 404
+    assert answer.json()["code"] or answer.json()["type"]
+
+
+def test_the_page_is_in_the_browsers_language_or_the_persons(browser, user):
+    def title(path, language):
+        headers = {**BROWSER, "Accept-Language": language}
+        page = browser.get(path, headers=headers).content.decode()
+        return re.search(r'lang="(\w+)"', page)[1], re.search("<h1>(.*?)</h1>", page)[1]
+
+    assert title("/nothing", "es-MX") == ("es", "Página no encontrada")
+    assert title("/nothing", "fr") == ("en", "Page not found")
+    ApplicationFactory(consumer=user, applicants=Applicants.of([PERSON]), created_at=timezone.now() - timedelta(days=1))
+    assert title("/my/applications/x", "en") == ("es", "Página no encontrada")
+
+
+@pytest.mark.django_db(databases=[])
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "This request can&#x27;t be answered"), (403, "You can&#x27;t open this page"),
+        (410, "This page is no longer available"), (429, "Too many requests"), (500, "Something went wrong"),
+        (503, "Temporarily unavailable"),
+    ],
+)  # fmt: skip
+def test_each_status_has_its_own_words_without_a_session_or_database(status, words):
+    request = RequestFactory().get("/my", headers=BROWSER)
+    response = (Unavailable if status == 503 else NotFound)().response()
+    response.status_code = status
+    write_for_browser(request, response)
+    assert response.status_code == status
+    assert words in text_of(response)
+    assert int(response.headers["Content-Length"]) == len(response.content)
+
+
+def test_a_page_that_a_person_may_not_open_is_a_page(browser):
+    answer = browser.get("/admin/credit/application/", headers=BROWSER)
+    assert answer.status_code in {302, 403}
+    assert answer.headers["Content-Type"].startswith("text/html")
+
+
+def test_an_expired_form_is_in_the_browsers_language(user):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(user)
+    answer = browser.post("/my/consent", headers={**BROWSER, "Accept-Language": "es"})
+    assert answer.status_code == 403
+    assert "Este formulario caducó" in text_of(answer)
+    assert "Log in" not in text_of(answer)
