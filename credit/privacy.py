@@ -18,6 +18,8 @@ APPLICATION = Keep(
     "Colorado SB 26-189: 36 months from a score; a litigation hold",
 )
 
+LENDER = "the lender that the application was sent to"
+
 TABLES = {
     "credit.RequestedDocument": table(
         personal("name", "reason", erase=REPLACE, keep=APPLICATION),
@@ -26,6 +28,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         kept_by="application",
+        recipients=LENDER,
     ),
     "credit.StoredFile": table(
         personal("key", erase=REPLACE, secret=True, keep=APPLICATION),
@@ -34,6 +37,7 @@ TABLES = {
         purpose="uploaded files",
         by_value=True,
         kept_by="file__document__application",
+        recipients=LENDER,
     ),
     "credit.DocumentFile": table(
         personal("name", erase=REPLACE, masked=False, keep=AUDIT_LOG),
@@ -41,6 +45,7 @@ TABLES = {
         none("id", "document", "stored", "content_type", "size_bytes", "sha256", "infection", "received_at"),
         subject="document__application__consumer",
         purpose="uploaded files",
+        recipients=LENDER,
     ),
     "credit.Clock": table(
         none("id", "application", "kind", "started_at", "due_at", "stopped_at", "why", "overdue_told_at"),
@@ -73,6 +78,7 @@ TABLES = {
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
         kept_by="application",
+        recipients=LENDER,
     ),
     "credit.NoticeHistory": table(
         personal("reason", "metadata", keep=AUDIT_LOG),
@@ -81,6 +87,7 @@ TABLES = {
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.Delivery": table(
         personal("evidence", erase=REPLACE, masked=False, keep=AUDIT_LOG),
@@ -89,6 +96,7 @@ TABLES = {
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.Consent": table(
         none("id", "user", "is_given", "text", "text_sha256", "at", "credential"),
@@ -105,6 +113,7 @@ TABLES = {
         purpose="reconsiderations",
         ground=LEGAL_OBLIGATION,
         kept_by="application",
+        recipients=LENDER,
     ),
     "credit.ScoringModel": table(
         about_staff("created_by"),
@@ -148,6 +157,7 @@ TABLES = {
         subject="user",
         purpose="scores",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.LastScore": table(
         personal("outcome", "segment", "reasons", erase=DELETE_ROW, masked=False),
@@ -162,6 +172,7 @@ TABLES = {
         purpose="the inputs of scores",
         ground=LEGAL_OBLIGATION,
         kept_by="score__application",
+        recipients=LENDER,
     ),
     "credit.Provider": table(
         about_staff("owner"),
@@ -234,6 +245,7 @@ TABLES = {
         subject="consumer",
         purpose="applications for credit",
         kept_by="pk",
+        recipients=LENDER,
     ),
     "credit.ApplicationHistory": table(
         personal("reason", "metadata", keep=AUDIT_LOG),
@@ -242,6 +254,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.LoanTerms": table(
         personal(
@@ -264,6 +277,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.Counteroffer": table(
         personal("reasons", erase=REPLACE, masked=False, keep=AUDIT_LOG),
@@ -275,6 +289,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.ApplicationRevision": table(
         personal("changes", keep=AUDIT_LOG),
@@ -283,6 +298,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        recipients=LENDER,
     ),
     "credit.Acceptance": table(
         about_staff("principal", "credential"),
@@ -316,6 +332,7 @@ TABLES = {
         purpose="signed records of decisions",
         ground=LEGAL_OBLIGATION,
         kept_by="application",
+        recipients=LENDER,
     ),
     "credit.Proposal": table(
         personal("reason", "metadata", keep=APPLICATION),
@@ -324,6 +341,7 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         kept_by="application",
+        recipients=LENDER,
     ),
     "credit.Confirmation": table(
         personal("value", keep=APPLICATION),
@@ -333,5 +351,6 @@ TABLES = {
         purpose="figures that a reviewer confirmed",
         ground=LEGAL_OBLIGATION,
         kept_by="application",
+        recipients=LENDER,
     ),
 }

@@ -246,6 +246,7 @@ TABLES = {
         subject="user",
         purpose="linked banks",
         ground=CONSENT,
+        source="the bank, through the vendor of bank data",
     ),
     "identity.BankAccount": table(
         personal("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents", erase=DELETE_ROW),
@@ -262,6 +263,7 @@ TABLES = {
         subject="user",
         purpose="accounts at linked banks",
         ground=CONSENT,
+        source="the bank, through the vendor of bank data",
     ),
     "identity.BankTransaction": table(
         personal("name", "merchant_name", "amount_cents", erase=DELETE_ROW),
@@ -270,6 +272,7 @@ TABLES = {
         subject="user",
         purpose="transactions of linked banks",
         ground=CONSENT,
+        source="the bank, through the vendor of bank data",
     ),
     "identity.KycVerification": table(
         personal("last_error", "status_reason"),
@@ -293,6 +296,8 @@ TABLES = {
         subject="user",
         purpose="verification of the identity",
         ground=LEGAL_OBLIGATION,
+        source="the person, and the vendor of identity checks",
+        recipients="the vendor of identity checks",
     ),
     "identity.KycVerificationHistory": table(
         personal("reason", "metadata", keep=AUDIT_LOG),

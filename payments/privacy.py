@@ -33,6 +33,7 @@ TABLES = {
         ),
         subject="user",
         purpose="payments by card",
+        recipients="the card processor",
     ),
     "payments.PaymentAttempt": table(
         personal("detail", masked=False, keep=AUDIT_LOG),
@@ -55,6 +56,7 @@ TABLES = {
         none("id", "user", "processor_type", "is_default", "is_active", "created_at"),
         subject="user",
         purpose="stored cards",
+        recipients="the card processor",
     ),
     "payments.CryptoPayment": table(
         personal("description", keep=MONEY),
@@ -82,6 +84,7 @@ TABLES = {
         ),
         subject="user",
         purpose="payments in stablecoins",
+        recipients="the public network of the payment",
     ),
     "payments.CryptoTransaction": table(
         personal("raw", erase=REPLACE, masked=False, keep=AUDIT_LOG),

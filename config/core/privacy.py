@@ -24,6 +24,9 @@ LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
 LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
 
 UNTIL_ERASURE = "until the account is erased"
+# Where data come from, and who receives them, unless a table says otherwise.
+THE_PERSON = "the person, and their use of the account"
+NO_ONE = "none outside of the operator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Table:
     retention: str
     kept_by: str
     by_value: bool
+    source: str
+    recipients: str
 
 
 def personal(
@@ -94,6 +99,8 @@ def table(
     retention: str = UNTIL_ERASURE,
     kept_by: str = "",
     by_value: bool = False,
+    source: str = THE_PERSON,
+    recipients: str = NO_ONE,
 ) -> Table:
     """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
     fields: Fields = {}
@@ -101,7 +108,7 @@ def table(
         if twice := fields.keys() & group.keys():
             raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
         fields |= group
-    return Table(subject, purpose, fields, ground, retention, kept_by, by_value)
+    return Table(subject, purpose, fields, ground, retention, kept_by, by_value, source, recipients)
 
 
 @cache

@@ -10,6 +10,7 @@ class MailConfig(Declarations, AppConfig):
 
     personal_data = "privacy.TABLES"
     erasure_steps = ("erasure.erase_mails",)
+    export_parts = ("erasure.mails_to",)
     prune_rules = "delivery.PRUNE_RULES"
     readings = ("metrics.READING",)
 

@@ -37,8 +37,8 @@ _writes_application = partial(endpoint, access="applications:write", idempotent=
 _DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired)
 
 
-def agreement_page(request: HttpRequest, agreement: Agreement) -> HttpResponse:
-    """Render an agreement to read and to print."""
+def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
+    """Render an agreement to read and to print; without a request for a copy in a file."""
     page = {
         **in_words(agreement),
         "agreement": agreement,

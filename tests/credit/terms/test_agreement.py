@@ -9,6 +9,7 @@ from django.utils import timezone
 from config.core.json_text import canonical_json
 from credit.core.applicants import Applicants
 from credit.core.figures import money
+from credit.export import rendered_agreements
 from credit.models import Provider
 from tests.api import assert_error, client_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
@@ -78,6 +79,14 @@ def test_the_page_says_the_same_figures(agreed):
     Provider.objects.update(name="Harbour")
     page = read(consumer, agreed, accept="text/html").content.decode()
     assert "Lender: <bdi>Harbour</bdi> (provider 700)<br>" in page
+
+
+def test_copy_of_a_persons_data_has_the_agreement_as_a_page(agreed):
+    ((name, page, _label),) = rendered_agreements(agreed.consumer_id)
+    assert name == f"agreements/{agreed.pk}.html"
+    assert PERSON["legal_name"] in page.decode()
+    assert read(client_of(agreed.consumer), agreed).json()["agreement_sha256"] in page.decode()
+    assert not [*rendered_agreements(UserFactory().pk)]
 
 
 def test_a_scored_agreement_needs_the_scope_of_scores(settings):

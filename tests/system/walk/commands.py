@@ -112,7 +112,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     """Call every command, with a webhook endpoint, a decision and an anchored report that the operations have made."""
     run = commands.call
     run("seed_demo")
-    run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
+    walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
     run("set_password", "walker", "--password-stdin", stdin=f"{PASSWORD} and back")
     key = run("create_api_key", "walker", "--name", "Walk")
     run("list_api_keys", "--older-than", "0")
@@ -159,6 +159,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("verify", str(decision), "--ledger-key", key, "--platform-key", platform)
     run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
     run("personal_data")
+    run("export_subject", str(walker["id"]), "--to", str(folder / "walker.zip"))
     run("erase_subject", "walker")
     card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it
     run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")

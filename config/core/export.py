@@ -1,0 +1,115 @@
+"""The copy of a person's data (GDPR Articles 15 and 20): a zip with a JSON file for each table of the register.
+
+Tables are read row by row, so that the memory does not grow with the export. Passwords, tokens and the fields about
+staff are left out.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from django.apps import apps
+from django.conf import settings
+from django.db import models
+
+from config.core.encryption import UnreadableSecret
+from config.core.erasure import CHUNK_ROWS
+from config.core.json_text import render_json
+from config.core.privacy import Table, all_rows, register
+from config.core.registration import declared
+
+UNREADABLE = "unreadable: no key opens this value"
+
+
+def write_export(user_id: int, file: Any, *, now: datetime) -> dict[str, int]:
+    """Write the zip with everything about an account to a file; return the number of tables, rows and other files."""
+    counts = {"tables": 0, "rows": 0, "files": 0}
+    contents = []
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        for label, declaration in register().items():
+            names = _exported(declaration)
+            if declaration.by_value or not declaration.subject or not names:
+                continue
+            rows = all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id}).order_by("pk")
+            name = f"records/{label}.json"
+            number = _write_rows(archive, name, _values(rows, names))
+            if number:
+                contents.append({"file": name, "rows": number, **_described(declaration)})
+                counts["tables"] += 1
+                counts["rows"] += number
+        for part in declared("export_parts"):
+            for name, content, label in part(user_id):
+                archive.writestr(name, content)
+                contents.append({"file": name, **_described(register()[label])})
+                counts["files"] += 1
+        archive.writestr("index.json", render_json(_index(user_id, contents, now=now)))
+    return counts
+
+
+def _exported(declaration: Table) -> list[str]:
+    """Return the names of the fields to copy; none for a table whose personal fields are all secret."""
+    fields = declaration.fields.items()
+    if not any(treatment.kind == "personal" and not treatment.is_secret for _name, treatment in fields):
+        return []
+    return [name for name, treatment in fields if treatment.kind != "about_staff" and not treatment.is_secret]
+
+
+def _write_rows(archive: ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> int:
+    number = 0
+    for number, row in enumerate(rows, start=1):
+        if number == 1:
+            target = archive.open(name, "w")
+        target.write((b"[" if number == 1 else b",\n") + render_json(row))
+    if number:
+        target.write(b"]\n")
+        target.close()
+    return number
+
+
+def _values(rows: Any, names: list[str]) -> Iterator[dict[str, Any]]:
+    for row in rows.iterator(chunk_size=CHUNK_ROWS):
+        yield {name: _value(row, name) for name in names}
+
+
+def _value(row: models.Model, name: str) -> Any:
+    field: Any = row._meta.get_field(name)
+    try:
+        value = field.value_from_object(row)
+    except UnreadableSecret:
+        return UNREADABLE
+    if isinstance(value, bytes | memoryview):
+        content = bytes(value)
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            return b64encode(content).decode()
+    if isinstance(value, str | int | float | bool | list | dict | datetime) or value is None:
+        return value
+    persons = getattr(value, "persons", None)  # applicants
+    return str(value) if persons is None else persons
+
+
+def _described(declaration: Table) -> dict[str, str]:
+    return {
+        "purpose": declaration.purpose,
+        "ground": declaration.ground,
+        "source": declaration.source,
+        "recipients": declaration.recipients,
+        "retention": declaration.retention,
+    }
+
+
+def _index(user_id: int, contents: list[dict[str, Any]], *, now: datetime) -> dict[str, Any]:
+    """Return what the zip contains, and the information of Article 15(1) of the GDPR."""
+    return {
+        "controller": settings.PROVIDER_NAME,
+        "user_id": str(user_id),
+        "exported_at": now,
+        "rights": "You can request rectification, erasure (/account/delete), restriction, and object to processing. "
+        "You can lodge a complaint with a supervisory authority.",
+        "automated_decisions": "If an offer uses a scoring model, records/credit.Score.json has the points of each "
+        "characteristic, and the reasons.",
+        "contents": contents,
+    }

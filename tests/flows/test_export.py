@@ -1,0 +1,123 @@
+"""The copy of a person's data has everything that the register names, and nothing of another person."""
+
+import json
+from io import BytesIO, StringIO
+from zipfile import ZipFile
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from config.core import privacy
+from config.core.export import write_export
+from config.mail.outbox import queue_mail
+from credit.documents import storage
+from credit.models import DocumentFile, Notice, RequestedDocument
+from tests.factories import UserFactory
+from tests.flows.markers import personal_tables, places_of
+from tests.flows.test_erasure import MINE, THEIRS, planted
+
+pytestmark = pytest.mark.django_db
+
+
+def exported(user):
+    file = BytesIO()
+    write_export(user.pk, file, now=timezone.now())
+    with ZipFile(file) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture
+def person():
+    return UserFactory()
+
+
+def secret_fields():
+    return {
+        f"{model._meta.label}.{name}"
+        for model in personal_tables()
+        for name, treatment in privacy.personal_fields(model).items()
+        if treatment.is_secret
+    }
+
+
+def test_export_has_every_marker_but_those_of_secrets(person):
+    planted(person, MINE)
+    copies = exported(person)
+    for place in places_of(MINE) - secret_fields():
+        label, _, name = place.rpartition(".")
+        if label == "credit.StoredFile":
+            continue
+        rows = json.loads(copies[f"records/{label}.json"])
+        assert any(MINE in json.dumps(row[name]) for row in rows), place
+
+
+def test_export_has_no_secret_and_no_field_about_staff(person):
+    planted(person, MINE)
+    for name, content in exported(person).items():
+        label = name.removeprefix("records/").removesuffix(".json")
+        if name.startswith("records/"):
+            fields = privacy.register()[label].fields
+            for row in json.loads(content):
+                assert not [each for each in row if fields[each].is_secret or fields[each].kind == "about_staff"], name
+
+
+def test_export_has_nothing_of_another_person(person):
+    other = UserFactory(username=THEIRS)
+    planted(person, MINE)
+    planted(other, THEIRS)
+    assert all(THEIRS.encode() not in content for content in exported(person).values())
+    assert all(MINE.encode() not in content for content in exported(other).values())
+
+
+def test_export_has_files_notices_and_mails(person):
+    application = planted(person, MINE)
+    person.email = "me@example.test"
+    person.save(update_fields=["email"])
+    queue_mail("me@example.test", "notice", {"link": "https://x.test/secret"}, now=timezone.now())
+    queue_mail("you@example.test", "notice", {}, now=timezone.now())
+    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    DocumentFile.objects.create(
+        document=RequestedDocument.objects.get(application=application), stored=stored, name="x", size_bytes=1,
+        content_type="application/pdf", sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=timezone.now(),
+        principal=person,
+    )  # fmt: skip
+    copies = exported(person)
+    (file,) = [content for name, content in copies.items() if name.startswith(f"files/{application.pk}/")]
+    assert file == b"%PDF-1.4"
+    assert MINE in copies[f"notices/{Notice.objects.get().pk}.html"].decode()
+    (mail,) = [content for name, content in copies.items() if name.startswith("mails/")]
+    assert json.loads(mail)["recipient"] == "me@example.test"
+    assert b"secret" not in mail
+
+
+def test_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
+    planted(person, MINE)
+    copies = exported(person)
+    index = json.loads(copies.pop("index.json"))
+    assert {each["file"] for each in index["contents"]} == set(copies)
+    described = {"purpose", "ground", "source", "recipients", "retention"}
+    assert all(described <= each.keys() and all(each[name] for name in described) for each in index["contents"])
+    assert (index["user_id"], index["controller"]) == (str(person.pk), "Credit Platform")
+
+
+def test_export_subject_writes_a_file_that_only_its_owner_reads(person, tmp_path):
+    planted(person, MINE)
+    target = tmp_path / "copy.zip"
+    out = StringIO()
+    call_command("export_subject", str(person.pk), "--to", str(target), "--json", stdout=out)
+    result = json.loads(out.getvalue())
+    assert (result["user_id"], result["file"]) == (str(person.pk), str(target))
+    assert target.stat().st_mode & 0o777 == 0o600
+    with ZipFile(target) as archive:
+        assert len(archive.namelist()) == result["tables"] + result["files"] + 1
+    with pytest.raises(CommandError, match="can't be created"):
+        call_command("export_subject", str(person.pk), "--to", str(target))
+
+
+@pytest.mark.parametrize("user_id", ["0", "x", "9" * 19, ""])
+def test_export_subject_of_an_unknown_account_creates_no_file(user_id, tmp_path):
+    with pytest.raises(CommandError, match="not found"):
+        call_command("export_subject", user_id, "--to", str(tmp_path / "copy.zip"))
+    assert not list(tmp_path.iterdir())
