@@ -299,6 +299,45 @@ def test_every_list_and_record_of_the_demo(morning, chromium, live_server, whole
             visit.look(f"{name}-record")
 
 
+def test_the_queue_a_case_and_a_decision_fit_1280_and_1024_pixels(morning, chromium, live_server):
+    """The queue is one line a row at 1280 pixels, terms follow a changed figure, and a menu closes with Escape."""
+    visit = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
+    page = visit.page
+    visit.log_in("rita")
+    visit.go("text=Applications to review")
+    assert not page.evaluate(CUT)
+    assert (
+        page.locator("#result_list td.field-amount").first.evaluate("cell => getComputedStyle(cell).textAlign") == "end"
+    )
+    assert page.locator("nav.main-links a[aria-current]").inner_text() == "Applications"
+    visit.look("queue-widths", 1280, 1024)
+    visit.go("#result_list tbody tr:first-child th a")
+    page.click("summary:has-text('More')")
+    assert page.locator(".menu-panel >> text=Withdraw").first.is_visible()
+    visit.look("case-widths", 1280, 1024)
+    page.keyboard.press("Escape")
+    assert not page.locator(".menu-panel >> text=Withdraw").first.is_visible()
+    visit.go(".case-actions >> text=Approve")
+    before = page.inner_text("#terms")
+    page.fill("#id_amount", "5,000")
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.press("#id_amount", "Tab")
+    page.wait_for_function("before => document.getElementById('terms').innerText !== before", arg=before)
+    assert "$5,000.00 at 9.9 % for 24 months" in page.inner_text("#terms")
+    visit.look("decision-widths", 1280, 1024)
+    page.fill("#id_rate_percent", "3")
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.press("#id_rate_percent", "Tab")
+    page.wait_for_selector("[data-figure=rate_percent] .errorlist")
+    assert "The rates of the offer begin at 9.9." in page.inner_text("[data-figure=rate_percent]")
+    page.fill("#id_rate_percent", "10")
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.press("#id_rate_percent", "Tab")
+    page.wait_for_selector("#terms table")
+    visit.go("input[type=submit].default")
+    assert "is now approved" in page.inner_text(".messagelist")
+
+
 def test_a_truncated_list_shows_it_and_keeps_the_first_column(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
