@@ -59,6 +59,8 @@ class RecordAction:
     refusal: Callable[[Any], str] = lambda _record: ""
     seen: Callable[[Any], str] = lambda record: str(record.pk)
     form: type[SeenForm] = SeenForm
+    initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
+    beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # with the form: see `confirmed`
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,8 @@ class ReadOnlyAdmin(Exports):
         if refusal := action.refusal(record):
             messages.error(request, refusal)
             return HttpResponseRedirect(self.record_address(record, request))
-        form = action.form(request.POST if request.method == "POST" else None, initial={"seen": action.seen(record)})
+        initial = {**action.initial(record), "seen": action.seen(record)}
+        form = action.form(request.POST if request.method == "POST" else None, initial=initial)
 
         def run() -> str | HttpResponse:
             if form.cleaned_data["seen"] != action.seen(record):
@@ -221,7 +224,8 @@ class ReadOnlyAdmin(Exports):
             self.log_change(request, record, f"{action.label}.")
             return outcome
 
-        return self.confirmed(request, record, form, run, label=action.label, consequences=action.consequences(record))
+        page = {"consequences": action.consequences(record), **action.beside(record, form)}
+        return self.confirmed(request, record, form, run, label=action.label, **page)
 
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
         """Answer with a further page of `record`, or of the list."""

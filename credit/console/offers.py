@@ -12,9 +12,7 @@ from config.backoffice.desks import desk_of, may
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
-from config.backoffice.transitions import CREDENTIAL
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
+from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE, lender_actor
 from credit.core.figures import money
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
@@ -61,6 +59,15 @@ class OfferAdmin(NamedRecords):
     @admin.display(description="state", ordering="is_active")
     def state(self, record: Any) -> SafeString | str:
         return chip("active" if record.is_active else "inactive")
+
+    record_actions = (CHANGE, DEACTIVATE)
+
+    def actions_of(self, request: HttpRequest, record: Offer) -> list[RecordAction]:
+        """Let the account that made an offer change it, while it owns the lender."""
+        is_own = record.owner_id == request.user.pk
+        if not is_own or role_of(record.provider, request.user) != ProviderMember.OWNER:
+            return []
+        return super().actions_of(request, record)
 
     @admin.display(description="terms")
     def terms(self, record: Offer) -> SafeString | str:
@@ -135,9 +142,8 @@ class InviteForm(SeenForm):
 
 
 def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
-    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    invite(actor=actor, email=email, role=role, provider_id=provider.pk, now=timezone.now())
+    invite(actor=lender_actor(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
     return "The invitation is mailed."
 
 
@@ -165,13 +171,13 @@ class ProviderAdmin(NamedRecords):
                 "The owner of the address accepts it after a log-in, and needs a second factor to work here.",
             ],
         ),
+        MAKE,
     )
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
-        """Let a lender's owners invite. All other viewers only read the page."""
-        actions = super().actions_of(request, record)
+        """Let a lender's owners invite, and make offers. All other viewers only read the page."""
         is_owner = role_of(record, request.user) == ProviderMember.OWNER
-        return [action for action in actions if action.name != "invite" or is_owner]
+        return super().actions_of(request, record) if is_owner else []
 
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
         page = super().page_of(request, record)

@@ -1,0 +1,181 @@
+"""Offers that a lender's owners make, change, and deactivate in the console, with what a loan would cost."""
+
+from contextlib import suppress
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.forms import SeenForm
+from config.backoffice.html import change_address
+from config.backoffice.records import RecordAction
+from config.backoffice.transitions import CREDENTIAL
+from config.core.errors import ValidationFailed
+from config.core.figure_fields import FigureField
+from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
+from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
+from credit.core.apr import RATE_MAX_PERCENT
+from credit.core.figures import money
+from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.models import Offer, Provider
+from credit.offers.services import create_offer, deactivate_offer, replace_offer
+
+NAME_MAX_LENGTH = 255
+_DOLLARS = {"amount_min": "loan_amount_min_cents", "amount_max": "loan_amount_max_cents"}
+_RATES = {"rate_min": "apr_min_percent", "rate_max": "apr_max_percent"}
+_MEMBERS = {**_DOLLARS, **_RATES, "terms": "term_options_months"}
+FIGURES = tuple(_MEMBERS)
+
+
+def lender_actor(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+
+
+def _rate(label: str) -> FigureField:
+    return FigureField(label=label, sign="%", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=4)
+
+
+def _amount(label: str) -> FigureField:
+    most = Decimal(AMOUNT_MAX_CENTS) / 100
+    return FigureField(label=label, sign="$", min_value=Decimal("0.01"), max_value=most, decimal_places=2)
+
+
+class OfferForm(SeenForm):
+    """The terms that most offers have. All other terms of an existing offer stay; the API changes them."""
+
+    name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants read it.")
+    product_type = forms.CharField(max_length=NAME_MAX_LENGTH, initial="personal_loan", label="Kind of credit")
+    description = forms.CharField(
+        max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    amount_min, amount_max = _amount("Smallest loan in dollars"), _amount("Largest loan in dollars")
+    rate_min, rate_max = _rate("Lowest rate, percent a year"), _rate("Highest rate, percent a year")
+    terms = forms.CharField(label="Terms in months", help_text="Separated by commas, as in 12, 24, 36.")
+
+    def clean_terms(self) -> list[int]:
+        parts = [part.strip() for part in self.cleaned_data["terms"].split(",")]
+        if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
+            raise forms.ValidationError("Enter whole numbers of months, separated by commas: 12, 24, 36.")
+        return [int(part) for part in parts]
+
+    def read(self, before: dict[str, Any]) -> dict[str, Any]:
+        """Return every term, validated as over the API; `before` has the terms that are not in the form.
+
+        Raises ValidationFailed, and sets its messages on the fields.
+        """
+        facts = self.cleaned_data
+        terms = {
+            **before,
+            **{name: facts[name] for name in ("name", "product_type", "description")},
+            **{member: int(facts[field] * 100) for field, member in _DOLLARS.items()},
+            **{member: float(facts[field]) for field, member in _RATES.items()},
+            "term_options_months": facts["terms"],
+        }
+        try:
+            return OfferRequestSerializer.read(terms)
+        except ValidationFailed as refusal:
+            fields = {member: field for field, member in _MEMBERS.items()}
+            details: Any = refusal.details or ()
+            for detail in details:
+                member = str(detail["field"]).replace("/", ".").partition(".")[0]
+                self.add_error(fields.get(member, member if member in self.fields else None), detail["message"])
+            raise
+
+
+def initial_of(offer: Offer) -> dict[str, Any]:
+    dollars = {field: getattr(offer, member) for field, member in _DOLLARS.items()}
+    return {
+        **{name: getattr(offer, name) for name in ("name", "product_type", "description")},
+        **{field: None if cents is None else Decimal(cents) / 100 for field, cents in dollars.items()},
+        **{field: getattr(offer, member) for field, member in _RATES.items()},
+        "terms": ", ".join(map(str, offer.term_options_months or ())),
+    }
+
+
+def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
+    """Return what the largest loan would cost with the form's terms; the first submit shows it before it counts."""
+    figures: list[tuple[str, str]] = []
+    if form.is_bound and form.is_valid():
+        with suppress(ValidationFailed):  # its messages are on the fields
+            figures = _payments(form.read(_before(record)))
+    digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
+    return {
+        "figures": figures,
+        "figure_fields": FIGURES,
+        "preview": "Show a quote",
+        "terms_seen": digest,
+        "unseen": bool(figures and form.data.get("terms_seen") != digest),
+    }
+
+
+def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term."""
+    amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
+    return [
+        (
+            f"{money(amount)} at {rate:.2f} % for {term} months",
+            f"{money(monthly_payment_cents(amount, rate, term))} a month",
+        )
+        for term in sorted({min(months), max(months)})
+        for rate in sorted({terms["apr_min_percent"], terms["apr_max_percent"]})
+    ]
+
+
+def _before(record: Offer | Provider) -> dict[str, Any]:
+    return record.terms() if isinstance(record, Offer) else {"provider_id": record.pk}
+
+
+def _make(request: HttpRequest, provider: Provider, form: Any) -> HttpResponse:
+    offer = create_offer(actor=lender_actor(request), terms=form.read(_before(provider)), now=timezone.now())
+    return HttpResponseRedirect(change_address("credit_offer", offer.pk))
+
+
+def _change(request: HttpRequest, offer: Offer, form: Any) -> str:
+    actor, terms = lender_actor(request), form.read(_before(offer))
+    changed = replace_offer(offer.pk, actor=actor, terms=terms, now=timezone.now())
+    return f"The offer has version {changed.version}."
+
+
+def _deactivate(request: HttpRequest, offer: Offer, _form: Any) -> str:
+    deactivate_offer(offer.pk, actor=lender_actor(request), now=timezone.now())
+    return "The offer is closed to new applications."
+
+
+MAKE = RecordAction(
+    name="offer",
+    label="Make an offer",
+    permission="credit.view_offer",
+    run=_make,
+    form=OfferForm,
+    beside=quote_of,
+    consequences=lambda _provider: [
+        "The offer is in the catalog at once, and people can apply for it.",
+        "It belongs to your account, which alone changes it.",
+    ],
+)
+CHANGE = RecordAction(
+    name="change-terms",
+    label="Change the offer",
+    permission="credit.view_offer",
+    run=_change,
+    form=OfferForm,
+    beside=quote_of,
+    initial=initial_of,
+    seen=lambda offer: f"{offer.version}:{offer.is_active}",
+    consequences=lambda offer: [
+        f"The offer gets version {offer.version + 1}. Applications that were submitted keep their version.",
+    ],
+)
+DEACTIVATE = RecordAction(
+    name="deactivate",
+    label="Deactivate the offer",
+    permission="credit.view_offer",
+    run=_deactivate,
+    refusal=lambda offer: "" if offer.is_active else "It is inactive already.",
+    seen=lambda offer: f"{offer.version}:{offer.is_active}",
+    consequences=lambda _offer: ["The catalog no longer has it. Applications that were sent stay."],
+)

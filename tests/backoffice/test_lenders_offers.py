@@ -1,0 +1,115 @@
+"""A lender's owner makes, changes, and deactivates offers in the console, after a quote; nobody else does."""
+
+import pytest
+from django.urls import reverse
+
+from credit.models import Offer
+from tests.backoffice.lenders import ROLES, desk_client, lender_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+
+pytestmark = pytest.mark.django_db
+FIELDS = {
+    "name": "Harbor loan", "product_type": "personal_loan", "description": "For roofs", "amount_min": "1,000",
+    "amount_max": "$10,000.00", "rate_min": "6.9", "rate_max": "17.5 %", "terms": "12, 24",
+}  # fmt: skip
+
+
+@pytest.fixture
+def lender():
+    return lender_of("quartz", 701)
+
+
+@pytest.fixture
+def owner(lender):
+    return desk_client(lender.people["owner"])
+
+
+def make_of(lender):
+    return reverse("admin:credit_provider_do", args=[str(lender.number), "offer"])
+
+
+def action_of(offer, name="change-terms"):
+    return reverse("admin:credit_offer_do", args=[offer.pk, name])
+
+
+@pytest.fixture
+def offer(owner, lender):
+    confirm(owner, make_of(lender), **FIELDS)
+    return Offer.objects.get(name="Harbor loan")
+
+
+def test_an_owner_makes_an_offer(lender, offer):
+    assert offer.owner == lender.people["owner"]
+    assert (offer.provider_id, offer.version, offer.is_active) == ("701", 1, True)
+    assert (offer.loan_amount_min_cents, offer.loan_amount_max_cents) == (100_000, 1_000_000)
+    assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
+
+
+def test_a_quote_is_shown_before_the_offer_is_made(owner, lender):
+    first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS})
+    text = text_of(first)
+    assert "$10,000.00 at 6.90 % for 12 months $864.81 a month" in text
+    assert "$10,000.00 at 17.50 % for 24 months" in text
+    assert "The terms changed. Check them, then send the form again." in text
+    assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+def test_an_owner_changes_their_offer_and_keeps_its_other_terms(owner, offer):
+    Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
+    page = owner.get(action_of(offer))
+    assert page.context["form"].initial["terms"] == "12, 24"
+    text = text_of(confirm(owner, action_of(offer), **{**FIELDS, "rate_min": "5.5"}))
+    assert "The offer has version 2." in text
+    offer.refresh_from_db()
+    assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
+
+
+def test_an_owner_deactivates_their_offer(owner, offer):
+    confirm(owner, action_of(offer, "deactivate"))
+    offer.refresh_from_db()
+    assert not offer.is_active
+
+
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"amount_min": "20000"}, "amount_min"), ({"rate_min": "20"}, "rate_min"), ({"terms": "12, x"}, "terms"),
+        ({"terms": "0"}, "terms"), ({"amount_max": "8,5"}, "amount_max"), ({"name": " "}, "name"),
+        ({"rate_max": "1e9"}, "rate_max"), ({"terms": ","}, "terms"),
+    ],
+)  # fmt: skip
+def test_terms_that_the_api_refuses_are_refused_at_their_field(owner, lender, fields, at):
+    page = confirm(owner, make_of(lender), **{**FIELDS, **fields})
+    assert at in page.context["form"].errors
+    assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+@pytest.mark.parametrize("role", ROLES[1:])
+def test_other_members_neither_make_nor_change_offers(lender, offer, role):
+    client = desk_client(lender.people[role])
+    for address in (make_of(lender), action_of(offer), action_of(offer, "deactivate")):
+        assert client.get(address).status_code == 403, address
+        assert client.post(address, {"seen": "1:True", **FIELDS}).status_code == 403, address
+    offer.refresh_from_db()
+    assert (offer.version, offer.is_active) == (1, True)
+
+
+def test_another_lenders_owner_and_staff_change_nothing(offer, lender, reviewers_client, superusers_client):
+    foreign = desk_client(lender_of("zircon", 702).people["owner"])
+    for client in (foreign, reviewers_client, superusers_client):
+        for address in (make_of(lender), action_of(offer)):
+            assert client.post(address, {"seen": "1:True", **FIELDS}).status_code in {302, 403}
+    assert Offer.objects.filter(name="Harbor loan").count() == 1
+    offer.refresh_from_db()
+    assert offer.version == 1
+
+
+def test_an_offer_that_changed_meanwhile_is_not_changed(owner, offer):
+    page = owner.get(action_of(offer))
+    sent = {"seen": seen_in(page), **FIELDS, "rate_min": "5"}
+    shown = owner.post(action_of(offer), sent)
+    Offer.objects.filter(pk=offer.pk).update(version=7)
+    answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
+    assert "changed since you opened the page" in text_of(answer)
+    offer.refresh_from_db()
+    assert offer.apr_min_percent == 6.9
