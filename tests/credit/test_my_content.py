@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import translation
 
-from credit.applications.services import erase_applicants
 from credit.core.applicants import Applicants
 from credit.core.countries import COUNTRIES
 from credit.core.country_names import country_name
 from tests.credit.applicants import LEAST, PERSON
 from tests.credit.document_support import PDF, asked
+from tests.credit.erasing import erase_applicants
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import applied, listed
 from tests.credit.test_my_pages import browser_of, hand_in, page_of
