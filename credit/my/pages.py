@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib import messages
@@ -197,16 +198,24 @@ def _notices_of(application: Any) -> Any:
     return notices_made.values("pk", "kind", "made_at")
 
 
-def answered(request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any]) -> HttpResponse:
-    """Run a form's action and redirect to the page, which shows the result."""
+def answered(
+    request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
+) -> HttpResponse:
+    """Run a form's action and redirect to the page, which shows the result; a refusal also at the field with the id."""
     try:
         consume(limit, str(request.user.pk))
         done = do()
     except ApiError as refusal:
-        messages.error(request, said(refusal))
+        return _refused(request, application_id, refusal, field)
     else:
         messages.success(request, done or gettext("Nothing was changed: this page does not know that button."))
     return HttpResponseRedirect(reverse("my_application", args=[application_id]))
+
+
+def _refused(request: HttpRequest, application_id: str, refusal: ApiError, field: str) -> HttpResponse:
+    messages.error(request, said(refusal), extra_tags=field)
+    address = reverse("my_application", args=[application_id])
+    return HttpResponseRedirect(f"{address}#{quote(field)}" if field else address)
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
@@ -248,8 +257,7 @@ class UploadPage(View):
                 with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
                     return self._checked(request, application_id, document_id)
             except ApiError as refusal:
-                messages.error(request, said(refusal))
-        return HttpResponseRedirect(reverse("my_application", args=[application_id]))
+                return _refused(request, application_id, refusal, _field(document_id))
 
     @method_decorator(csrf_protect)
     def _checked(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
@@ -266,7 +274,12 @@ class UploadPage(View):
                 add_file(application_id, document_id, received, actor=actor, now=now)
             return gettext("The file was uploaded.")
 
-        return answered(request, application_id, "upload", hand_in)
+        return answered(request, application_id, "upload", hand_in, field=_field(document_id))
+
+
+def _field(document_id: str) -> str:
+    """Return the id of the field that takes a document's files."""
+    return f"file-{document_id}"
 
 
 class NoticePage(MyPage):

@@ -172,6 +172,23 @@ class TestDocuments:
         assert "The file is too large." in hand_in(application, PDF + b"x" * 200_000)
         assert not DocumentFile.objects.exists()
 
+    def test_each_file_field_has_its_documents_name_and_its_own_error(self):
+        application = asked(UserFactory(), "Payslip", "Lease")
+        payslip, lease = application.requested_documents.order_by("id")
+        path = f"/my/applications/{application.pk}/documents/{lease.pk}"
+        browser = browser_of(application.consumer)
+        answer = browser.post(path, {"file": SimpleUploadedFile("lease.pdf", b"MZ")})
+        assert answer.headers["Location"] == f"/my/applications/{application.pk}#file-{lease.pk}"
+        page = browser.get(f"/my/applications/{application.pk}").content.decode()
+        for document, is_wrong in ((payslip, False), (lease, True)):
+            field = f"file-{document.pk}"
+            assert f'<label for="{field}"><bdi>{document.name}</bdi></label>' in page
+            error = re.search(rf'<div id="{field}-error">(.*?)</div>', page)[1]
+            assert ("must be a PDF, JPEG or PNG" in error) is is_wrong
+            attributes = re.search(rf'<input type="file" id="{field}"([^>]*)>', page)[1]
+            assert f'aria-describedby="{field}-hint {field}-error"' in attributes
+            assert ('aria-invalid="true"' in attributes) is is_wrong
+
     def test_an_accepted_one_takes_no_more(self):
         application = asked(UserFactory())
         hand_in(application)

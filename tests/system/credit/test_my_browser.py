@@ -56,7 +56,7 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     person.send("my-documents", login=EMAIL, password=PASSWORD)
     file = {"name": "payslip.pdf", "mimeType": "application/pdf", "buffer": PDF}
     person.page.set_input_files("[type=file]", file)
-    press(person, "Hand in", "my-handed-in")
+    press(person, "Upload", "my-handed-in")
     assert DocumentFile.objects.get().document.application_id == application.pk
     press(person, "Send it back", "my-sent-back")
     assert approve(lender_of(offer), application).status_code == 200
