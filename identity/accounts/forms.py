@@ -149,8 +149,10 @@ class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
 
 
 def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
-    """Return template and context: a link for a new password, or that no account has this address."""
-    users = [user for user in accounts_with(recipient.lower()) if may_use_password(user)]
+    """Return template and context: a link for a new password, or why the recipient gets none."""
+    users = accounts_with(recipient.lower())
+    if users and not may_use_password(users[0]):
+        return "staff_password", {"link": f"{settings.APP_URL}{reverse('account_login')}"}
     if not users:
         return "has_no_account", {"link": f"{settings.APP_URL}{reverse('account_signup')}"}
     key = {"uidb36": user_pk_to_url_str(users[0]), "key": default_token_generator.make_token(users[0])}

@@ -10,10 +10,12 @@ from uuid import UUID
 
 from allauth.account.adapter import get_adapter
 from django.conf import settings
+from django.contrib.auth import user_logged_out
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -137,6 +139,14 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
     began = request.session.get("began", 0)
     is_over = now.timestamp() - began > IssuerSession.LASTS.total_seconds()
     return is_over or not (settings.STAFF_PASSWORDS or is_break_glass(user))
+
+
+@receiver(user_logged_out, dispatch_uid="end-issuer-session")
+def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
+    """End the row of a session whose person logs out here."""
+    identifier = request.session.get(SESSION_KEY)
+    if identifier is not None:
+        IssuerSession.objects.filter(pk=UUID(identifier), ended_at__isnull=True).update(ended_at=timezone.now())
 
 
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:

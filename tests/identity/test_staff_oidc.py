@@ -110,6 +110,14 @@ def test_request_to_the_issuer_has_pkce_state_nonce_and_the_strong_class(issuer)
     assert len({query["state"], query["nonce"], query["code_challenge"]}) == 3
 
 
+def test_log_out_here_ends_the_session_for_good(issuer, jane):
+    copied = Client()
+    copied.cookies["sessionid"] = jane.cookies["sessionid"].value
+    jane.post("/account/logout")
+    assert IssuerSession.objects.get().ended_at is not None
+    assert not is_in(copied)
+
+
 def test_second_log_in_needs_no_invitation_and_no_address(issuer, jane):
     jane.post("/account/logout")
     assert not is_in(jane)
@@ -507,6 +515,7 @@ def test_new_password_by_mail_leads_staff_nowhere(issuer):
     while any(deliver_some(now=timezone.now()).values()):
         pass
     assert len(mail.outbox) == 1
+    assert "http://127.0.0.1:8000/account/login" in mail.outbox[0].body
     assert not re.search("/account/password/new/", mail.outbox[0].body)
 
 
