@@ -26,6 +26,7 @@ from credit.console import queues
 from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
+from credit.console.facts import FactsDesk
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.names import legal_names, named_reference, person_cell
 from credit.console.next_case import NextCase
@@ -60,7 +61,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
+class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, FactsDesk, Checklist, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE

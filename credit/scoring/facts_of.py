@@ -1,16 +1,27 @@
 """The facts of an application, and scoring it again after new ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from config.core.lifecycle import Actor
-from credit.core.card import number_of, text_of
+from credit.core.card import is_claimed, number_of, text_of
 from credit.core.errors import ScoreNotFound
-from credit.core.facts import SHAREABLE, Known, catalogue, claim_of, confirmed_name, read_facts, shared
+from credit.core.facts import (
+    CONFIRMED,
+    SHAREABLE,
+    Known,
+    catalogue,
+    claim_of,
+    confirmed_name,
+    path_of,
+    read_facts,
+    shared,
+)
 from credit.models import Application, Confirmation, Score
 from credit.review.confirmations import load_for_facts
 from credit.scoring.evaluator import evaluate
@@ -48,8 +59,51 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     ]
 
 
+class Comparison(NamedTuple):
+    """A claim below `application_data`, and what others say of it: None if missing."""
+
+    path: Sequence[str]
+    claimed: Known
+    sourced: Known | None
+    confirmed: Known | None
+
+    @property
+    def differs(self) -> bool:
+        others = (self.sourced, self.confirmed)
+        return any(_differs_from(self.claimed.value, other.value) for other in others if other is not None)
+
+
+def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
+    """Return the claims that the card can read another fact for, or that a reviewer confirmed, by name."""
+    confirmed = Confirmation.known_of(application.pk)
+    facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
+    champion = _champion_of(application)
+    for read in champion.card.inputs if champion is not None else ():
+        if read.claim is not None:
+            facts.setdefault(read.claim, []).extend(name for name in read.facts if not is_claimed(name))
+    known = read_facts(
+        {*facts, *chain.from_iterable(facts.values())},
+        user_id=application.consumer_id,
+        application_data=application.application_data,
+        may_read=shared(application.share),
+        now=now,
+        confirmed=confirmed,
+    )
+    rows = []
+    for claim in sorted(facts):
+        others = [known[name] for name in facts[claim] if known[name].value is not None]
+        sourced = next((other for other in others if other.source != CONFIRMED), None)
+        word = next((other for other in others if other.source == CONFIRMED), None)
+        rows.append(Comparison(path_of(claim), known[claim], sourced, word))
+    return rows
+
+
 def _differs(known: Mapping[str, Known], name: str, claim: str | None) -> bool | None:
-    value, claimed = known[name].value, None if claim is None else known[claim].value
+    return _differs_from(None if claim is None else known[claim].value, known[name].value)
+
+
+def _differs_from(claimed: Any, value: Any) -> bool | None:
+    """Return whether a value differs from its claim, None if one of them is missing."""
     if value is None or claimed is None:
         return None
     number, claimed_number = number_of(value), number_of(claimed)

@@ -1,0 +1,154 @@
+"""An application's facts on its page: claimed, sourced and confirmed figures, side by side."""
+
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.forms import SeenForm
+from config.backoffice.html import NOTHING
+from config.backoffice.records import RecordAction
+from config.backoffice.transitions import CREDENTIAL
+from config.core.figure_fields import FigureField
+from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
+from credit.core.facts import Known, name_of, path_of, pointer_of
+from credit.core.figures import money
+from credit.core.machine import DRAFT, FROZEN
+from credit.core.profile import title_of
+from credit.models import Application, DocumentFile
+from credit.models.applications import REVIEW_PERMISSION
+from credit.requirements.services import requirements_of
+from credit.review.confirmations import confirm
+from credit.scoring.facts_of import comparisons, score_again
+
+_CLOSED = "Only a submitted application that is not decided takes new facts."
+
+
+class ConfirmForm(SeenForm):
+    """A figure that a file shows; its fields `figure` and `file_id` have the application's choices."""
+
+    value = FigureField(
+        max_digits=15, decimal_places=2, label="The file shows", help_text="An amount in dollars, or another number."
+    )
+
+
+def facts_shown(application: Any) -> list[dict[str, Any]]:
+    """Return the rows of claimed, sourced and confirmed figures; none where data is masked."""
+    if getattr(application, "is_masked", False):
+        return []
+    members = requirements_of(application).members
+    return [
+        {
+            "name": title_of(row.path[-1], members.get(row.path[-1], {}) if len(row.path) == 1 else {}),
+            "claimed": _figure(row.path[-1], row.claimed),
+            "sourced": _figure(row.path[-1], row.sourced),
+            "confirmed": _figure(row.path[-1], row.confirmed),
+            "differs": row.differs,
+        }
+        for row in comparisons(application, now=timezone.now())
+    ]
+
+
+def _figure(member: str, known: Known | None) -> str:
+    """Return a value with the day of one that has a source."""
+    if known is None or known.value is None:
+        return NOTHING
+    value = known.value
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
+    else:
+        text = money(value) if member.endswith("_cents") and isinstance(value, int) else str(value)
+    return text if known.source == "applicant" or known.as_of is None else f"{text} ({known.as_of})"
+
+
+class FactsDesk(ReviewAdmin):
+    """The figures, and what reviewers can do about them: confirm one, and score the application again."""
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        return {**super().page_of(request, record), "facts": facts_shown(record)}
+
+    def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
+        actions = super().actions_of(request, record)
+        is_masked = getattr(record, "is_masked", False)
+        if is_masked or not self.may_review(request, record) or record.consumer_id == request.user.pk:
+            return actions
+        about: tuple[Any, ...]
+        if record.names_scoring_model:
+            about = (REVIEW_PERMISSION, _score_again, _effects_of_score, _refusal, _seen)
+            actions.append(RecordAction("score-again", "Score again", *about))
+        if form := _form_of(record):
+            effects = _effects_of_confirmation
+            about = (REVIEW_PERMISSION, _confirm, effects, _refusal, _seen)
+            actions.append(RecordAction("confirm-figure", "Confirm a figure", *about, form))
+        return actions
+
+
+def _form_of(application: Application) -> type[ConfirmForm] | None:
+    """Return the form with the claimed numbers and the files of an application, None if it claims no number."""
+    data: Any = application.application_data
+    members = requirements_of(application).members if isinstance(data, dict) else {}
+    names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []
+    figures = [
+        (pointer_of(path), title_of(name, members.get(name, {}))) for name in names if (path := path_of(name_of(name)))
+    ]
+    if not figures:
+        return None
+
+    def uploaded() -> list[tuple[str, str]]:
+        files = DocumentFile.objects.filter(
+            document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+        )
+        return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
+
+    fields = {
+        "figure": forms.ChoiceField(choices=figures, label="Figure"),
+        "file_id": forms.ChoiceField(choices=uploaded, label="File", help_text="A file that the applicant uploaded."),
+    }
+    made: type[ConfirmForm] = type("ConfirmForm", (ConfirmForm,), fields)
+    return made
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+
+
+def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
+    pointer, shown = form.cleaned_data["figure"], form.cleaned_data["value"]
+    number = shown * 100 if pointer.endswith("_cents") else shown
+    value = int(number) if number == int(number) else float(number)
+    about = {"pointer": pointer, "value": value, "file_id": form.cleaned_data["file_id"]}
+    with transaction.atomic():
+        confirm(str(application.pk), **about, actor=_actor(request), now=timezone.now())
+    return "The figure is confirmed. Score the application again to use it."
+
+
+def _score_again(request: HttpRequest, application: Application, _form: Any) -> str:
+    with transaction.atomic():
+        score = score_again(str(application.pk), actor=_actor(request), now=timezone.now())
+    return f"The new score is {score.total}: {score.outcome}."
+
+
+def _refusal(application: Application) -> str:
+    return _CLOSED if application.status == DRAFT or application.status in FROZEN else ""
+
+
+def _seen(application: Application) -> str:
+    return application.reviewed_state
+
+
+def _effects_of_score(_application: Application) -> list[str]:
+    return [
+        "The champion of the model scores the application with its facts as they are now.",
+        "The new score counts, and the earlier one stays. Reviewers decide the application.",
+    ]
+
+
+def _effects_of_confirmation(_application: Application) -> list[str]:
+    return [
+        "The figure is stored with your name and the file. The applicant can read it.",
+        "The newest confirmation of a figure counts, and the earlier ones stay.",
+    ]

@@ -1,0 +1,100 @@
+"""Claimed, sourced and confirmed figures on the page of an application, and the actions of reviewers about them."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from credit.models import Confirmation, ProviderMember, Score
+from tests.api import client_of
+from tests.backoffice.lenders import desk_client
+from tests.backoffice.pages import text_of
+from tests.backoffice.test_applications import page_of
+from tests.credit.scoring import sourced
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.credit.scoring.test_confirmations import CLAIMS, card, file_of
+from tests.credit.support import make_reviewer
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sent(user):
+    """A scored application, with a bank and a file."""
+    sourced.bank(user, paid_in=230_000, paid_out=120_000)
+    offer, version = scored_offer(definition=card())
+    application = draft_for(offer, user, CLAIMS)
+    assert submit(client_of(user), application).status_code == 200
+    application.refresh_from_db()
+    application.file, application.version = file_of(application), version
+    return application
+
+
+def do(client, application, name, **fields):
+    """Open an action's page, and confirm it with these fields."""
+    address = page_of(application).replace("/change/", f"/do/{name}/")
+    seen = re.search(r'name="seen" value="([^"]+)"', client.get(address).content.decode())[1]
+    return client.post(address, {"seen": seen, **fields}, follow=True)
+
+
+def test_figures_are_shown_side_by_side_and_marked(reviewers_client, sent):
+    confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(sent.file.pk)}
+    path = f"/applications/{sent.pk}/confirmations"
+    assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
+    text = text_of(reviewers_client.get(page_of(sent)))
+    assert "Figure Claimed Sourced Confirmed" in text
+    assert re.search(
+        r"Monthly income cents \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — Differs by more than 10 %.", text
+    )
+    today = timezone.now().date()
+    assert f"Monthly debt cents $600.00 — $610.00 ({today})" in text
+    assert text.count("Differs by more than 10 %.") == 1
+
+
+def test_reviewer_confirms_a_figure_and_scores_again(reviewers_client, sent):
+    fields = {"figure": "/monthly_debt_cents", "value": "1,234.50", "file_id": str(sent.file.pk)}
+    assert "The figure is confirmed." in text_of(do(reviewers_client, sent, "confirm-figure", **fields))
+    row = Confirmation.objects.get()
+    assert (row.pointer, row.parsed_value, row.file) == ("/monthly_debt_cents", 123_450, sent.file)
+    assert "The new score is" in text_of(do(reviewers_client, sent, "score-again"))
+    assert list(Score.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
+
+
+@pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
+def test_other_choices_are_refused(reviewers_client, sent, field):
+    fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(sent.file.pk), **field}
+    assert do(reviewers_client, sent, "confirm-figure", **fields).status_code == 200
+    assert not Confirmation.objects.exists()
+
+
+def test_support_sees_no_figures_and_no_actions(supports_client, sent):
+    text = text_of(supports_client.get(page_of(sent)))
+    assert "Sourced" not in text
+    assert "2,300.00" not in text
+    assert "Score again" not in text
+
+
+def test_lenders_reader_sees_figures_and_no_actions(sent):
+    reader = UserFactory()
+    provider = sent.version.model.provider
+    ProviderMember.objects.create(provider=provider, user=reader, role=ProviderMember.READER)
+    provider.owner.groups.add(Group.objects.get(name="Lender"))
+    text = text_of(desk_client(reader).get(page_of(sent)))
+    assert "$2,300.00" in text
+    assert "Score again" not in text
+    address = page_of(sent).replace("/change/", "/do/score-again/")
+    assert desk_client(reader).get(address).status_code == 403
+
+
+def test_without_shared_bank_data_nothing_is_sourced(reviewers_client, sent):
+    type(sent).objects.filter(pk=sent.pk).update(share=[])
+    text = text_of(reviewers_client.get(page_of(sent)))
+    assert "Monthly income cents $2,000.00 — —" in text
+
+
+def test_decided_application_takes_no_figure(reviewers_client, sent):
+    type(sent).objects.filter(pk=sent.pk).update(status="rejected")
+    address = page_of(sent).replace("/change/", "/do/score-again/")
+    assert "not decided takes new facts" in text_of(reviewers_client.get(address, follow=True))
