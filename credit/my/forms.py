@@ -51,23 +51,17 @@ _LOAN = frozenset({"amount_cents", "term_months"})
 _AT_HOME = "US"  # the country that a new form names
 
 
-class CentsField(FigureField):
-    """An amount as people type it, in cents."""
+def _amount_field(minimum: int | None, maximum: int | None, **about: Any) -> FigureField:
+    """Return the field of an amount in cents, which people type in dollars; `_as_json` converts it."""
 
-    def __init__(self, *, minimum: Any = None, maximum: Any = None, **options: Any) -> None:
-        super().__init__(sign="$", decimal_places=2, max_digits=15, error_messages=_NUMBER, **options)
-        self.minimum, self.maximum = minimum, maximum
+    def check(dollars: Any) -> None:
+        if minimum is not None and dollars * 100 < minimum:
+            raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum))
+        if maximum is not None and dollars * 100 > maximum:
+            raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, maximum))
 
-    def clean(self, value: Any) -> Any:
-        amount = super().clean(value)
-        if amount is None:
-            return None
-        cents = int(amount * 100)
-        if self.minimum is not None and cents < self.minimum:
-            raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, self.minimum))
-        if self.maximum is not None and cents > self.maximum:
-            raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, self.maximum))
-        return cents
+    limits: dict[str, Any] = {"decimal_places": 2, "max_digits": 15}
+    return FigureField(sign="$", validators=[check], error_messages=_NUMBER, **limits, **about)
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
@@ -82,6 +76,10 @@ def members_of(offer: Offer) -> dict[str, Any]:
     if offer.term_options_months:
         loan["term_months"] = {"type": "integer", "enum": sorted(offer.term_options_months)}
     return {**{name: member for name, member in loan.items() if name not in properties}, **properties}
+
+
+def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
+    return name.endswith(_CENTS) and member["type"] == "integer"
 
 
 def _help(name: str, member: Mapping[str, Any]) -> str:
@@ -120,8 +118,8 @@ def _field(name: str, member: Mapping[str, Any]) -> forms.Field:
         widget = forms.Textarea(attrs={"rows": 4}) if longest > _LONG_TEXT else forms.TextInput()
         shortest = member.get("minLength")
         return forms.CharField(max_length=longest, min_length=shortest, empty_value=None, widget=widget, **about)
-    if name.endswith(_CENTS) and member["type"] == "integer":
-        return CentsField(minimum=least, maximum=most, **about)
+    if _is_amount(name, member):
+        return _amount_field(least, most, **about)
     places = 0 if member["type"] == "integer" else None
     bounds: dict[str, Any] = {
         "min_value": -SAFE_INTEGER_MAX if least is None else least,
@@ -164,21 +162,23 @@ class DataForm(DraftForm):
             return str(value)
         if isinstance(value, bool):
             return "yes" if value else "no"
-        is_cents = name.endswith(_CENTS) and member["type"] == "integer" and isinstance(value, int | float)
+        is_cents = _is_amount(name, member) and isinstance(value, int | float)
         return f"{int(value) / 100:.2f}" if is_cents else value
 
     def to_data(self) -> dict[str, Any] | None:
         """Return `application_data`: what was stored and has no field here stays, what is empty is left out."""
         others = {name: value for name, value in self.stored.items() if name not in self.members}
-        typed = {name: _as_json(self.members[name], value) for name, value in self.cleaned_data.items()}
+        typed = {name: _as_json(name, self.members[name], value) for name, value in self.cleaned_data.items()}
         return {**others, **{name: value for name, value in typed.items() if value is not None}} or None
 
 
-def _as_json(member: Mapping[str, Any], value: Any) -> Any:
+def _as_json(name: str, member: Mapping[str, Any], value: Any) -> Any:
     if value in ("", None) or "enum" in member or member["type"] == "boolean":
         return None if value == "" else value
     if member["type"] == "string":
         return value if isinstance(value, str) else value.isoformat()
+    if _is_amount(name, member):
+        return int(value * 100)
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 
