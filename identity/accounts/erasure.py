@@ -108,11 +108,25 @@ def _process(kind: str, due: QuerySet[Erasure], now: datetime) -> dict[str, int]
     erased = list[Erasure]()
 
     def process(erasure: Erasure) -> None:
+        if _is_postponed(erasure, now=now):
+            return
         erase(erasure, now=now)
         erased.append(erasure)
 
     failed = FailedItems(kind, due.order_by("look_at"), lease=_LEASE).process(process, now=now)
     return {"erased": len(erased), "failed": failed}
+
+
+def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
+    """Postpone an erasure that has not begun by a day while something stands in the way that began after its request.
+
+    A lender must be able to decide an application that was submitted in the 14 days.
+    """
+    account = erasure.account
+    if account is None or account.erased_at is not None or not obstacles(account):
+        return False
+    Erasure.objects.filter(pk=erasure.pk).update(look_at=now + _LOOK_AGAIN)
+    return True
 
 
 def carry_over() -> None:
@@ -132,6 +146,8 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
     with transaction.atomic():
         User.objects.filter(pk=user_id, erased_at__isnull=True).update(is_active=False, erased_at=now)
         TokenFamily.objects.filter(user_id=user_id).revoke(now=now)
+        # It can't be canceled any more, and a worker goes on with it if this process ends.
+        Erasure.objects.filter(pk=erasure.pk).update(look_at=now)
     forget_credentials()
     for step in (*declared("vendor_tokens"), *declared("erasure_steps")):
         step(user_id, now=now)

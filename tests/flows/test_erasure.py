@@ -11,6 +11,7 @@ from django.utils import timezone
 from config.clients.provider import ProviderUnavailable
 from config.core import erasure as core_erasure
 from config.core import privacy
+from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
@@ -226,6 +227,35 @@ def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeyp
             erasure.erase(record, now=timezone.now())
     erasure.erase(Erasure.objects.get(), now=timezone.now())
     assert places_of(MINE) - declared_with(is_permanent=True) == set()
+
+
+def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeypatch):
+    planted(person, MINE)
+
+    def killed(*_arguments, **_options):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasure, "_close", killed)
+        with pytest.raises(Killed):
+            call_command("erase_subject", str(person.pk))
+    with pytest.raises(RecordNotEditable):
+        erasure.cancel_erasure(Actor(person, "jwt"), now=timezone.now())
+    assert erasure.process_requested(now=timezone.now()) == {"erased": 1, "failed": 0}
+    assert Erasure.objects.get().status == "done"
+
+
+def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(person):
+    now = timezone.now()
+    record = erasure._record(person.pk, requested_at=now - timedelta(days=15))
+    application = ApplicationFactory(consumer=person, status="under_review", submitted_at=now)
+    assert erasure.process_requested(now=now) == {"erased": 0, "failed": 0}
+    record.refresh_from_db()
+    assert (record.status, record.look_at) == ("requested", now + timedelta(days=1))
+    person.refresh_from_db()
+    assert (person.is_active, person.erased_at) == (True, None)
+    Application.objects.filter(pk=application.pk).update(status="withdrawn")
+    assert erasure.process_requested(now=now + timedelta(days=1)) == {"erased": 1, "failed": 0}
 
 
 def test_mails_to_the_account_are_emptied(person):
