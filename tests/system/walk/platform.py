@@ -154,6 +154,11 @@ def _apply(service: Service, me: str) -> None:
     service.call(
         "DELETE /v1/applications/{application_id}/pending-decision", application_id=demo_ids.SCORED, status=404
     )
+    # The demo account is the applicant, who adds no facts to their own application.
+    figure = {"pointer": "/monthly_income_cents", "value": 315_000, "file_id": str(demo_ids.DOCUMENT_FILE)}
+    of = {"application_id": demo_ids.WAITS_FOR_DOCUMENTS}
+    service.call("POST /v1/applications/{application_id}/confirmations", figure, **of, status=403)
+    service.call("POST /v1/applications/{application_id}/score", **of, status=403)
 
 
 def _hand_in(service: Service) -> None:
