@@ -38,7 +38,7 @@ def _figure(name: str, value: Any) -> tuple[str, Any]:
     if is_number and name.endswith("_cents"):
         return words(name.removesuffix("_cents")), money(int(value))
     if is_number and name.endswith("_percent"):
-        return words(name.removesuffix("_percent")), f"{value:.2f} %"
+        return words(name.removesuffix("_percent")).replace("apr", "APR"), f"{value:.2f} %"
     return words(name), value
 
 
@@ -106,7 +106,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     autocomplete_fields = ("user",)
     extra = 0
     verbose_name = "member"
-    verbose_name_plural = "members: read and, as their role says, decide about what is sent to it, and make its offers"
+    verbose_name_plural = "members"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Take a form that names no role, which leaves the default."""
@@ -180,7 +180,11 @@ class ProviderAdmin(NamedRecords):
         return super().actions_of(request, record) if is_owner else []
 
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
-        page = super().page_of(request, record)
+        page = {
+            **super().page_of(request, record),
+            "title": f"{record.name or 'Lender'} ({record.pk})",
+            "show_save_and_continue": False,
+        }
         if not may_change_members(request, record):
             return page
         waiting = Invitation.objects.waiting_at(timezone.now()).filter(provider_id=record.pk).order_by("-id")

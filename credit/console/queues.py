@@ -64,7 +64,7 @@ DOCUMENTS = Queue(
 )
 COUNTEROFFERS = Queue(
     name="counteroffers",
-    title="Counteroffers that wait for the person",
+    title="Counteroffers that wait for the applicant",
     permission="credit.review_application",
     rows=lambda _user: Counteroffer.objects.filter(closed_at__isnull=True),
     waiting_since="offered_at",

@@ -76,5 +76,5 @@ def test_terms_of_an_offer_are_dollars_and_rates_with_two_decimals(reviewers_cli
     offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
     text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
     assert "loan amount min $1,000.00" in text
-    assert "apr min 6.90 %" in text
+    assert "APR min 6.90 %" in text
     assert "cents" not in text

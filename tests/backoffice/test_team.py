@@ -28,7 +28,10 @@ def invite_of(lender):
 
 def test_an_owner_invites_a_member_by_mail(lender):
     owner = desk_client(lender.people["owner"])
-    assert "Invite a member" in text_of(owner.get(page_of(lender)))
+    page = owner.get(page_of(lender))
+    assert "Invite a member" in text_of(page)
+    assert page.context["title"] == "Bank quartz (701)"
+    assert b"_continue" not in page.content
     answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
     assert "The invitation is mailed." in text_of(answer)
     invitation = Invitation.objects.get()
