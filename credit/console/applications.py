@@ -228,12 +228,12 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Fact
         is_lender = desk_of(request.user) is not None
         page = super().page_of(request, record)
         transitions = page.get("transitions", [])
-        actions, rare = bar_of(record, transitions)
+        actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
         asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in transitions)
         return {
             **page,
             "actions": actions,
-            "rare": [*rare, *page["buttons"]],
+            "rare": [*rare, *page["buttons"]] if page["may_review"] else [],
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
