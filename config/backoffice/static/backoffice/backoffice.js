@@ -61,5 +61,7 @@ if (list) {
     frame.classList.toggle("wide", wide);
     frame.tabIndex = wide ? 0 : -1;
   };
-  new ResizeObserver(look).observe(frame);
+  const resized = new ResizeObserver(look);
+  resized.observe(frame);
+  resized.observe(list);  // a wider column need not change the frame
 }
