@@ -13,17 +13,23 @@ LISTED_MAX = 20
 NAME_MAX_LENGTH = 64
 
 
+class UnknownNames(ValidationFailed):
+    """Names that nothing reads, where they are refused."""
+
+    names_are_ours = False
+
+
 def listed(names: Iterable[str]) -> str:
     """Return names for the header: percent-encoded, separated by commas, at most `LISTED_MAX`."""
     return ", ".join(quote(name[:NAME_MAX_LENGTH], safe="[]:.$") for name in list(names)[:LISTED_MAX])
 
 
 def refuse(names: Collection[str], known: Collection[str]) -> None:
-    """Raise ValidationFailed, with each name and the known name that is most like it, if there are names."""
+    """Raise UnknownNames, with each name and the known name that is most like it, if there are names."""
     if names:
         details = [{"field": name, "message": _message(name, known)} for name in list(names)[:LISTED_MAX]]
         first = details[0]
-        raise ValidationFailed(f"{first['field']}: {first['message']}", details=details)
+        raise UnknownNames(f"{first['field']}: {first['message']}", details=details)
 
 
 def _message(name: str, known: Collection[str]) -> str:
@@ -34,7 +40,7 @@ def _message(name: str, known: Collection[str]) -> str:
 def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
     """Yield the members of a JSON object that `body` does not read.
 
-    Raises ValidationFailed where `body` refuses them, except for members of the response: a client may send back what
+    Raises UnknownNames where `body` refuses them, except for members of the response: a client may send back what
     it got.
     """
     if not isinstance(document, dict):
@@ -48,7 +54,7 @@ def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
 
 
 def unread_parameters(query: Any, parameters: Any, *, is_list: bool) -> Iterator[str]:
-    """Yield the parameters of a query string that nothing reads; raises ValidationFailed where a list is filtered."""
+    """Yield the parameters of a query string that nothing reads; raises UnknownNames where a list is filtered."""
     fields = {} if parameters is None else parameters.shared().fields
     unread = [name for name in query if name not in fields]
     if is_list:

@@ -5,6 +5,7 @@ that belong to no app stand here. `ApiError.registry` knows all of them, so that
 OpenAPI document. `config.api.errors` renders them.
 """
 
+import re
 from typing import Any, ClassVar, Self
 
 import orjson
@@ -15,6 +16,8 @@ from config.core.context import request_id
 
 Details = list[dict[str, Any]] | dict[str, Any]
 
+_FIELDS_MAX = 20  # names of failed fields in the log of requests
+_PATH_END = re.compile(r"[./]")
 PROBLEM = "application/problem+json"
 
 
@@ -28,6 +31,7 @@ class ApiError(Exception):
     code: ClassVar[str] = ""
     message: ClassVar[str] = ""
     stored: ClassVar[bool] = False
+    names_are_ours: ClassVar[bool] = True  # whether no name in `details` was sent by the caller
     registry: ClassVar[dict[str, type["ApiError"]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -57,6 +61,13 @@ class ApiError(Exception):
         }
         return members if self.details is None else {**members, "details": self.details}
 
+    def _failed_fields(self) -> list[str] | None:
+        """Return the top-level names of the fields in `details`: what follows may be the caller's own."""
+        if not (self.names_are_ours and isinstance(self.details, list)):
+            return None
+        paths = [str(entry["field"]).lstrip("/") for entry in self.details if "field" in entry]
+        return list(dict.fromkeys(_PATH_END.split(path)[0] for path in paths))[:_FIELDS_MAX]
+
     def response(self) -> HttpResponse:
         """Render the error as JSON; every 401 names the scheme that would do (RFC 9110, 11.6.1)."""
         headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
@@ -64,7 +75,8 @@ class ApiError(Exception):
         # Said here, too: what refuses before Django's own middleware adds it would be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
-        response.error_code = self.code  # type: ignore[attr-defined]  # for the log of requests, whatever becomes of the body
+        # For the log of requests, whatever becomes of the body.
+        response.error_code, response.failed_fields = self.code, self._failed_fields()  # type: ignore[attr-defined]
         return response
 
 

@@ -75,9 +75,15 @@ class RequestIdMiddleware:
             self._counts.count(method, route, status, seconds)
         credential = getattr(request, "auth", None)
         if credential is not None and route.startswith(_INTERFACE):
-            code, identifier = _code_of(response) if status >= 400 else "", request_id.get()
             LOG.add(
-                credential, method=method, route=route, status=status, code=code, seconds=seconds, request_id=identifier
+                credential,
+                method=method,
+                route=route,
+                status=status,
+                code=_code_of(response) if status >= 400 else "",
+                failed_fields=getattr(response, "failed_fields", None),
+                seconds=seconds,
+                request_id=request_id.get(),
             )
         if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
             return

@@ -53,6 +53,9 @@ class RequestLine(models.Model):
     )
     status = models.PositiveSmallIntegerField(help_text="The HTTP status of the response.")
     code = models.CharField(max_length=8, blank=True, default="", help_text="The error code; empty for none.")
+    failed_fields = models.JSONField(
+        null=True, default=None, help_text="The names of the fields that failed; null for none."
+    )
     duration_ms = models.PositiveIntegerField(help_text="The time until the response began, in milliseconds.")
     request_id = models.UUIDField(help_text="The id in `X-Request-Id`, and in the body of an error.")
     at = models.DateTimeField(help_text="When the API responded (UTC).")
@@ -64,6 +67,10 @@ class RequestLine(models.Model):
     @property
     def shown_code(self) -> str | None:
         return self.code or None
+
+    @property
+    def failed_names(self) -> list[str]:
+        return self.failed_fields or []
 
     def __str__(self) -> str:
         return f"{self.method} {self.route} {self.status}"

@@ -13,6 +13,7 @@ TABLES = {
             "route",
             "status",
             "code",
+            "failed_fields",
             "duration_ms",
             "request_id",
             "at",

@@ -1,6 +1,7 @@
 """The log of requests that `GET /v1/requests` and the developers' page show: each account's own, for seven days.
 
-A line holds ids, the address's template, a status and an error code; no path, query, header, body or name. A request
+A line holds ids, the address's template, a status, an error code, and the names of the fields that failed; no path,
+query, header, or value. A request
 puts its line into a queue and goes on. A thread of the process writes what waits, once a second or when a batch is
 full, and at the process's end. The queue is bounded: what has no room is dropped and counted, and no request waits for
 the log or fails with it.
@@ -42,11 +43,11 @@ Line = dict[str, Any]  # a line as it waits: its columns but for the id, the mom
 _INSERT = f"""
 WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
-    (id, account_id, credential, method, route, status, code, duration_ms, request_id, at)
-SELECT id, account_id, credential, method, route, status, code, duration_ms, request_id, to_timestamp(at)
+    (id, account_id, credential, method, route, status, code, failed_fields, duration_ms, request_id, at)
+SELECT id, account_id, credential, method, route, status, code, failed_fields, duration_ms, request_id, to_timestamp(at)
 FROM unawaited, json_to_recordset(%s::json) AS line(
-    id uuid, account_id bigint, credential text, method text, route text, status int, code text, duration_ms int,
-    request_id uuid, at float8
+    id uuid, account_id bigint, credential text, method text, route text, status int, code text,
+    failed_fields jsonb, duration_ms int, request_id uuid, at float8
 )
 """  # noqa: S608  a constant
 _RANDOM_BITS = (1 << 80) - 1

@@ -39,9 +39,13 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
         source="shown_code", allow_null=True, help_text="The code of an error; otherwise null."
     )
 
+    failed_fields = serializers.ListField(
+        source="failed_names", child=serializers.TextField(), help_text="The names of the fields that failed."
+    )
+
     class Meta:
         model = RequestLine
-        fields = ("request_id", "at", "method", "route", "status", "code", "duration_ms", "credential")
+        fields = ("request_id", "at", "method", "route", "status", "code", "failed_fields", "duration_ms", "credential")
 
 
 class RequestsPageSerializer(serializers.PageSerializer):

@@ -48,9 +48,15 @@ class TestLine:
         assert line["at"] <= timezone.now().isoformat()
         assert {name: value for name, value in line.items() if name not in {"at", "duration_ms"}} == {
             "request_id": answer.headers["X-Request-Id"], "method": "GET", "route": "/v1/applications/{application_id}",
-            "status": 404, "code": "E4002", "credential": f"api_key:{issued.record.pk}",
+            "status": 404, "code": "E4002", "failed_fields": [], "credential": f"api_key:{issued.record.pk}",
         }  # fmt: skip
         assert line["duration_ms"] >= 0
+
+    def test_the_fields_that_failed_are_named_without_values_and_without_the_callers_names(self, api):
+        body = {"url": "", "event_types": ["geheim"]}
+        assert_error(api.send("/webhooks/endpoints", body), 400, "E1001")
+        assert_error(api.send("/webhooks/endpoints", {**body, "geheim": 1}), 400, "E1001")
+        assert [line["failed_fields"] for line in shown(api)] == [[], ["url", "event_types"]]
 
     def test_a_success_has_no_code(self, api):
         api.read("/applications")
