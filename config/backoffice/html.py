@@ -61,10 +61,11 @@ def duration(span: timedelta) -> str:
 
 
 def clock(span: timedelta, *, days: int) -> SafeString:
-    """Return an age against a limit in days as a bar and words: "26 days of 30", or "8 days late" after the limit."""
+    """Return an age against a limit as a bar and words: "26 days of 30", "3 h of 30 days", or "8 days late"."""
     limit = timedelta(days=days)
     used = span / limit
-    said = f"{duration(span - limit)} late" if used >= 1 else f"{duration(span)} of {days}"
+    bound = f"{days}" if span >= timedelta(days=1) else f"{days} days"
+    text = f"{duration(span - limit)} late" if used >= 1 else f"{duration(span)} of {bound}"
     return format_html(
         '<span class="clock clock-{}"><meter min="0" low="{}" high="{}" optimum="0" max="{}" value="{}" '
         'aria-hidden="true"></meter> {}</span>',
@@ -73,7 +74,7 @@ def clock(span: timedelta, *, days: int) -> SafeString:
         days - 1,
         days,
         f"{min(span.total_seconds() / 86_400, days):.2f}",
-        said,
+        text,
     )
 
 

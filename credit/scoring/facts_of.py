@@ -115,7 +115,7 @@ def _differs_from(claimed: Any, value: Any) -> bool | None:
 def _champion_of(application: Application) -> LiveVersion | None:
     offer = application.offer_snapshot or {}
     model_id = offer.get("blockscore_model_id")
-    versions = [] if model_id is None else live_versions(model_id, offer["provider_id"])
+    versions = [] if model_id is None else live_versions(model_id, str(application.provider_id))
     return versions[0] if versions else None
 
 

@@ -194,7 +194,7 @@ APPS = ("config", "identity", "payments", "credit", "claims", "staging")
 # What signing for a chain takes, in the library that is installed and in JSON-RPC.
 SIGNING = re.compile(
     r"private_?key|from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
-    r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)|localaccount|keystore"
+    r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)\b|localaccount|keystore"
     r"|eth_keyfile"
 )
 # Keys of other kinds, which never meet the chain: the service's own tokens are signed with one.

@@ -159,9 +159,9 @@ def test_a_counteroffer_needs_terms_reasons_and_an_end(desk, application):
 
 def test_an_accepted_loan_has_no_clock(desk, application):
     confirm(desk, move_of(application, "approved"))
-    assert "of 30 days" in text_of(desk.get(page_of(application)))
+    assert "0 min of 30 days" in text_of(desk.get(page_of(application)))
     take_up(client_of(application.consumer), application)
-    assert "of 30 days" not in text_of(desk.get(page_of(application)))
+    assert "0 min of 30 days" not in text_of(desk.get(page_of(application)))
 
 
 def test_two_persons_make_one(application, settings):
