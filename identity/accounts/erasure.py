@@ -66,12 +66,12 @@ def _refuse_obstacles(user: User) -> None:
         raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
 
 
-def _record(user_id: int, *, requested_at: datetime) -> Erasure:
+def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None = None) -> Erasure:
     return Erasure.objects.create(
         account_id=user_id,
         subject_key=subject_key(user_id),
         requested_at=requested_at,
-        look_at=requested_at + Erasure.CHANGE_OF_MIND,
+        look_at=begins_at or requested_at + Erasure.CHANGE_OF_MIND,
         due_at=requested_at + Erasure.DUE,
     )
 
@@ -94,7 +94,7 @@ def cancel_erasure(actor: Actor, *, now: datetime) -> None:
 
 def process_requested(*, now: datetime) -> dict[str, int]:
     """Start the erasures whose 14 days are over; return how many were made, and how many failed."""
-    carry_over()
+    carry_over(now=now)
     return _process("erasure", Erasure.objects.filter(status=Erasure.REQUESTED, look_at__lte=now), now)
 
 
@@ -129,12 +129,15 @@ def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
     return True
 
 
-def carry_over() -> None:
-    """Turn the requests that a server of version 1.0 stored during the upgrade into erasures."""
-    for old in DeletionRequest.objects.order_by("requested_at"):
+def carry_over(*, now: datetime) -> None:
+    """Turn the requests that a server of version 1.0 stored during the upgrade into erasures, 14 days from now.
+
+    An account that is active again was re-enabled by an operator: its request is dropped.
+    """
+    for old in DeletionRequest.objects.select_related("user").order_by("requested_at"):
         with transaction.atomic():
-            if not Erasure.objects.filter(account=old.user_id).exists():
-                _record(old.user_id, requested_at=old.requested_at)
+            if not old.user.is_active and not Erasure.objects.filter(account=old.user_id).exists():
+                _record(old.user_id, requested_at=old.requested_at, begins_at=now + Erasure.CHANGE_OF_MIND)
             old.delete()
 
 

@@ -7,24 +7,29 @@ import django.db.models.deletion
 import uuid_utils.compat
 from django.conf import settings
 from django.db import migrations, models
+from django.utils import timezone
 
 from config.core.encryption import blind_digests
 
 
 def carry_over(apps, schema_editor):
-    """Turn each request of version 1.0 into an erasure that starts 14 days after it."""
-    alias = schema_editor.connection.alias
+    """Turn each request of version 1.0 into an erasure that starts 14 days after the upgrade.
+
+    An account that is active again was re-enabled by an operator: its request is dropped.
+    """
+    alias, now = schema_editor.connection.alias, timezone.now()
     erasures = apps.get_model("identity", "Erasure").objects.using(alias)
     requests = apps.get_model("identity", "DeletionRequest").objects.using(alias)
-    for old in requests.order_by("requested_at"):
-        erasures.create(
-            account_id=old.user_id,
-            subject_key=blind_digests(f"erasure:{old.user_id}")[0],
-            requested_at=old.requested_at,
-            look_at=old.requested_at + timedelta(days=14),
-            due_at=old.requested_at + timedelta(days=30),
-        )
-    requests.all().delete()
+    for old in list(requests.select_related("user").order_by("requested_at")):
+        if not old.user.is_active:
+            erasures.create(
+                account_id=old.user_id,
+                subject_key=blind_digests(f"erasure:{old.user_id}")[0],
+                requested_at=old.requested_at,
+                look_at=now + timedelta(days=14),
+                due_at=old.requested_at + timedelta(days=30),
+            )
+        requests.filter(pk=old.pk).delete()
 
 
 class Migration(migrations.Migration):

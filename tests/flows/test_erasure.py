@@ -1,16 +1,21 @@
 """The erasure of an account: nothing personal is left but what a ground keeps, and that only for as long."""
 
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from config.clients.provider import ProviderUnavailable
 from config.core import erasure as core_erasure
 from config.core import privacy
+from config.core.encryption import blind_digests
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
 from config.mail.models import OutgoingMail
@@ -30,6 +35,7 @@ from tests.flows.markers import Planter, personal_tables, places_of, rows_of
 from tests.identity.test_bankdata_exchange import exchange
 
 pytestmark = pytest.mark.django_db
+MIGRATION = import_module("identity.migrations.0012_erasure")
 MINE, THEIRS = "mk-mine", "mk-theirs"
 
 
@@ -270,13 +276,39 @@ def test_mails_to_the_account_are_emptied(person):
     assert OutgoingMail.objects.get(pk=other.pk).recipient == "other@example.test"
 
 
-def test_requests_of_version_1_0_become_erasures(person):
-    asked = timezone.now() - timedelta(days=3)
-    DeletionRequest.objects.create(user=person, requested_at=asked)
-    erasure.carry_over()
+def _carried_over_by_the_migration(_now):
+    MIGRATION.carry_over(apps, SimpleNamespace(connection=connection))
+
+
+def _carried_over_by_the_worker(now):
+    erasure.process_requested(now=now)
+
+
+@pytest.mark.parametrize("carry_over", [_carried_over_by_the_migration, _carried_over_by_the_worker])
+def test_requests_of_version_1_0_become_erasures_that_begin_after_the_upgrade(carry_over):
+    now = timezone.now()
+    ended, enabled = UserFactory(is_active=False), UserFactory()
+    for user in (ended, enabled):
+        DeletionRequest.objects.create(user=user, requested_at=now - timedelta(days=40))
+    carry_over(now)
     record = Erasure.objects.get()
-    assert (record.account, record.requested_at, record.look_at) == (person, asked, asked + timedelta(days=14))
+    assert (record.account, record.status) == (ended, "requested")
+    assert record.requested_at == now - timedelta(days=40)
+    assert now + timedelta(days=14) <= record.look_at < now + timedelta(days=14, minutes=5)
     assert not DeletionRequest.objects.exists()
+
+
+def test_request_that_arrives_during_the_migration_is_not_lost(monkeypatch):
+    earlier, later = UserFactory(is_active=False), UserFactory(is_active=False)
+    DeletionRequest.objects.create(user=earlier, requested_at=timezone.now())
+
+    def digests_while_another_requests(text):
+        DeletionRequest.objects.create(user=later, requested_at=timezone.now())
+        return blind_digests(text)
+
+    monkeypatch.setattr(MIGRATION, "blind_digests", digests_while_another_requests)
+    _carried_over_by_the_migration(None)
+    assert DeletionRequest.objects.get().user == later
 
 
 def test_rows_of_no_other_account_are_touched_by_the_register(person):
