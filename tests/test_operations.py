@@ -255,6 +255,8 @@ def test_an_unknown_member_is_named_in_the_response(demo, person, name):
         assert details[0] == {"field": f"{known}x", "message": f"Is unknown. Did you mean `{known}`?"}
     else:
         assert response.headers["X-Ignored"] == f"{known}x, b%C3%B6se%2C%20zeile%0D%0A"
+        long = call(person, name, demo, members={"\U0001f600" * 64 + str(number): 1 for number in range(30)})
+        assert 0 < len(long.headers["X-Ignored"]) <= 1_000
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])

@@ -9,6 +9,7 @@ from config.core.errors import ValidationFailed
 
 HEADER = "X-Ignored"
 LISTED_MAX = 20
+HEADER_MAX_LENGTH = 1_000  # proxies refuse a response whose headers take more than 4 KiB
 # Longer names get no suggestion, and are cut in the header: comparing texts costs the product of their lengths.
 NAME_MAX_LENGTH = 64
 
@@ -20,8 +21,15 @@ class UnknownNames(ValidationFailed):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for the header: percent-encoded, separated by commas, at most `LISTED_MAX`."""
-    return ", ".join(quote(name[:NAME_MAX_LENGTH], safe="[]:.$") for name in list(names)[:LISTED_MAX])
+    """Return names for the header: percent-encoded, separated by commas, within `HEADER_MAX_LENGTH`."""
+    text = ""
+    for name in list(names)[:LISTED_MAX]:
+        encoded = quote(name[:NAME_MAX_LENGTH], safe="[]:.$")
+        longer = f"{text}, {encoded}" if text else encoded
+        if len(longer) > HEADER_MAX_LENGTH:
+            break
+        text = longer
+    return text
 
 
 def refuse(names: Collection[str], known: Collection[str]) -> None:

@@ -82,7 +82,9 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
-    """Make a draft, of `persons` where they are named."""
+    """Make a draft, of `persons` where they are named; the offer lends the amount, or the nearest to it."""
+    least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
+    data = {**data, "amount_cents": min(max(data["amount_cents"], least or 0), most or data["amount_cents"])}
     applicants = None if persons is None else Applicants.of(persons)
     application = Application.objects.create(
         id=identifier,

@@ -114,7 +114,12 @@ class SecretPage(DeveloperPage):
     template_name = "developers/secret.html"
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        return request.session.pop(_SECRETS, None) or {"title": "Already shown"}
+        waiting = request.session.get(_SECRETS, [])
+        if request.method == "HEAD" or not waiting:
+            return {"title": "Already shown"}
+        shown, *others = waiting  # of several tabs, each shows its own in turn
+        request.session[_SECRETS] = others
+        return {**shown, "others": len(others)}
 
 
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
@@ -123,5 +128,6 @@ def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None
     `facts` are what else the page shows, as JSON has it.
     """
     known = {name: secret for name, secret in secrets.items() if secret is not None}
-    request.session[_SECRETS] = {"title": title, "secrets": known, **facts}
+    waiting = request.session.get(_SECRETS, [])
+    request.session[_SECRETS] = [*waiting, {"title": title, "secrets": known, **facts}]
     return HttpResponseRedirect(reverse("developers_secret"))

@@ -93,6 +93,16 @@ class TestKeys:
         made_key(browser, reach="all", scopes=[])
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
+    def test_keys_of_two_tabs_are_both_shown(self, browser):
+        for name in ("first", "second"):
+            browser.post("/developers/keys", {"do": "make", **KEY, "name": name})
+        browser.head("/developers/secret")
+        pages = [look(browser, "/secret") for _ in range(3)]
+        assert [name in page for name, page in zip(("“first”", "“second”", "Already"), pages, strict=True)] == [
+            True
+        ] * 3
+        assert "Show the next secret" in pages[0]
+
     def test_a_form_that_the_api_rejects_is_rejected(self, browser):
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
             assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
