@@ -8,22 +8,6 @@ from django.db.migrations.operations.base import Operation
 from config.core.append_only import AppendOnly
 
 
-class AddUniqueWithoutLock(migrations.AddConstraint):
-    """Submissions go on while PostgreSQL makes the index; SQLite has one writer anyway."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        if schema_editor.connection.vendor != "postgresql":
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-            return
-        model = to_state.apps.get_model(app_label, self.model_name)
-        if not self.allow_migrate_model(schema_editor.connection.alias, model):
-            return
-        table, name = model._meta.db_table, self.constraint.name
-        columns = ", ".join(model._meta.get_field(field).column for field in self.constraint.fields)
-        schema_editor.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON {table} ({columns})", params=None)
-        schema_editor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} UNIQUE USING INDEX {name}", params=None)
-
-
 class KeepAppendOnly(Operation):
     """Make a table append-only again: SQLite copies a table to change its constraints, and loses its triggers.
 
@@ -49,7 +33,6 @@ class KeepAppendOnly(Operation):
 
 
 class Migration(migrations.Migration):
-    atomic = False
     dependencies = [("credit", "0012_confirmations")]
 
     operations = [
@@ -59,12 +42,5 @@ class Migration(migrations.Migration):
             name="number",
             field=models.PositiveSmallIntegerField(db_default=1, default=1),
         ),
-        AddUniqueWithoutLock(
-            model_name="score",
-            constraint=models.UniqueConstraint(
-                fields=("application", "version", "number"), name="credit_score_once_a_number"
-            ),
-        ),
-        migrations.RemoveConstraint(model_name="score", name="credit_score_once"),
         KeepAppendOnly("credit_score"),
     ]

@@ -1,0 +1,66 @@
+"""The migration that numbers scores can be interrupted at each of its statements, and run again."""
+
+from itertools import count
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+NAME = "0014_score_number_unique"
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt_after(statements, editor, monkeypatch):
+    """Let a schema editor execute some statements, and raise at the next one."""
+    execute, left = editor.execute, iter(range(statements))
+
+    def counted(sql, params=()):
+        if next(left, None) is None:
+            raise Interrupted
+        return execute(sql, params)
+
+    monkeypatch.setattr(editor, "execute", counted)
+
+
+def constraints_of_scores():
+    with connection.cursor() as cursor:
+        found = connection.introspection.get_constraints(cursor, "credit_score")
+    return {name for name in found if name.startswith("credit_score_once")}
+
+
+def is_append_only():
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'credit_score_no_%'")
+            return cursor.fetchone()[0] == 3
+        cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'credit_score'")
+        return cursor.fetchone()[0] == 2
+
+
+def test_an_interrupted_run_is_repeated(committed, monkeypatch):
+    loader = MigrationExecutor(connection).loader
+    before, migration = loader.project_state(("credit", "0013_score_number")), loader.get_migration("credit", NAME)
+    with connection.schema_editor(atomic=False) as editor:
+        migration.unapply(before.clone(), editor)
+    assert constraints_of_scores() == {"credit_score_once"}
+    interruptions = 0
+    try:
+        for statements in count():
+            try:
+                with connection.schema_editor(atomic=False) as editor:
+                    interrupt_after(statements, editor, monkeypatch)
+                    migration.apply(before.clone(), editor)
+                break
+            except Interrupted:
+                interruptions += 1
+                assert is_append_only()
+                assert constraints_of_scores() & {"credit_score_once", "credit_score_once_a_number"}
+    finally:
+        if "credit_score_once_a_number" not in constraints_of_scores():
+            with connection.schema_editor(atomic=False) as editor:
+                migration.apply(before.clone(), editor)
+    assert interruptions > 3
+    assert constraints_of_scores() == {"credit_score_once_a_number"}
+    assert is_append_only()
