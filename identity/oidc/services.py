@@ -55,7 +55,7 @@ class NotInvited(LogInRefused):
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
     """Return the account of a person and their new session, with the groups that the claims give. Raises LogInRefused.
 
-    The groups are removed even if the log-in is refused, because none of them works here.
+    The groups are removed even if the log-in is refused. An account that is closed or no longer staff gets none.
     """
     subject, wanted = subject_of(claims), _mapped_groups(claims)
     with transaction.atomic():
@@ -64,7 +64,8 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
         if identity is None and wanted:
             identity = _link(subject, claims, now=now)
         if identity is not None:
-            _set_groups(identity.user, wanted)
+            user = identity.user
+            _set_groups(user, wanted if user.is_active and user.is_staff else set())
     if identity is None or not wanted:
         raise LogInRefused("no_group", "None of your groups has access. Ask the person who manages your groups.")
     user = identity.user

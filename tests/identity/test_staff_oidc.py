@@ -148,6 +148,15 @@ def test_closed_account_is_refused(issuer, jane):
     assert (response.status_code, is_in(browser)) == (403, False)
 
 
+@pytest.mark.parametrize("change", [{"is_staff": False}, {"is_active": False}], ids=str)
+def test_refused_log_in_of_a_demoted_or_closed_account_gives_no_group(issuer, jane, change):
+    user = User.objects.get()
+    user.groups.clear()
+    User.objects.update(**change)
+    assert log_in(issuer)[1].status_code == 403
+    assert groups_of(user) == set()
+
+
 def test_claims_that_only_userinfo_has_are_read_there(issuer):
     invited()
     issuer.userinfo = {name: issuer.person.pop(name) for name in ("email", "email_verified", "groups")}
