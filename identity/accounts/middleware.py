@@ -94,10 +94,11 @@ def _error_page(request: HttpRequest, text: str, status: int) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    seconds = int(refusal.headers["Retry-After"])
-    wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
-    limited = isinstance(refusal, RateLimited)
-    text = f"Too many tries. Try again in {wait}." if limited else str(refusal)
+    text = str(refusal)
+    if isinstance(refusal, RateLimited):
+        seconds = int(refusal.headers["Retry-After"])
+        wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+        text = f"Too many tries. Try again in {wait}."
     page = _error_page(request, text, refusal.status)
     for name, value in refusal.headers.items():
         page.headers[name] = value

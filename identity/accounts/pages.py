@@ -17,6 +17,7 @@ from django.utils.translation import get_language_from_request, override
 from django.views.generic import FormView, TemplateView, View
 
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.log_in import gave_second_factor
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, erasure, invitations, managed
@@ -217,7 +218,7 @@ class ErasurePage(TemplateView):
         return super().get_context_data(**options) | {"erasure": requested, "obstacles": obstacles}
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        actor, now = Actor(request.user, "session", second_factor=bool(has_one(request.user))), timezone.now()
+        actor, now = Actor(request.user, "session", second_factor=gave_second_factor(request)), timezone.now()
         try:
             if request.POST.get("do") == "cancel":
                 erasure.cancel_erasure(actor, now=now)

@@ -228,6 +228,20 @@ def test_own_second_factor_is_required_where_the_issuer_has_none(issuer, jane):
     assert is_in(browser)
 
 
+def test_deletion_of_a_staff_account_tells_the_obstacle(issuer, jane):
+    assert jane.post("/account/delete").headers["Location"] == "/account/delete"
+    assert "belongs to staff" in jane.get("/account/delete").content.decode()
+
+
+def test_deletion_of_a_staff_account_without_a_second_factor_is_refused(issuer):
+    invited()
+    issuer.claim_changes = {"amr": ["pwd"]}
+    browser, _response = log_in(issuer)
+    response = browser.post("/account/delete")
+    assert response.status_code == 403
+    assert "second factor" in response.content.decode()
+
+
 def test_session_ends_after_eight_hours_however_busy_it_is(issuer, jane):
     assert is_in(jane)
     IssuerSession.objects.update(began_at=timezone.now() - timedelta(hours=8, seconds=1))
