@@ -9,9 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from allauth.account.adapter import get_adapter
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.auth import user_logged_out
 from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
@@ -153,9 +155,11 @@ def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
     """End what a logout token names: sessions by subject, session id, or both, and log-ins of the API.
 
-    A repeated token ends no later session. Returns the number of ended sessions.
+    A token with a subject also ends the person's sessions by password. A repeated token ends no later session.
+    Returns the number of ended sessions of the issuer.
     """
-    named = Q(identity__issuer=configured().url, began_at__lte=_issued_at(claims) + _LOGOUT_SLACK)
+    until = _issued_at(claims) + _LOGOUT_SLACK
+    named = Q(identity__issuer=configured().url, began_at__lte=until)
     if subject := claims.get("sub"):
         named &= Q(identity__subject=subject)
     if sid := claims.get("sid"):
@@ -163,15 +167,28 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
     with transaction.atomic():
         sessions = IssuerSession.objects.live_at(now).filter(named)
         users = set(sessions.values_list("identity__user", flat=True))
+        identity = StaffIdentity.objects.filter(issuer=configured().url, subject=subject).first() if subject else None
+        if identity is not None:
+            users.add(identity.user_id)
+            _end_password_sessions(identity.user_id, until=until)
         number = sessions.update(ended_at=now)
         for user_id in users:
             log_ins = TokenFamily.objects.filter(user=user_id, client__isnull=True, actor__isnull=True)
-            log_ins.revoke(now=now)
+            log_ins.filter(created_at__lte=until).revoke(now=now)
             audit.emit(
                 "account.logged_out", actor={"app_name": _CREDENTIAL}, entity=audit.entity("identity.user", user_id)
             )
     forget_credentials()
     return number
+
+
+def _end_password_sessions(user_id: int, *, until: datetime) -> None:
+    """End an account's page sessions that began by then without the issuer."""
+    keys = UserSession.objects.filter(user=user_id).values("session_key")
+    for session in Session.objects.filter(session_key__in=keys):
+        held = session.get_decoded()
+        if SESSION_KEY not in held and held.get("began", 0) <= until.timestamp():
+            session.delete()
 
 
 def unlink(user: User, *, by: Actor, now: datetime) -> None:

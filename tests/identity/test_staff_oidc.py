@@ -271,6 +271,25 @@ def test_logout_token_of_another_session_ends_nothing(issuer, jane, claims):
     assert is_in(jane)
 
 
+@pytest.mark.parametrize("claims", [{"sub": "jane-1"}, {"sub": "jane-1", "sid": "s1"}])
+def test_logout_token_with_a_subject_ends_log_ins_without_a_session_of_the_issuer(issuer, jane, settings, claims):
+    settings.STAFF_PASSWORDS = True
+    user = User.objects.get()
+    user.set_password(PASSWORD)
+    user.save()
+    jane.post("/account/logout")
+    api, browser = client_of(user), page_log_in(user)
+    stranger = page_log_in(with_password(is_staff=True))
+    earlier = {**claims, "iat": int(time.time()) - 200}
+    assert log_out(issuer, **earlier).status_code == 200
+    assert api.read("/auth/me").status_code == 200, "a log-in after the token stays"
+    assert browser.get("/account/").status_code == 200
+    assert log_out(issuer, **claims).status_code == 200
+    assert_error(api.read("/auth/me"), 401, "E2002")
+    assert browser.get("/account/").status_code == 302
+    assert stranger.get("/account/").status_code == 200
+
+
 def test_repeated_logout_token_ends_no_later_session(issuer, jane):
     token = issuer.logout_token(sub="jane-1", iat=int(time.time()) - 200)
     assert Client().post("/account/oidc/logout", {"logout_token": token}).status_code == 200
