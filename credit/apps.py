@@ -20,7 +20,6 @@ class CreditConfig(Declarations, AppConfig):
     erasure_grounds = "erasure.GROUNDS"
     account_not_erased = ("erasure.open_applications",)
     export_parts = ("export.uploaded_files", "export.rendered_notices", "export.rendered_agreements")
-    mail_addresses = ("erasure.addresses_of",)
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",

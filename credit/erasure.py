@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from config.core.encryption import UnreadableSecret
 from config.core.erasure import Ends
 from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS
@@ -59,14 +58,6 @@ def delete_files(user_id: int, *, now: datetime) -> None:
     kept = kept_applications(user_id, now=now)
     for stored in files.exclude(file__document__application__in=list(kept)):
         delete_file(stored, now=now)
-
-
-def addresses_of(user_id: int) -> Iterator[str]:
-    for application in Application.objects.filter(consumer=user_id, applicants__isnull=False):
-        try:
-            yield from (person["email"] for person in application.applicants if person.get("email"))
-        except UnreadableSecret:
-            continue
 
 
 GROUNDS = {"application_records": kept_applications}

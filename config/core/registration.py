@@ -40,7 +40,7 @@ class Declarations:
     # the record's key (None for the whole account); a ground without a known end has None.
     erasure_grounds: ClassVar[Places] = ()
     account_not_erased: ClassVar[Places] = ()  # each a function of the account's id: a sentence, or "" if none applies
-    mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that an account's records hold
+    mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that are an account's own
     erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
     # each yields what a person's copy of their data has next to the rows: name, content, and the label of its table
     export_parts: ClassVar[Places] = ()

@@ -2,25 +2,24 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from django.db.models import ManyToOneRel, QuerySet
 
 from config.core.encryption import UnreadableSecret
+from config.core.export import UNREADABLE
 from config.core.json_text import render_json
-from config.core.privacy import all_rows
+from config.core.privacy import all_rows, register
 from config.core.registration import declared
 from config.mail.addresses import comparable
 from config.mail.models import FAILED, PENDING, OutgoingMail
 
 
 def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
-    """Empty the mails to an account's addresses. Unsent notices stay: the law requires that they arrive."""
+    """Empty the mails to an account. Unsent notices stay: the law requires that they arrive."""
     mails = OutgoingMail.objects.all()
-    for relation in OutgoingMail._meta.get_fields(include_hidden=True):
-        if isinstance(relation, ManyToOneRel):
-            column = relation.field.attname
-            referring = all_rows(relation.related_model).filter(**{f"{column}__isnull": False})
-            mails = mails.exclude(pk__in=referring.values(column), status=PENDING)
+    for rows, column in _referring():
+        mails = mails.exclude(pk__in=rows.values(column), status=PENDING)
     for mail in _to_account(mails, user_id):
         if mail.status == PENDING:
             mail.status, mail.due_at = FAILED, None
@@ -29,19 +28,37 @@ def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the si
 
 
 def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the mails to an account's addresses for the copy of its data, without the links that they contain."""
+    """Yield the mails to an account for the copy of its data, without the links that they contain."""
     for mail in _to_account(OutgoingMail.objects.order_by("pk"), user_id):
-        names = ("recipient", "template", "language", "status", "created_at")
-        content = render_json({name: getattr(mail, name) for name in names})
-        yield f"mails/{mail.pk}.json", content, OutgoingMail._meta.label
+        names = ("template", "language", "status", "created_at")
+        content = {"recipient": _recipient_of(mail), **{name: getattr(mail, name) for name in names}}
+        yield f"mails/{mail.pk}.json", render_json(content), OutgoingMail._meta.label
 
 
 def _to_account(mails: QuerySet[OutgoingMail], user_id: int) -> Iterator[OutgoingMail]:
+    """Yield the mails to an account's own addresses, and those that its records refer to, such as notices."""
     addresses = {comparable(address) for find in declared("mail_addresses") for address in find(user_id)}
+    of_records: set[Any] = set()
+    for rows, column in _referring():
+        if subject := register()[rows.model._meta.label].subject:
+            of_records.update(rows.filter(**{subject: user_id}).values_list(column, flat=True))
+    if not addresses:
+        mails = mails.filter(pk__in=of_records)
     for mail in mails.iterator():
-        try:
-            is_theirs = comparable(mail.recipient) in addresses
-        except UnreadableSecret:
-            continue
-        if is_theirs:
+        if mail.pk in of_records or comparable(_recipient_of(mail)) in addresses:
             yield mail
+
+
+def _referring() -> Iterator[tuple[QuerySet[Any], str]]:
+    """Yield the rows of each table that refer to a mail, and the column that does."""
+    for relation in OutgoingMail._meta.get_fields(include_hidden=True):
+        if isinstance(relation, ManyToOneRel):
+            column = relation.field.attname
+            yield all_rows(relation.related_model).filter(**{f"{column}__isnull": False}), column
+
+
+def _recipient_of(mail: OutgoingMail) -> str:
+    try:
+        return mail.recipient
+    except UnreadableSecret:
+        return UNREADABLE

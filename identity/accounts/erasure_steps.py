@@ -8,6 +8,7 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 
 from identity.access.models import User
+from identity.accounts.addresses import is_set_by_operator
 from identity.accounts.models import ManagedAccount
 
 
@@ -20,7 +21,8 @@ def end_partner_access(user_id: int, *, now: datetime) -> None:
 
 
 def addresses_of(user_id: int) -> Iterator[str]:
-    yield from EmailAddress.objects.filter(user=user_id).values_list("email", flat=True)
-    yield from User.objects.filter(pk=user_id).exclude(email="").values_list("email", flat=True)
-    for account in ManagedAccount.objects.filter(user=user_id, email__isnull=False):
-        yield str(account.email)
+    """Yield the addresses that an account has confirmed, or that an operator gave it: others may be a stranger's."""
+    yield from EmailAddress.objects.filter(user=user_id, verified=True).values_list("email", flat=True)
+    for user in User.objects.filter(pk=user_id):
+        if is_set_by_operator(user, user.email):
+            yield user.email

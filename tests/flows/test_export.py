@@ -5,15 +5,21 @@ from io import BytesIO, StringIO
 from zipfile import ZipFile
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.core import privacy
 from config.core.export import write_export
+from config.mail.erasure import erase_mails
+from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
+from credit.core.applicants import Applicants
 from credit.documents import storage
 from credit.models import DocumentFile, Notice, RequestedDocument
-from tests.factories import UserFactory
+from identity.accounts.models import ManagedAccount
+from tests.credit.applicants import PERSON, changed
+from tests.factories import ApplicationFactory, UserFactory
 from tests.flows.markers import personal_tables, places_of
 from tests.flows.test_erasure import MINE, THEIRS, planted
 
@@ -73,8 +79,7 @@ def test_export_has_nothing_of_another_person(person):
 
 def test_export_has_files_notices_and_mails(person):
     application = planted(person, MINE)
-    person.email = "me@example.test"
-    person.save(update_fields=["email"])
+    EmailAddress.objects.create(user=person, email="me@example.test", verified=True)
     queue_mail("me@example.test", "notice", {"link": "https://x.test/secret"}, now=timezone.now())
     queue_mail("you@example.test", "notice", {}, now=timezone.now())
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
@@ -90,6 +95,39 @@ def test_export_has_files_notices_and_mails(person):
     (mail,) = [content for name, content in copies.items() if name.startswith("mails/")]
     assert json.loads(mail)["recipient"] == "me@example.test"
     assert b"secret" not in mail
+
+
+def test_export_and_erasure_leave_mails_to_addresses_that_are_not_the_accounts_own(person):
+    strangers = ["joint@example.test", "unconfirmed@example.test", "customer@example.test"]
+    joint, unconfirmed, customer = strangers
+    ApplicationFactory(
+        consumer=person, status="withdrawn",
+        applicants=Applicants.of([PERSON, changed("email", joint)]),
+    )  # fmt: skip
+    person.email = unconfirmed
+    person.save(update_fields=["email"])
+    EmailAddress.objects.create(user=person, email=unconfirmed, verified=False)
+    ManagedAccount.objects.create(
+        user=person, partner=UserFactory(), external_id="1", email=customer, created_at=timezone.now()
+    )
+    for address in strangers:
+        queue_mail(address, "notice", {}, now=timezone.now())
+    assert not [name for name in exported(person) if name.startswith("mails/")]
+    erase_mails(person.pk, now=timezone.now())
+    assert sorted(mail.recipient for mail in OutgoingMail.objects.all()) == sorted(strangers)
+
+
+def test_confirmed_address_and_notices_of_own_applications_are_in_the_export(person):
+    EmailAddress.objects.create(user=person, email="own@example.test", verified=True)
+    queue_mail("own@example.test", "notice", {}, now=timezone.now())
+    planted(person, MINE)
+    sent = queue_mail("earlier@example.test", "notice", {}, now=timezone.now())
+    Notice.objects.update(mail=sent)
+    OutgoingMail.objects.filter(pk=sent.pk).update(status="sent", due_at=None)
+    mails = [json.loads(content) for name, content in exported(person).items() if name.startswith("mails/")]
+    assert {mail["recipient"] for mail in mails} == {"own@example.test", "earlier@example.test"}
+    erase_mails(person.pk, now=timezone.now())
+    assert {mail.recipient for mail in OutgoingMail.objects.all()} == {""}
 
 
 def test_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
