@@ -280,7 +280,8 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Fact
 
     def may_review(self, request: HttpRequest, record: Application) -> bool:
         desk = desk_of(request.user)
-        return record.is_reviewed_by(request.user) if desk is None else desk.decides_for(record.provider_id)
+        is_theirs = record.is_reviewed_by(request.user) if desk is None else desk.decides_for(record.provider_id)
+        return is_theirs and not self.is_erased(request, record)
 
     def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:
         theirs = ProviderMember.objects.filter(provider=provider_id, role__in=ProviderMember.DECIDING)

@@ -46,7 +46,9 @@ class Checklist(ReviewAdmin):
         return {**super().page_of(request, record), "documents": documents, "opens_files": opens_files}
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
-        """Show them to those who decide, and to a lender's readers."""
+        """Show them to those who decide, and to a lender's readers; of an erased account, once they are unmasked."""
+        if self.is_erased(request, record):
+            return not self.is_masked_for(request, record)
         return desk_of(request.user) is not None or self.may_review(request, record)
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:

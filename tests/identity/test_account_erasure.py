@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from config.core.casework import DataAccess
 from credit.core.applicants import Applicants
-from credit.models import Application
+from credit.documents import storage
+from credit.models import Application, DocumentFile, RequestedDocument
 from identity.accounts import erasure
 from identity.accounts.models import Erasure
 from identity.models import AccountHistory
@@ -142,6 +143,32 @@ def test_kept_application_is_masked_for_reviewers(kept):
         assert "qqsecret" not in reviewers.get(address).content.decode()
     action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
     assert reviewers.get(action).status_code in {403, 404}
+
+
+def test_files_of_a_kept_application_open_once_it_is_unmasked(kept):
+    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    document = RequestedDocument.objects.create(
+        application=kept, name="Pay slip", requested_at=timezone.now(), changed_by=kept.consumer
+    )
+    file = DocumentFile.objects.create(
+        document=document,
+        stored=stored, name="qqfile", size_bytes=8, content_type="application/pdf", principal=kept.consumer,
+        sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=timezone.now(),
+    )  # fmt: skip
+    address = reverse("admin:credit_application_file", args=[kept.pk, file.pk])
+    assert backoffice_client(staff_of("Reviewer")).get(address).status_code == 403
+    operator = backoffice_client(staff_of("Operations"))
+    page = reverse("admin:credit_application_change", args=[kept.pk])
+    assert operator.get(address).status_code == 403
+    assert address not in operator.get(page).content.decode()
+    confirm(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    assert address in operator.get(page).content.decode()
+    assert operator.get(address).getvalue() == b"%PDF-1.4"
+
+
+def test_no_one_decides_about_a_kept_application(kept):
+    reviewers = backoffice_client(staff_of("Reviewer"))
+    assert reviewers.post(reverse("admin:credit_application_note", args=[kept.pk]), {"text": "x"}).status_code == 403
 
 
 def test_support_does_not_unmask_what_a_law_keeps(kept):
