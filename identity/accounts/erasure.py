@@ -142,11 +142,16 @@ def carry_over(*, now: datetime) -> None:
 
 
 def erase(erasure: Erasure, *, now: datetime) -> None:
-    """Make an erasure whose record is committed. An exception of a vendor or a storage ends it: run it again."""
+    """Make an erasure whose record is committed; none if it was canceled meanwhile.
+
+    An exception of a vendor or a storage ends it: run it again.
+    """
     user_id = erasure.account_id
     if user_id is None:
         return
     with transaction.atomic():
+        if Erasure.objects.select_for_update().filter(pk=erasure.pk).first() is None:
+            return
         User.objects.filter(pk=user_id, erased_at__isnull=True).update(is_active=False, erased_at=now)
         TokenFamily.objects.filter(user_id=user_id).revoke(now=now)
         # It can't be canceled any more, and a worker goes on with it if this process ends.
@@ -176,16 +181,14 @@ def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
     Raises ValidationError with the obstacles.
     """
     number = parse_positive_int64(user_id)
-    user = User.objects.filter(pk=number).first() if number else None
-    if user is None:
+    if number is None or not User.objects.filter(pk=number).exists():
         return {}
-    if Erasure.objects.filter(subject_key__in=blind_digests(f"erasure:{user.pk}"), status=Erasure.DONE).exists():
+    if Erasure.objects.filter(subject_key__in=blind_digests(f"erasure:{number}"), status=Erasure.DONE).exists():
         return {"status": Erasure.DONE}
     with transaction.atomic():
-        erasure = Erasure.objects.filter(account=user).first()
-        if erasure is None:
-            if found := obstacles(user):
-                raise ValidationError([each["reason"] for each in found])
-            erasure = _record(user.pk, requested_at=now)
+        user = User.objects.select_for_update().get(pk=number)
+        if user.erased_at is None and (reasons := [each["reason"] for each in obstacles(user)]):
+            raise ValidationError(reasons)
+        erasure = Erasure.objects.filter(account=user).first() or _record(user.pk, requested_at=now)
     erase(erasure, now=now)
     return {"status": erasure.status, "kept": erasure.kept}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from django.apps import apps
 from django.contrib.sessions.models import Session
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
@@ -262,6 +262,23 @@ def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(per
     assert (person.is_active, person.erased_at) == (True, None)
     Application.objects.filter(pk=application.pk).update(status="withdrawn")
     assert erasure.process_requested(now=now + timedelta(days=1)) == {"erased": 1, "failed": 0}
+
+
+def test_erase_subject_refuses_an_account_with_a_request_while_an_application_is_open(person):
+    erasure._record(person.pk, requested_at=timezone.now())
+    ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
+    with pytest.raises(CommandError, match="Withdraw it"):
+        call_command("erase_subject", str(person.pk), stdout=StringIO())
+    person.refresh_from_db()
+    assert person.erased_at is None
+
+
+def test_erasure_that_was_canceled_meanwhile_erases_nothing(person):
+    record = erasure._record(person.pk, requested_at=timezone.now())
+    erasure.cancel_erasure(Actor(person, "jwt"), now=timezone.now())
+    erasure.erase(record, now=timezone.now())
+    person.refresh_from_db()
+    assert (person.is_active, person.erased_at) == (True, None)
 
 
 def test_mails_to_the_account_are_emptied(person):
