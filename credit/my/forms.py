@@ -18,6 +18,7 @@ from credit.core.applicants import LANGUAGES
 from credit.core.countries import COUNTRIES
 from credit.core.country_names import country_name
 from credit.core.due import REQUIRED, Due, OfferRequirements
+from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH
 from credit.models import Offer
 from credit.my.content import SHARED, title_of, value_in_words
@@ -141,7 +142,7 @@ class DraftForm(forms.Form):
 
     def add_missing(self, name: str) -> None:
         """Add the error of a missing value to a field without a value or another error."""
-        if name not in self.errors and self.cleaned_data.get(name) in (None, ""):
+        if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
             self.add_error(name, _MISSING)
 
 
@@ -162,12 +163,17 @@ class DataForm(DraftForm):
             return str(value)
         if isinstance(value, bool):
             return "yes" if value else "no"
-        is_cents = _is_amount(name, member) and isinstance(value, int | float)
-        return f"{int(value) / 100:.2f}" if is_cents else value
+        if _is_amount(name, member):
+            return f"{int(value) / 100:.2f}" if isinstance(value, int | float) else None
+        return value
 
     def to_data(self) -> dict[str, Any] | None:
-        """Return `application_data`: what was stored and has no field here stays, what is empty is left out."""
-        others = {name: value for name, value in self.stored.items() if name not in self.members}
+        """Return `application_data`: what was stored and has no field here stays, what is empty is left out.
+
+        A figure of the loan that can't be read, and has no field to correct it, is left out, too.
+        """
+        unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
+        others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
         typed = {name: _as_json(name, self.members[name], value) for name, value in self.cleaned_data.items()}
         return {**others, **{name: value for name, value in typed.items() if value is not None}} or None
 
@@ -328,7 +334,10 @@ class ApplicationForms:
         """Add the error of each value that the schema refuses; if it is complete, also of each missing one."""
         for item in self._due(data=data):
             name = item.pointer.rpartition("/")[2]
-            if item.why != REQUIRED:
+            if name not in self.data.fields:
+                if is_complete or item.why != REQUIRED:
+                    self.data.add_error(None, lacks(item))
+            elif item.why != REQUIRED:
                 self.data.add_error(name, lacks(item))
             elif is_complete:
                 self.data.add_missing(name)

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from credit.core.due import Due, OfferRequirements
 from credit.core.profile import TEXT_MAX_LENGTH
 from credit.models import Application
 from tests.api import client_of
@@ -297,6 +298,31 @@ class TestEditing:
         send(f"/my/applications/{draft.pk}/edit", user, "save", **TYPED)
         draft.refresh_from_db()
         assert draft.application_data == {"channel": "shop", **DATA}
+
+    def test_a_term_that_cannot_be_read_and_has_no_field_is_left_out(self, user, settings):
+        settings.REQUIRE_LISTED_OFFERS = True
+        data = {"amount_cents": 800_050, "term_months": "24", "channel": "shop"}
+        offer = listed(term_options_months=None)
+        draft = applied(offer, consumer=user, status="draft", submitted_at=None, data=data)
+        answer, _page = send(f"/my/applications/{draft.pk}/edit", user, "save", **{"data-amount_cents": "8000.50"})
+        assert answer.status_code == 302
+        draft.refresh_from_db()
+        assert draft.application_data == {"amount_cents": 800_050, "channel": "shop"}
+
+    @pytest.mark.parametrize("do", ["save", "check"])
+    def test_a_fault_without_a_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
+        draft = applied(asking, consumer=user, status="draft", submitted_at=None)
+        fault = Due("/application_data/unlisted", "Unlisted", "integer", "Must be less.")
+        monkeypatch.setattr(OfferRequirements, "due", lambda *_args, **_options: [fault])
+        answer, page = send(f"/my/applications/{draft.pk}/edit", user, do, **TYPED)
+        assert answer.status_code == 400
+        assert "Unlisted: is not as the lender asks for it." in page
+
+    def test_a_text_in_place_of_an_amount_is_not_shown_as_dollars(self, asking, user):
+        draft = applied(asking, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})
+        form = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
+        assert "500000" not in form
+        assert 'name="data-amount_cents"' in form
 
     def test_a_language_that_a_program_stored_stays(self, asking, user):
         path = "/applications"
