@@ -70,8 +70,12 @@ def readable_applicants(application: Application) -> Applicants | None:
 
 def loan_rows(application: Application) -> list[Row]:
     """Return what is applied for: the offer's name, the amount, and the term."""
-    figures = Figures(application.application_data)
-    rows = [(gettext("Offer"), _offer_name(application))]
+    return [(gettext("Offer"), _offer_name(application)), *figure_rows(application)]
+
+
+def figure_rows(application: Application) -> list[Row]:
+    """Return the amount and the term that are applied for."""
+    figures, rows = Figures(application.application_data), []
     if figures.amount_cents is not None:
         rows.append((gettext("Amount"), money(figures.amount_cents)))
     if figures.term_months is not None:

@@ -17,8 +17,9 @@ from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.figures import reference_of
 from credit.core.loan_words import in_words, rows_of
-from credit.models import Application, Notice
+from credit.models import Application, Notice, Offer
 from credit.my import content
+from credit.my.apply import rows_of as rows_of_offer
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.terms import acceptance, counteroffers
@@ -81,10 +82,17 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "loan": in_words(terms.terms) if is_loan else "",
         "figures": figures_of(terms) if is_loan else [],
         "schedule": agreement_in_words(terms)["schedule"] if is_loan else [],
-        "offer_name": "" if is_loan else (terms.terms or {}).get("name", ""),
+        **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
     }
+
+
+def _without_loan(application: Application) -> dict[str, Any]:
+    """Return the pinned terms of the offer, empty if none are recorded, and what was applied for."""
+    pinned = application.offer_snapshot or {}
+    offer = Offer(**{name: pinned[name] for name in Offer.TERMS if name in pinned})
+    return {"offer_name": offer.name, "offer_rows": rows_of_offer(offer), "requested": content.figure_rows(application)}
 
 
 def _accept(request: HttpRequest, application_id: str) -> str:

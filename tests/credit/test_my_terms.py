@@ -110,6 +110,24 @@ class TestPage:
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
+    def test_an_approval_without_a_loan_shows_the_pinned_terms_and_what_was_requested(self, offer):
+        application = applied(offer, status="approved")
+        figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
+        assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
+        assert ("Annual percentage rate", "6.9 % \u2013 17.5 %") in figures
+        assert ("Amount", "$10,000.00") in figures
+        assert ("Number of months", "24") in figures
+
+    @pytest.mark.parametrize("pinned", [None, {}])
+    def test_an_approval_without_pinned_terms_says_that_none_are_recorded(self, pinned):
+        application = ApplicationFactory(
+            status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
+        )
+        page = terms_page(application)
+        assert "No terms are recorded." in page
+        assert "on the terms of its offer" not in page
+        assert "$5,000.00" in page
+
 
 class TestAcceptance:
     def test_the_page_of_an_application_accepts_nothing(self, approved):
