@@ -96,8 +96,8 @@ def _without_loan(application: Application) -> dict[str, Any]:
 
 
 def _accept(request: HttpRequest, application_id: str) -> str:
-    terms_sha256 = request.POST.get("terms_sha256", "")
-    acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
+    shown = {"terms_sha256": request.POST.get("terms_sha256", ""), "as_of": request.POST.get("as_of")}
+    acceptance.accept(application_id, **shown, actor=actor_on(request), now=timezone.now())
     return gettext("You accepted this loan.")
 
 
@@ -106,7 +106,7 @@ def _decline(request: HttpRequest, application_id: str) -> str:
     if counteroffer_id := request.POST.get("counteroffer_id"):
         counteroffers.decline(application_id, counteroffer_id, actor=actor, now=now)
         return gettext("You declined the other terms. The lender continues with your application.")
-    acceptance.decline(application_id, actor=actor, now=now)
+    acceptance.decline(application_id, terms_sha256=request.POST.get("terms_sha256"), actor=actor, now=now)
     return gettext("You declined this loan.")
 
 

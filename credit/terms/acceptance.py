@@ -69,28 +69,34 @@ def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
         return None
 
 
-def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, now: datetime) -> LoanTerms:
-    """Return the terms as of today, saved, if `terms_sha256` is theirs; raises TermsChanged, NothingToAccept."""
+def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, as_of: str | None, now: datetime) -> LoanTerms:
+    """Return the terms as of today, saved, if `terms_sha256` is theirs, and `as_of`, if it is given, is today.
+
+    Raises TermsChanged, NothingToAccept.
+    """
     today = terms_today(terms, now=now)
     if today is None:
         raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
-    if today.terms_sha256 != terms_sha256:
+    if today.terms_sha256 != terms_sha256 or as_of not in (None, today.as_of.isoformat()):
         raise TermsChanged(details={"terms": today.to_dict(), "terms_sha256": today.terms_sha256})
     if today.pk != terms.pk:
         today.save(force_insert=True)
     return today
 
 
-def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
+def accept(
+    application_id: str, *, terms_sha256: str, actor: Actor, now: datetime, as_of: str | None = None
+) -> Application:
     """Accept the approval, or the counteroffer, of the actor's own application.
 
-    A repetition with the same terms changes nothing. Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, or
+    `as_of` is the day of the schedule that the consumer saw, which does not count if it is None. A
+    repetition with the same terms changes nothing. Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, or
     TermsChanged for other terms than those approved, or than what they are today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
         if application.status != APPROVED:
-            return _accept_counteroffer(application, terms_sha256=terms_sha256, actor=actor, now=now)
+            return _accept_counteroffer(application, terms_sha256=terms_sha256, as_of=as_of, actor=actor, now=now)
         terms = application.loan_terms
         if application.accepted_at is not None or terms is None:
             if terms_sha256 != (application.terms_sha256 if terms is None else terms.terms_sha256):
@@ -98,7 +104,7 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
             if application.accepted_at is not None:
                 return application
         else:
-            terms = _confirmed_terms(terms, terms_sha256, now=now)
+            terms = _confirmed_terms(terms, terms_sha256, as_of=as_of, now=now)
         _require_pricing_notices(application)
         if application.approves_less:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
@@ -106,28 +112,33 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
     return application
 
 
-def _accept_counteroffer(application: Application, *, terms_sha256: str, actor: Actor, now: datetime) -> Application:
+def _accept_counteroffer(
+    application: Application, *, terms_sha256: str, as_of: str | None, actor: Actor, now: datetime
+) -> Application:
     """Approve and accept in one: the lender decided when it made the counteroffer that waits."""
     offered = counteroffers.acceptable_of(application, now=now)
     if offered is None:
         raise NothingToAccept
-    terms = _confirmed_terms(offered.loan_terms, terms_sha256, now=now)
+    terms = _confirmed_terms(offered.loan_terms, terms_sha256, as_of=as_of, now=now)
     _require_pricing_notices(application)
     counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
     _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
 
 
-def decline(application_id: str, *, actor: Actor, now: datetime) -> None:
+def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: str | None = None) -> None:
     """Decline the approval of the actor's own application, which ends as `withdrawn`.
 
-    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, or NothingToAccept unless it is
-    approved: a lender that reopened the application goes on with it.
+    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, TermsChanged if `terms_sha256` is
+    that of other terms, or NothingToAccept unless it is approved: a lender that reopened the application goes on.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
         if application.status != APPROVED:
             raise NothingToAccept
+        terms = application.loan_terms
+        if terms_sha256 not in (None, application.terms_sha256 if terms is None else terms.terms_sha256):
+            raise TermsChanged
         application.transition_to(WITHDRAWN, actor=actor, now=now, reason=DECLINED_TEXT)
 
 

@@ -157,6 +157,16 @@ class TestAcceptance:
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
+    def test_a_schedule_of_another_day_is_refused_and_shown_anew(self, committed, approved):
+        fields = dict(re.findall(r'name="(terms_sha256|as_of)" value="([^"]+)"', terms_page(approved)))
+        assert fields["as_of"] == approved.loan_terms.as_of.isoformat()
+        yesterday = (approved.loan_terms.as_of - timedelta(days=1)).isoformat()
+        page = decide(approved, "accept", **{**fields, "as_of": yesterday})
+        assert "The terms have changed. Check them again before you accept." in page
+        assert "Accept this loan" in page
+        assert approved.accepted_at is None
+        assert "You accepted this loan." in decide(approved, "accept", **fields)
+
     def test_without_a_form_token_nothing_is_decided(self, approved):
         browser = browser_of(approved.consumer, enforce_csrf_checks=True)
         for do in ("accept", "decline"):
@@ -189,6 +199,14 @@ class TestDecline:
         row = approved.history.latest("position")
         assert (row.principal, row.credential) == (approved.consumer, "my")
         assert Event.objects.filter(type="application.withdrawn", account=offer.provider.owner).count() == 1
+
+    def test_other_terms_than_those_on_the_page_are_not_declined(self, committed, approved):
+        form = terms_page(approved).rpartition("<form")[2]
+        assert f'name="terms_sha256" value="{approved.loan_terms.terms_sha256}"' in form
+        page = decide(approved, "decline", terms_sha256="0" * 64)
+        assert "The terms have changed." in page
+        assert approved.status == "approved"
+        assert "You declined this loan." in decide(approved, "decline", terms_sha256=approved.loan_terms.terms_sha256)
 
     def test_a_withdrawal_over_the_api_has_the_same_reason(self, approved):
         client = client_of(approved.consumer)
