@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Cast
 from django.utils.functional import cached_property
 
@@ -223,13 +223,14 @@ class Application(DecisionRules):
 class ApplicationHistory(lifecycle.StatusHistory):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="history", db_index=False)
 
-    # The move from `approved` to `withdrawn` is the applicant's answer to the approved terms.
-    IS_DECLINED = Q(status=WITHDRAWN, previous_status=APPROVED)
+    # The applicant's move from `approved` to `withdrawn` is their answer to the approved terms.
+    IS_DECLINED = Q(status=WITHDRAWN, previous_status=APPROVED, principal=F("application__consumer"))
 
     @property
     def reason_code(self) -> str | None:
-        """Return `declined_by_applicant` for the withdrawal of an approved application, None for other moves."""
-        is_declined = (self.previous_status, self.status) == (APPROVED, WITHDRAWN)
+        """Return `declined_by_applicant` if the applicant withdrew the approved application, None for other moves."""
+        is_withdrawn = (self.previous_status, self.status) == (APPROVED, WITHDRAWN)
+        is_declined = is_withdrawn and self.principal_id == self.application.consumer_id
         return DECLINED_BY_APPLICANT if is_declined else None
 
     class Meta(lifecycle.StatusHistory.Meta):

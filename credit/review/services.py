@@ -183,8 +183,8 @@ def change_status(
 ) -> tuple[Application, Proposal | None]:
     """Move an application for a caller; return it, and the decision that now waits for a second reviewer instead.
 
-    A rejection without a reason for the person has its principal reasons in words, and a withdrawal of an approved
-    application that the applicant declined its terms. Raises ApplicationNotFound, and what
+    A rejection without a reason for the person has its principal reasons in words, and the applicant's
+    withdrawal of an approved one that they declined its terms. Raises ApplicationNotFound, and what
     `decide` raises.
     """
     application = load_visible(application_id, actor)
@@ -192,7 +192,8 @@ def change_status(
         raise ApplicationNotFound
     if to == REJECTED and reason is None:
         reason = in_words(reasons_of(metadata))
-    if (application.status, to) == (APPROVED, WITHDRAWN) and reason is None:
+    is_applicant = actor.user is not None and actor.user.pk == application.consumer_id
+    if is_applicant and (application.status, to) == (APPROVED, WITHDRAWN) and reason is None:
         reason = DECLINED_TEXT
     if takes_two(to) or to == COUNTEROFFER:
         application = Application.objects.select_for_update().get(pk=application.pk)

@@ -215,6 +215,16 @@ class TestDecline:
         codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
         assert codes == [None, "declined_by_applicant"]
 
+    def test_a_withdrawal_by_the_lender_is_no_decline(self, approved, offer, settings):
+        settings.REVIEW_POLICY = "open"
+        body = {"status": "withdrawn", "updated_by": "lender"}
+        assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        row = approved.history.latest("position")
+        assert (row.reason, row.reason_code) == (None, None)
+        page = browser_of(approved.consumer).get("/my").content.decode()
+        assert "You declined the loan" not in page
+        assert "Withdrawn" in page
+
     def test_a_withdrawal_before_a_decision_has_no_reason_code(self, offer):
         application = applied(offer)
         press(application, "withdraw")
