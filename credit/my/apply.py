@@ -19,7 +19,7 @@ from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.models import Application, Offer
-from credit.my.content import Row, offer_to_edit
+from credit.my.content import Row, offer_to_edit, readable_applicants
 from credit.my.forms import ApplicationForms
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
@@ -99,6 +99,14 @@ def _language() -> str:
     return (get_language() or "")[:2]
 
 
+def _has(draft: Application, changes: dict[str, Any]) -> bool:
+    """Return whether a draft has these data, applicants, and shared data."""
+    persons = readable_applicants(draft)
+    return (draft.application_data, persons and persons.persons, draft.share) == (
+        changes["application_data"], changes["applicants"], changes["share"],
+    )  # fmt: skip
+
+
 def _store(request: HttpRequest, offer: Offer, application: Application | None, changes: dict[str, Any]) -> Application:
     now = timezone.now()
     if application is not None:
@@ -107,7 +115,7 @@ def _store(request: HttpRequest, offer: Offer, application: Application | None, 
     newest = own_applications(request).filter(
         offer_id=offer.pk, status=states.DRAFT, created_at__gte=now - _SENT_TWICE, moves=0
     )
-    same = next((draft for draft in newest if draft.application_data == changes["application_data"]), None)
+    same = next((draft for draft in newest if _has(draft, changes)), None)
     if same is not None:
         return _store(request, offer, same, changes)
     user: Any = request.user

@@ -270,6 +270,12 @@ class TestApplying:
             send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert Application.objects.count() == 1
 
+    @pytest.mark.parametrize("change", [{"first-legal_name": "Bob Example"}, {"share-share": ["bank"]}])
+    def test_another_applicant_or_share_is_no_double_click(self, asking, user, change):
+        send(f"/my/apply/{asking.pk}", user, **TYPED)
+        send(f"/my/apply/{asking.pk}", user, **{**TYPED, **change})
+        assert Application.objects.count() == 2
+
     def test_without_a_form_token_nothing_is_stored(self, asking, user):
         browser = browser_of(user, enforce_csrf_checks=True)
         assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
