@@ -115,10 +115,11 @@ def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
 
 
 def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
-    """Select the scores of applications, by a champion or in the shadow of one."""
+    """Select the scores of applications, by a champion or in the shadow of one; of those that decide, the newest."""
     return version.scores.filter(
-        purpose__in=(Score.DECISION, Score.SHADOW), created_at__gte=window.start, created_at__lt=window.end
-    )
+        Q(purpose=Score.SHADOW) | Q(~Score.superseded(), purpose=Score.DECISION),
+        created_at__gte=window.start, created_at__lt=window.end,
+    )  # fmt: skip
 
 
 def sample(version: ModelVersion, window: Window) -> Sample:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from credit.models import ApplicationHistory
+from credit.models import ApplicationHistory, Score
+from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import EMPTY_SHARE, SCORES_MIN, Window, _counts, equal_frequency_edges, monitoring, psi
+from credit.scoring.scores import keep
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
@@ -126,6 +128,17 @@ class TestMonitoring:
         scored(version, GOOD)
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
         assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
+
+    def test_an_application_that_was_scored_again_counts_once(self, version):
+        first = scored(version, POOR)
+        facts = {name: GOOD.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
+        keep(
+            version, facts, evaluate(version.card, facts), purpose=Score.DECISION, user_id=first.user_id,
+            application_id=first.application_id, now=NOW - timedelta(hours=1), number=2,
+        )  # fmt: skip
+        shown = look(version)
+        assert shown["window"]["of"] == 1
+        assert shown["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
     def test_a_decision_against_the_proposal_is_an_override(self, version):
         person = UserFactory()
