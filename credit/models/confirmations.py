@@ -6,7 +6,7 @@ import orjson
 from django.conf import settings
 from django.db import models
 
-from config.core.encryption import EncryptedTextField
+from config.core.encryption import EncryptedTextField, UnreadableSecret
 from config.core.ids import uuid7
 from credit.core.facts import CONFIRMED, POINTER_MAX_LENGTH, Known
 
@@ -47,8 +47,21 @@ class Confirmation(models.Model):
         """The confirmed value, None once it is erased."""
         return None if self.value is None else orjson.loads(self.value)
 
+    @property
+    def readable_value(self) -> Any:
+        """The confirmed value, None if it is erased or can't be read."""
+        try:
+            return self.parsed_value
+        except UnreadableSecret:  # the log names it
+            return None
+
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return what is confirmed of an application, by pointer; costs one statement."""
-        rows = cls.objects.filter(application=application_id).order_by("id")
-        return {row.pointer: Known(row.parsed_value, CONFIRMED, row.confirmed_at.date()) for row in rows}
+        """Return what is confirmed of an application, by pointer; costs one statement.
+
+        A value that can't be read is None, as an erased one.
+        """
+        newest = {row.pointer: row for row in cls.objects.filter(application=application_id).order_by("id")}
+        return {
+            pointer: Known(row.readable_value, CONFIRMED, row.confirmed_at.date()) for pointer, row in newest.items()
+        }

@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from config.core.casework import DataAccess
+from config.core.encryption import UnreadableSecret
 from config.core.erasure import erase_rows
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import verify
@@ -100,6 +101,23 @@ class TestConfirm:
         fact = facts_of(reviewers_api, sent)[CONFIRMED]
         assert (fact["value"], fact["source"], fact["as_of"]) == (310_000, "confirmed", str(timezone.now().date()))
         assert Confirmation.objects.count() == 2
+
+    def test_only_the_newest_is_decrypted_and_an_unreadable_one_is_unknown(self, reviewers_api, sent, monkeypatch):
+        for pointer, value in (("/a", 1), ("/a", 2), ("/b", 3)):
+            assert confirm(reviewers_api, sent, pointer=pointer, value=value).status_code == 201
+        opened, read = [], Confirmation.parsed_value.fget
+
+        def parsed(row):
+            opened.append(row.pointer)
+            if row.pointer == "/b":
+                raise UnreadableSecret("confirmation", str(row.pk))
+            return read(row)
+
+        monkeypatch.setattr(Confirmation, "parsed_value", property(parsed))
+        assert {pointer: known.value for pointer, known in Confirmation.known_of(sent.pk).items()} == {
+            "/a": 2, "/b": None,
+        }  # fmt: skip
+        assert opened == ["/a", "/b"]
 
     @pytest.mark.parametrize("value", ["own", True, 0.25, 0])
     def test_values_of_each_type(self, reviewers_api, sent, value):
