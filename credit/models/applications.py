@@ -200,9 +200,15 @@ class Application(DecisionRules):
 
     @property
     def reviewed_state(self) -> str:
-        """Return what a proposed decision is bound to: a change of status, data or applicants makes it void."""
+        """Return what a proposed decision is bound to.
+
+        A change of status, data or applicants makes it void, and a new score.
+        """
         state = f"{self.status}:{self.moves}:{self.data_sha256}"
-        return state if self.applicants_sha256 is None else f"{state}:{self.applicants_sha256}"
+        if self.applicants_sha256 is not None:
+            state = f"{state}:{self.applicants_sha256}"
+        score = self.decision_score
+        return state if score is None or score.number == 1 else f"{state}:score{score.number}"
 
     @property
     def terms_sha256(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, RecordNotEditable
 from credit.core.card import is_claimed, number_of, text_of
 from credit.core.errors import ScoreNotFound
 from credit.core.facts import (
@@ -24,8 +24,10 @@ from credit.core.facts import (
 )
 from credit.models import Application, Confirmation, Score
 from credit.review.confirmations import load_for_facts
+from credit.review.services import pending_decision
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import LiveVersion, facts_for, keep, last_score, live_versions, remember, sources_of
+from credit.terms.counteroffers import open_of
 
 # A number differs from a claim if it is more than a tenth of the claim away.
 _TENTH = Decimal("0.1")
@@ -122,9 +124,14 @@ def _champion_of(application: Application) -> LiveVersion | None:
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     """Score an application again with the champion of its model, as its facts are now; the newest score counts.
 
-    Data that the card can't read lead to `refer`. Raises as `load_for_facts`, and ScoreNotFound if nothing is scored.
+    Data that the card can't read lead to `refer`. Raises as `load_for_facts`, RecordNotEditable also while a decision
+    or a counteroffer waits, and ScoreNotFound if nothing is scored.
     """
     application = load_for_facts(application_id, actor)
+    if pending_decision(application) is not None:
+        raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
+    if open_of(application) is not None:
+        raise RecordNotEditable("A counteroffer waits for the consumer: withdraw it first.")
     champion = None if settings.DECISIONING == "off" else _champion_of(application)
     if champion is None:
         raise ScoreNotFound("The application's offer has no scoring model with a champion.")

@@ -15,7 +15,7 @@ from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import verify
 from credit.documents.requests import request_documents
 from credit.documents.storage import keep
-from credit.models import Confirmation, DocumentFile, ProviderMember, Score
+from credit.models import Confirmation, DocumentFile, Proposal, ProviderMember, Score
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.document_support import PDF
@@ -24,6 +24,7 @@ from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, draft_for, scored_offer, submit
 from tests.credit.scoring.submitting import verify as verify_identity
 from tests.credit.support import key_of, make_reviewer, move
+from tests.credit.terms.test_counteroffers import counter
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -279,6 +280,35 @@ class TestScoreAgain:
         assert_error(again(api, sent), 403, "E2010")
         assert_error(again(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
         assert Score.objects.count() == 1
+
+    def test_a_decision_that_waits_is_bound_to_its_score(self, reviewers_api, sent, settings):
+        other = client_of(make_reviewer(username="ruth"))
+        move(reviewers_api, sent, "under_review")
+        settings.REVIEW_POLICY = "four_eyes"
+        assert move(reviewers_api, sent, "approved", reason="Seen.").status_code == 200
+        proposal = Proposal.objects.get()
+        sent.refresh_from_db()
+        error = assert_error(again(other, sent), 400, "E3004")
+        assert "second reviewer" in error["message"]
+        assert Score.objects.count() == 1
+        state = sent.reviewed_state
+        assert state == proposal.seen
+        assert "score" not in state
+        settings.REVIEW_POLICY = "reviewed"
+        assert again(other, sent).status_code == 201
+        settings.REVIEW_POLICY = "four_eyes"
+        rescored = type(sent).objects.get()
+        assert rescored.reviewed_state == f"{state}:score2"
+        assert not proposal.counts_for(rescored)
+
+    def test_not_while_a_counteroffer_waits(self, reviewers_api, sent):
+        move(reviewers_api, sent, "under_review")
+        made = counter(reviewers_api, sent, terms={"amount_cents": 300_000, "rate_percent": 9.9})
+        assert made.status_code == 201, made.content
+        assert "counteroffer" in assert_error(again(reviewers_api, sent), 400, "E3004")["message"]
+        path = f"/applications/{sent.pk}/counteroffers/{made.json()['id']}"
+        assert reviewers_api.remove(path).status_code in {200, 204}
+        assert again(reviewers_api, sent).status_code == 201
 
     def test_without_a_model_there_is_nothing_to_score(self, reviewers_api, sent, settings):
         settings.DECISIONING = "off"
