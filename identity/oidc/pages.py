@@ -115,6 +115,7 @@ class LogoutPage(IssuerPage):
         try:
             claims = client.read_logout_token(request.POST.get("logout_token"))
         except SignInFailed as failure:
+            consume_by_address("token", request)
             logger.warning("back-channel logout refused: %s", failure.word)
             return JsonResponse({"error": "invalid_request"}, status=503 if failure.is_outage else 400)
         services.log_out_person(claims, now=timezone.now())

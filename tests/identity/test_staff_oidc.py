@@ -318,6 +318,16 @@ def test_what_is_no_logout_token_is_refused(issuer, jane, token):
     assert Client().get("/account/oidc/logout").status_code == 405
 
 
+def test_logout_tokens_of_the_issuer_have_no_limit_and_wrong_ones_do(issuer, jane, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": 2}
+    assert {log_out(issuer, sub=f"person-{number}").status_code for number in range(5)} == {200}
+    wrong = [Client().post("/account/oidc/logout", {"logout_token": "x"}) for _ in range(3)]
+    assert [response.status_code for response in wrong] == [400, 400, 429]
+    assert "Retry-After" in wrong[-1].headers
+    assert log_out(issuer, sub="jane-1").status_code == 200
+    assert not is_in(jane)
+
+
 def test_id_token_and_forged_logout_token_are_refused(issuer, jane):
     forged = issuer.sign_well(issuer.claims(events={client.LOGOUT_EVENT: {}}, sub="jane-1"), key=STRANGER)
     for token in (issuer.id_token("n"), forged):

@@ -196,6 +196,7 @@ class Backend(BaseHTTPRequestHandler):
         ("/v1/payments/process", ["X-API-Key: x"], 160),
         ("/v1/payments/process", [], 101),
         ("/account/login", ["Authorization: Bearer x"], 41),
+        ("/account/oidc/logout", [], 160),
     ],
 )
 def test_nginx_limits_posts_to_account_pages_and_posts_without_a_credential(path, headers, admitted):
