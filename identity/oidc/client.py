@@ -28,12 +28,14 @@ LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 TEXT_MAX = 255
 _SECONDS = 5.0  # the deadline of each request to the issuer
 _CACHE_SECONDS = 600.0
+_FAILURE_SECONDS = 10.0  # how long a document that could not be fetched is not tried again
 _REFETCH_SECONDS = 30.0  # how often an unknown key id may fetch the keys again
 _CLOCK_SECONDS = 60  # how far the issuer's clock may be off
 _AGE_SECONDS = 300  # how old a token may be
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 _documents: dict[str, tuple[float, Any]] = {}  # by address: when it was fetched, what it was
+_failures: dict[str, tuple[float, str, bool]] = {}  # by address: when it was tried, and what SignInFailed had
 
 
 class SignInFailed(Exception):
@@ -54,6 +56,7 @@ def configured() -> Issuer:
 
 def forget_documents() -> None:
     _documents.clear()
+    _failures.clear()
 
 
 def callback_address() -> str:
@@ -219,12 +222,24 @@ def _key(identifier: Any, algorithm: str) -> jwt.PyJWK:
 
 
 def _document(address: str, seconds: float) -> Any:
-    """Return a JSON object of the issuer's, at most so many seconds old."""
-    fetched = _documents.get(address)
-    if fetched is None or fetched[0] < time.monotonic() - seconds:
+    """Return a JSON object of the issuer's, at most so many seconds old.
+
+    A failure is raised again at once for 10 s, so that an outage doesn't hold a thread for each request.
+    """
+    fetched, now = _documents.get(address), time.monotonic()
+    if fetched is not None and fetched[0] >= now - seconds:
+        return fetched[1]
+    failure = _failures.get(address)
+    if failure is not None and failure[0] >= now - _FAILURE_SECONDS:
+        raise SignInFailed(failure[1], is_outage=failure[2])
+    try:
         document = _read(lambda: call("GET", address, headers={"Accept": "application/json"}, seconds=_SECONDS))
-        fetched = _documents[address] = (time.monotonic(), document)
-    return fetched[1]
+    except SignInFailed as error:
+        _failures[address] = (time.monotonic(), error.word, error.is_outage)
+        raise
+    _failures.pop(address, None)
+    _documents[address] = (time.monotonic(), document)
+    return document
 
 
 def _read(send: Callable[[], Any]) -> dict[str, Any]:

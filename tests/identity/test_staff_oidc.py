@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import timedelta
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -515,6 +516,20 @@ def test_issuer_that_is_down_is_an_outage(issuer):
     assert Client().get("/account/oidc/start").status_code == 502
     assert Client().post("/account/oidc/logout", {"logout_token": issuer.logout_token(sub="x")}).status_code == 503
     assert nobody_in(browser)
+
+
+def test_outage_of_the_issuer_is_remembered_for_ten_seconds(issuer, monkeypatch):
+    issuer.is_down = True
+    clock = time.monotonic()
+    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: clock, time=time.time))
+    for _ in range(3):
+        assert Client().get("/account/oidc/start").status_code == 502
+    assert len(issuer.received) == 1
+    issuer.is_down = False
+    clock += 9
+    assert Client().get("/account/oidc/start").status_code == 502
+    clock += 2
+    assert Client().get("/account/oidc/start").status_code == 302
 
 
 def test_ended_invitation_or_one_of_another_role_is_refused(issuer):
