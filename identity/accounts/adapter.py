@@ -17,11 +17,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from config.core.log_in import ISSUER_SESSION
 from config.core.proxies import client_address
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
+from identity.access.second_factor import has_one
+from identity.access.staff import may_use_password
 from identity.accounts import codes, invitations
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
@@ -56,6 +59,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             return False
         renew_session(self.request)
         return True
+
+    def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
+        """Require no password that may not be used: staff from the issuer add their first second factor without one."""
+        user: Any = self.request.user
+        if ISSUER_SESSION in self.request.session and not may_use_password(user) and not has_one(user):
+            return False
+        return bool(super().is_reauthentication_required(app=app, **options))
 
     def use_code(self, user: Any, code: str) -> Any:
         """Use a code of a second factor: return its kind, None when it is wrong. One try, as above."""

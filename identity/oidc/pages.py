@@ -19,7 +19,7 @@ from django.views.generic import View
 
 from config.api.rate_limits import consume_by_address
 from config.core import audit
-from config.core.log_in import BY_ISSUER, SECOND_FACTOR
+from config.core.log_in import BY_ISSUER, ISSUER_SESSION, SECOND_FACTOR
 from identity.oidc import client, services
 from identity.oidc.client import SignInFailed
 from identity.oidc.services import LogInRefused
@@ -95,7 +95,7 @@ def _log_in(request: HttpRequest, user: Any, session_id: Any, *, wanted: str, is
     if request.user.is_authenticated:
         logout(request)
     request.session.pop(SECOND_FACTOR, None)
-    request.session[services.SESSION_KEY] = str(session_id)
+    request.session[ISSUER_SESSION] = str(session_id)
     response: HttpResponse
     if not is_strong:
         response = perform_login(request, user, redirect_url=wanted)

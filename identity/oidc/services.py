@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from config.core import audit
 from config.core.lifecycle import Actor
+from config.core.log_in import ISSUER_SESSION
 from config.mail.addresses import normalize
 from config.mail.outbox import queue_mail
 from identity.access.authentication import forget_credentials
@@ -34,7 +35,6 @@ from identity.accounts.invitations import accept_verified, waiting_for_staff
 from identity.oidc.client import configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
-SESSION_KEY = "issuer_session"
 _CREDENTIAL = "issuer"
 _LOGOUT_SLACK = timedelta(minutes=1)  # clocks differ
 
@@ -134,7 +134,7 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
     A session from the issuer ends with its row. Another session of staff ends after the same 8 hours, and at once where
     staff have no password.
     """
-    identifier, now = request.session.get(SESSION_KEY), timezone.now()
+    identifier, now = request.session.get(ISSUER_SESSION), timezone.now()
     if identifier is not None:
         return not IssuerSession.objects.live_at(now).filter(pk=UUID(identifier), identity__user=user.pk).exists()
     if settings.STAFF_OIDC is None or not (user.is_staff or user.is_superuser):
@@ -147,7 +147,7 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
 @receiver(user_logged_out, dispatch_uid="end-issuer-session")
 def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
     """End the row of a session whose person logs out here."""
-    identifier = request.session.get(SESSION_KEY)
+    identifier = request.session.get(ISSUER_SESSION)
     if identifier is not None:
         IssuerSession.objects.filter(pk=UUID(identifier), ended_at__isnull=True).update(ended_at=timezone.now())
 
@@ -187,7 +187,7 @@ def _end_password_sessions(user_id: int, *, until: datetime) -> None:
     keys = UserSession.objects.filter(user=user_id).values("session_key")
     for session in Session.objects.filter(session_key__in=keys):
         held = session.get_decoded()
-        if SESSION_KEY not in held and held.get("began", 0) <= until.timestamp():
+        if ISSUER_SESSION not in held and held.get("began", 0) <= until.timestamp():
             session.delete()
 
 

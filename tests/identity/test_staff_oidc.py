@@ -219,6 +219,22 @@ def test_second_factor_of_the_issuer_counts_by_amr_and_the_requested_acr(issuer,
         assert browser.get("/admin/login/?next=/admin/").headers["Location"].startswith("/account/second-factor")
 
 
+def test_linked_account_with_an_old_password_adds_its_first_second_factor(transactional_db, issuer, settings):
+    person = with_password()
+    confirm(person, EMAIL)
+    invited()
+    issuer.claim_changes = {"amr": ["pwd"]}
+    browser, _response = log_in(issuer)
+    address = "/account/second-factor/app/add"
+    secret = re.search(r"<code>([A-Z2-7]+)</code>", browser.get(address).content.decode())[1]
+    browser.post(address, {"code": code_of(secret)})
+    assert person.authenticator_set.filter(type="totp").exists()
+    assert is_in(browser)
+    person.authenticator_set.all().delete()
+    settings.STAFF_PASSWORDS = True
+    assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
+
+
 def test_own_second_factor_is_required_where_the_issuer_has_none(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
