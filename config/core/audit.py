@@ -1,7 +1,8 @@
 """The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
 
 Each process numbers its lines, and each line has the SHA-256 of the line before it (`prev`), so that a lost or changed
-line shows. A line has ids, never a name, an address, a reason or a search. docs/operate/audit.md lists the kinds.
+line shows. There is no key: who can write the whole log can rewrite it. A line has ids, never a name, an address, a
+reason or a search. docs/operate/audit.md lists the kinds.
 """
 
 import logging
@@ -23,6 +24,7 @@ from config.core.context import request_id
 AUDIT_LOGGER = "platform.audit"
 START = b'{"logger":"platform.audit",'  # how each line begins
 NO_LINE = "0" * 64  # `prev` of a process's first line
+_TIME_END = 253_402_300_800_000  # ms since 1970 at the end of the year 9999
 OCSF_VERSION = "1.5.0"
 AUTHENTICATION, ENTITY, GROUP, LIFECYCLE = 3002, 3004, 3006, 6002  # classes of OCSF
 # Activities of the class Entity Management.
@@ -175,24 +177,29 @@ class _Reader:
 
     def __init__(self) -> None:
         self.sequence, self.time, self.before = 0, 0, (0, 0)
-        self.digest, self.fault = NO_LINE, ""
+        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # by the sequence of a line, from 0
 
     def read(self, line: bytes, event: dict[str, Any]) -> None:
-        digest = sha256(line).hexdigest()
-        if self.fault or digest == self.digest:  # a collector may deliver a line twice
+        """Take the next line. Raises ValueError, KeyError or TypeError for a line that has no place or no time."""
+        sequence, milliseconds, digest = int(event["sequence"]), int(event["time"]), sha256(line).digest()
+        if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
+            raise ValueError
+        # A collector may deliver lines twice, also some of them together.
+        if self.fault or (sequence <= self.sequence and self.digests[sequence] == digest):
             return
-        sequence, expected = int(event["sequence"]), self.sequence + 1
+        expected = self.sequence + 1
         if sequence > expected:
             self.fault = f"lines {expected} to {sequence - 1} are missing"
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.sequence}"
-        elif event["prev"] != self.digest:
+        elif event["prev"] != self.digests[-1].hex():
             # Either of the two can have been changed, so the line before is not known to be good.
             self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
             self.sequence, self.time = self.before
         else:
             self.before = self.sequence, self.time
-            self.sequence, self.time, self.digest = sequence, int(event["time"]), digest
+            self.sequence, self.time = sequence, milliseconds
+            self.digests.append(digest)
 
 
 def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
@@ -208,6 +215,6 @@ def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fau
         try:
             event = orjson.loads(line)
             readers.setdefault(str(event["process"]), _Reader()).read(line, event)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             report(f"line {number} of the file is not readable")
     return [Checked(name, reader.sequence, reader.time, reader.fault) for name, reader in readers.items()]

@@ -272,6 +272,16 @@ def verified(file, **options):
 def test_verify_accepts_a_whole_log(log):
     assert verified(log())["verified"] is True
     assert verified(log(lambda texts: [*texts[:5], texts[4], *texts[5:]]))["verified"] is True  # delivered twice
+    assert verified(log(lambda texts: [*texts[:5], *texts[2:]]))["verified"] is True  # three of them together
+
+
+def test_verify_finds_audit_lines_after_much_else(log, tmp_path):
+    whole = tmp_path / "whole"
+    with whole.open("wb") as file:
+        file.write(b"2026-11-28 GET / 200\n" * 900_000)
+        file.write(Path(log()).read_bytes())
+    assert whole.stat().st_size > 18_000_000
+    assert verified(str(whole))["kind"] == "audit"
 
 
 @pytest.mark.parametrize(
@@ -285,7 +295,15 @@ def test_verify_accepts_a_whole_log(log):
             "whole up to line 5, .*; line 7 doesn't follow from line 6",
         ),
         (lambda texts: [*texts[:5], texts[5][:-9], *texts[6:]], "line 7 of the file is not readable"),
-        (lambda texts: [*texts, texts[2]], "whole up to line 10, .*; line 3 follows line 10"),
+        (
+            lambda texts: [*texts, texts[2].replace('"uid":"2"', '"uid":"6"')],
+            "whole up to line 10, .*; line 3 follows line 10",
+        ),
+        (
+            lambda texts: [*texts[:9], re.sub(r'"time":\d+', '"time":99999999999999999', texts[9])],
+            "line 11 of the file is not readable",
+        ),
+        (lambda texts: [*texts, re.sub(r'"sequence":\d+', '"sequence":-1', texts[9])], "line 12 of the file"),
     ],
 )
 def test_verify_rejects_a_log_that_was_changed(log, change, sentence):

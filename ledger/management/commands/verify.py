@@ -95,12 +95,17 @@ class Command(JsonCommand):
 
 
 def _verify(*, file: Path, **options: Any) -> _Verification:
-    """Recognize the file by its first bytes and check it. Raises CommandError, OSError, NoteError, PolicyError."""
+    """Recognize the file by its first bytes, a log by any of its lines, and check it.
+
+    Raises CommandError, OSError, NoteError, PolicyError.
+    """
     with file.open("rb") as opened:
         content = opened.read(len(_GZIP))
         if content != _GZIP:
             content += opened.read(FILE_MAX_BYTES + 1 - len(content))
     kind = _kind(content)
+    if kind in {None, DECISION} and len(content) > FILE_MAX_BYTES and _has_audit_lines(file):
+        kind = AUDIT
     if kind is None:
         raise CommandError(
             f"{file} is not a proof file, a decision bundle, a log with audit lines, or the archive of a release."
@@ -145,6 +150,12 @@ def _kind(content: bytes) -> str | None:
     if audit.START in content:
         return AUDIT
     return DECISION if content.lstrip()[:1] == b"{" else None
+
+
+def _has_audit_lines(file: Path) -> bool:
+    """Look for an audit line in the whole file: a log may have much else before the first."""
+    with file.open("rb") as lines:
+        return any(audit.START in line for line in lines)
 
 
 def _verify_audit(file: Path) -> _Verification:
