@@ -1,8 +1,10 @@
 """What the copy of a person's data has of their applications, next to the rows: files, notices and agreements."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, Unavailable
+from config.core.export import UNREADABLE
 from credit.api.terms.views import agreement_page
 from credit.documents import storage
 from credit.models import Application, DocumentFile, Notice
@@ -15,7 +17,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
     files = DocumentFile.objects.filter(document__application__consumer=user_id, stored__deleted_at__isnull=True)
     for file in files.exclude(stored=None).select_related("stored", "document").order_by("pk").iterator():
         try:
-            content = storage.read(file)
+            content = _or_unreadable(lambda file=file: storage.read(file))
         except (NotFound, Unavailable):
             continue  # the log names it
         folder = f"files/{file.document.application_id}"
@@ -25,11 +27,19 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
 def rendered_notices(user_id: int) -> Iterator[Part]:
     notices = Notice.objects.filter(application__consumer=user_id, html__isnull=False)
     for notice in notices.order_by("pk").iterator():
-        yield f"notices/{notice.pk}.html", str(notice.html), Notice._meta.label
+        yield f"notices/{notice.pk}.html", _or_unreadable(lambda notice=notice: str(notice.html)), Notice._meta.label
 
 
 def rendered_agreements(user_id: int) -> Iterator[Part]:
     accepted = Application.objects.filter(consumer=user_id, accepted_at__isnull=False, loan_terms__isnull=False)
     for application in accepted.order_by("pk").iterator():
-        page = agreement_page(None, agreement_of(application))
-        yield f"agreements/{application.pk}.html", page.content, Application._meta.label
+        page = _or_unreadable(lambda row=application: agreement_page(None, agreement_of(row)).content)
+        yield f"agreements/{application.pk}.html", page, Application._meta.label
+
+
+def _or_unreadable(read: Callable[[], bytes | str]) -> bytes | str:
+    """Return a part's content, or the word for one that no key opens."""
+    try:
+        return read()
+    except UnreadableSecret:
+        return UNREADABLE

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.core import privacy
-from config.core.export import write_export
+from config.core.export import UNREADABLE, write_export
 from config.mail.erasure import erase_mails
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
@@ -18,6 +18,7 @@ from credit.core.applicants import Applicants
 from credit.documents import storage
 from credit.models import DocumentFile, Notice, RequestedDocument
 from identity.accounts.models import ManagedAccount
+from tests.config.test_unreadable import lose_the_key
 from tests.credit.applicants import PERSON, changed
 from tests.factories import ApplicationFactory, UserFactory
 from tests.flows.markers import personal_tables, places_of
@@ -128,6 +129,20 @@ def test_confirmed_address_and_notices_of_own_applications_are_in_the_export(per
     assert {mail["recipient"] for mail in mails} == {"own@example.test", "earlier@example.test"}
     erase_mails(person.pk, now=timezone.now())
     assert {mail.recipient for mail in OutgoingMail.objects.all()} == {""}
+
+
+def test_notice_and_file_that_no_key_opens_are_unreadable_and_the_export_goes_on(person):
+    application = planted(person, MINE)
+    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    file = DocumentFile.objects.create(
+        document=RequestedDocument.objects.get(application=application), stored=stored, name="x", size_bytes=1,
+        content_type="application/pdf", received_at=timezone.now(), principal=person,
+    )  # fmt: skip
+    lose_the_key(Notice.objects.get(), "html")
+    lose_the_key(stored, "key")
+    copies = exported(person)
+    assert copies[f"notices/{Notice.objects.get().pk}.html"].decode() == UNREADABLE
+    assert copies[f"files/{application.pk}/{file.pk}.pdf"].decode() == UNREADABLE
 
 
 def test_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
