@@ -52,6 +52,10 @@ _LEASE = timedelta(minutes=5)  # for all requests about one item
 _LOG_IN_AGAIN = "The bank requires a new log-in. Get a link token for the item and open Link with it."
 
 
+class ItemNotRemoved(Exception):
+    """Items can't be removed at their vendor until an operator acts; the message has their ids."""
+
+
 ItemState = dict[str, Any]  # as `ItemStateSerializer` describes it
 
 
@@ -166,19 +170,37 @@ def _remove(item: BankItem) -> None:
 
 
 def remove_items(user_id: int, *, now: datetime) -> None:
-    """Remove every item of an account at the vendor, for an erasure. Raises ProviderUnavailable: run it again."""
+    """Remove every item of an account at the vendor, for an erasure, which runs again after an exception.
+
+    Raises ProviderUnavailable, and ItemNotRemoved for an item of another vendor, or one whose token no key opens.
+    """
+    left = []
     for item in BankItem.objects.filter(user=user_id):
-        if item.provider != settings.OPEN_BANKING:
-            logger.warning("item %s belongs to %s: remove it at that vendor by hand", item.item_id, item.provider)
-        elif item.gone_at is None:
+        if item.gone_at is None:
+            token = _token_at_vendor(item)
+            if token is None:
+                left.append(item.item_id)
+                continue
             BankItem.objects.filter(pk=item.pk, unlinked_at__isnull=True).update(unlinked_at=now, updated_at=now)
             try:
-                open_banking().remove_item(item.access_token)
+                open_banking().remove_item(token)
             except LoginRequired:
                 logger.warning("item %s could not be removed at the vendor: it requires a log-in", item.item_id)
-            except UnreadableSecret:
-                logger.warning("item %s can't be removed at the vendor: its token cannot be read", item.item_id)
         item.delete()
+    if left:
+        raise ItemNotRemoved(", ".join(left))
+
+
+def _token_at_vendor(item: BankItem) -> str | None:
+    """Return the token of an item; None for another vendor's item, or if no key opens the token."""
+    if item.provider != settings.OPEN_BANKING:
+        logger.warning("item %s belongs to %s: it can't be removed there", item.item_id, item.provider)
+        return None
+    try:
+        return str(item.access_token)
+    except UnreadableSecret:
+        logger.warning("item %s can't be removed at the vendor: its token cannot be read", item.item_id)
+        return None
 
 
 def _own_item(user: Any, item_id: str) -> BankItem:

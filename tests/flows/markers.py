@@ -23,6 +23,7 @@ REQUIRED = {
     "credit.DecisionAnchor": {"record": "{}", "signature": ""},
     "credit.DocumentFile": {"infection": ""},
     "credit.Proposal": {"outcome": ""},
+    "identity.BankItem": {"provider": "sandbox"},
     "identity.ApiKey": {"expires_at": NOW + timedelta(days=1)},
     "credit.Notice": {"status": "cancelled"},
     "payments.CryptoPayment": {"status": "expired"},

@@ -21,6 +21,7 @@ from config.core.registration import declared
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
 from config.ops import pruning
+from config.ops.models import FailedItem
 from credit.documents import storage
 from credit.models import Application, DocumentFile, RequestedDocument
 from identity.accounts import erasure
@@ -30,6 +31,7 @@ from identity.bank.models import BankItem
 from identity.providers.models import SandboxItem
 from ledger.models import Entry
 from tests.api import client_of
+from tests.config.test_unreadable import lose_the_key
 from tests.factories import ApplicationFactory, UserFactory
 from tests.flows.markers import Planter, personal_tables, places_of, rows_of
 from tests.identity.test_bankdata_exchange import exchange
@@ -130,8 +132,6 @@ def test_linked_bank_is_removed_at_the_vendor(person):
 
 def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monkeypatch):
     planted(person, MINE)
-    item = BankItem.objects.get()
-    BankItem.objects.filter(pk=item.pk).update(provider="sandbox")
 
     class Away:
         def remove_item(self, _token):
@@ -145,6 +145,29 @@ def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monke
     assert BankItem.objects.get().access_token
     assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
     assert not BankItem.objects.exists()
+
+
+def _of_another_vendor(item):
+    BankItem.objects.filter(pk=item.pk).update(provider="plaid")
+
+
+def _with_an_unreadable_token(item):
+    lose_the_key(item, "access_token")
+
+
+@pytest.mark.parametrize("break_item", [_of_another_vendor, _with_an_unreadable_token])
+def test_item_that_can_not_be_removed_at_its_vendor_fails_the_erasure_and_keeps_its_token(person, break_item):
+    planted(person, MINE)
+    item = BankItem.objects.get()
+    break_item(item)
+    now = timezone.now()
+    erasure._record(person.pk, requested_at=now - timedelta(days=15))
+    assert erasure.process_requested(now=now) == {"erased": 0, "failed": 1}
+    assert FailedItem.objects.get(kind="erasure").error == "ItemNotRemoved"
+    left = BankItem.objects.get()
+    assert (left.pk, left.unlinked_at) == (item.pk, None)
+    item.delete()  # an operator removed it at the vendor
+    assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
 
 
 def test_ground_keeps_its_records_until_its_day_and_prune_erases_them(person):
