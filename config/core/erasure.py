@@ -4,7 +4,7 @@ Each row is a statement of its own, and a row that is erased already is not touc
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -24,11 +24,12 @@ Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that one ground keeps, and the day on which the last of them is erased; None without a known day."""
+    """The rows that one ground keeps, and when the last and the first of them are erased; None without a known day."""
 
     ground: str
     rows: int
     until: datetime | None
+    next_end: datetime | None
     is_permanent: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +65,10 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
                 days[keep.ground] += ends.values()
             _erase(rest, fields)
     rows = {name: number for name, number in rows.items() if number}
-    return [Kept(name, number, _last(days[name]), name in permanent) for name, number in sorted(rows.items())]
+    return [
+        Kept(name, number, _known(max, days[name]), _known(min, days[name]), name in permanent)
+        for name, number in sorted(rows.items())
+    ]
 
 
 def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
@@ -85,9 +89,10 @@ def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
     return every.filter(is_kept), every.exclude(is_kept)
 
 
-def _last(days: list[datetime | None]) -> datetime | None:
+def _known(choose: Callable[[list[datetime]], datetime], days: list[datetime | None]) -> datetime | None:
+    """Return the last or the first of some days; None if one of them is not known."""
     known = [day for day in days if day is not None]
-    return max(known) if known and len(known) == len(days) else None
+    return choose(known) if known and len(known) == len(days) else None
 
 
 def _erase(rows: Any, fields: dict[str, Treatment]) -> None:

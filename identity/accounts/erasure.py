@@ -163,7 +163,7 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
 
 
 def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
-    waits = [each.until or now + _LOOK_AGAIN for each in kept if not each.is_permanent]
+    waits = [each.next_end or now + _LOOK_AGAIN for each in kept if not each.is_permanent]
     erasure.kept = [each.to_dict() for each in kept]
     if waits:
         erasure.status, erasure.look_at = Erasure.WAITING, max(min(waits), now + _LOOK_AGAIN)

@@ -188,6 +188,20 @@ def test_ground_keeps_its_records_until_its_day_and_prune_erases_them(person):
     assert Erasure.objects.get().status == "done"
 
 
+def test_each_application_is_erased_when_its_own_ground_ends(person):
+    now = timezone.now()
+    planted(person, MINE, status="withdrawn", submitted_at=now)
+    Application.objects.update(updated_at=now - timedelta(days=22 * 30))
+    later = ApplicationFactory(consumer=person, status="withdrawn", submitted_at=now, notes=THEIRS)
+    record = erased(person)
+    assert record.look_at < now + timedelta(days=31 * 6)
+    pruning.prune(now=now + timedelta(days=31 * 6))
+    assert "credit.Application.applicants" not in places_of(MINE)
+    later.refresh_from_db()
+    assert later.notes == THEIRS
+    assert Erasure.objects.get().look_at > now + timedelta(days=31 * 20)
+
+
 def test_erasure_record_has_no_personal_data(person):
     planted(person, MINE)
     record = erased(person)
