@@ -97,7 +97,8 @@ def _known(choose: Callable[[list[datetime]], datetime], days: list[datetime | N
 
 def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
     if any(treatment.erase == DELETE_ROW for treatment in fields.values()):
-        rows.delete()
+        while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:CHUNK_ROWS]):
+            all_rows(rows.model).filter(pk__in=keys).delete()
         return
     for row in _unerased(rows, fields).iterator(chunk_size=CHUNK_ROWS):
         for name, treatment in fields.items():

@@ -10,6 +10,7 @@ from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.clients.provider import ProviderUnavailable
@@ -363,6 +364,26 @@ def test_request_that_arrives_during_the_migration_is_not_lost(monkeypatch):
     monkeypatch.setattr(MIGRATION, "blind_digests", digests_while_another_requests)
     _carried_over_by_the_migration(None)
     assert DeletionRequest.objects.get().user == later
+
+
+def test_rows_are_deleted_in_chunks(person, monkeypatch):
+    now = timezone.now()
+    for number in range(5):
+        BankItem.objects.create(
+            user=person, provider="sandbox", item_id=str(number), token_fingerprint=str(number), access_token="x",
+            linked_at=now, updated_at=now,
+        )  # fmt: skip
+    other = BankItem.objects.create(
+        user=UserFactory(), provider="sandbox", item_id="x", token_fingerprint="x", linked_at=now, updated_at=now
+    )
+    monkeypatch.setattr(core_erasure, "CHUNK_ROWS", 2)
+    with CaptureQueriesContext(connection) as captured:
+        core_erasure._erase(
+            BankItem.objects.filter(user=person), {"item_id": privacy.Treatment("personal", erase=privacy.DELETE_ROW)}
+        )
+    deleted = [query["sql"] for query in captured if query["sql"].startswith("DELETE")]
+    assert len([sql for sql in deleted if "identity_bankitem" in sql]) == 3
+    assert BankItem.objects.get() == other
 
 
 def test_rows_of_no_other_account_are_touched_by_the_register(person):
