@@ -1,6 +1,6 @@
 -- Two roles on PostgreSQL: `platform_owner` migrates, `platform` serves and can neither change a table nor switch off what
--- keeps histories from being changed. Run it in the platform's database as a superuser, before `migrate` and again after
--- it; once more in the ledger's, if that is another one:
+-- keeps histories from being changed. Run it in the platform's database as a superuser, or as a role that owns the
+-- database and can create roles; before `migrate` and again after it; once more in the ledger's, if that is another one:
 --
 --     psql -v ON_ERROR_STOP=1 -f deploy/roles.sql creditplatform
 --
@@ -10,6 +10,10 @@ DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'platform_owner') THEN CREATE ROLE platform_owner LOGIN; END IF;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'platform') THEN CREATE ROLE platform LOGIN; END IF;
+    -- Who is no superuser grants rights on tables of the owner's, and defaults for later ones, as its member.
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        EXECUTE format('GRANT platform_owner TO %I', current_user);
+    END IF;
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO platform, platform_owner', current_database());
 END $$;

@@ -10,10 +10,10 @@ from tests.documents import ROOT
 from tests.system.server import manage
 
 
-def apply_roles(server):
+def apply_roles(server, role="postgres"):
     """Run `roles.sql` as its head says."""
     subprocess.run(
-        ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", "postgres")],
+        ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", role)],
         cwd=ROOT, check=True, capture_output=True,
     )  # fmt: skip
 

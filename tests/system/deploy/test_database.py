@@ -13,7 +13,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
+from config.core.databases import database_of
 from tests import clusters, processes
+from tests.bench.faults.cluster import cluster
 from tests.bench.server import worker
 from tests.documents import ROOT
 from tests.processes import PATIENCE_SECONDS, account_with_key, free_port, listens, wait_until
@@ -57,6 +59,31 @@ def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, accou
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 session.execute(statement)
         assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
+
+
+def test_master_user_of_a_host_who_is_no_superuser_applies_the_roles():
+    with cluster() as server:
+        with server.connect("postgres") as session:
+            session.execute("DROP DATABASE platform")
+            session.execute("DROP ROLE platform")
+            session.execute("CREATE ROLE master LOGIN CREATEROLE CREATEDB")
+        with psycopg.connect(server.address("postgres", "master"), autocommit=True) as session:
+            session.execute("CREATE DATABASE creditplatform")
+        apply_roles(server, "master")
+        with psycopg.connect(server.address("creditplatform", "platform_owner"), autocommit=True) as session:
+            session.execute("CREATE TABLE credit_decisionanchor (id bigserial)")
+        apply_roles(server, "master")
+        with psycopg.connect(server.address("creditplatform", "platform"), autocommit=True) as session:
+            session.execute("INSERT INTO credit_decisionanchor DEFAULT VALUES")
+            assert session.execute("SELECT id FROM credit_decisionanchor").fetchall() == [(1,)]
+            assert session.execute("SHOW statement_timeout").fetchone()[0] == "25s"
+            for statement in ("DELETE FROM credit_decisionanchor", "CREATE TABLE own (id int)", "SET ROLE master"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    session.execute(statement)
+        without_limit = f"{server.address('creditplatform', 'platform')}?options=-c%20statement_timeout=0"
+        options = database_of(without_limit, statement_timeout_seconds=0)["OPTIONS"]["options"]
+        with psycopg.connect(server.address("creditplatform", "platform"), options=options) as session:
+            assert session.execute("SHOW statement_timeout").fetchone()[0] == "0"
 
 
 def word_about_roles(address, folder, **more):
