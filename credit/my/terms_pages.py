@@ -96,8 +96,9 @@ def _without_loan(application: Application) -> dict[str, Any]:
 
 
 def _accept(request: HttpRequest, application_id: str) -> str:
-    shown = {"terms_sha256": request.POST.get("terms_sha256", ""), "as_of": request.POST.get("as_of")}
-    acceptance.accept(application_id, **shown, actor=actor_on(request), now=timezone.now())
+    terms_sha256, as_of = request.POST.get("terms_sha256", ""), request.POST.get("as_of")
+    actor, now = actor_on(request), timezone.now()
+    acceptance.accept(application_id, terms_sha256=terms_sha256, as_of=as_of, actor=actor, now=now)
     return gettext("You accepted this loan.")
 
 
