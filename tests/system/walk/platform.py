@@ -79,6 +79,9 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.call("GET /v1/auth/me")
     service.call("POST /v1/auth/keys/{key_id}/collect", key_id=demo_ids.KEY_TO_COLLECT)
     _come_in(service)
+    service.call("POST /v1/account/erasure", status=400)  # it has open applications
+    service.call("GET /v1/account/erasure")
+    service.call("DELETE /v1/account/erasure")
     service.headers = {}
     issued = service.call("POST /v1/auth/refresh", {"refresh_token": issued["refresh_token"]})
     service.call("POST /v1/auth/revoke", {"refresh_token": issued["refresh_token"]})
