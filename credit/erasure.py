@@ -42,11 +42,14 @@ def _owed(application: Application) -> Iterator[datetime]:
 
 
 def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
-    """Yield the applications that are not decided, or whose approval is not accepted, and when they are due."""
+    """Yield the applications that are not decided, or whose approval is not accepted, and when they are due.
+
+    The person of an account that is not active can't accept an approval any more: it is no obstacle.
+    """
     open_ones = Application.objects.filter(
         consumer=user_id, accepted_at__isnull=True, status__in=(*IN_REVIEW, PENDING_DOCUMENTS, APPROVED)
     )
-    for application in open_ones:
+    for application in open_ones.exclude(status=APPROVED, consumer__is_active=False):
         clock = Clock.objects.filter(application=application, stopped_at__isnull=True).order_by("due_at").first()
         reason = f"Application {reference_of(application.pk)} is open. Withdraw it, or wait until it is closed."
         yield reason, None if clock is None else clock.due_at

@@ -302,6 +302,15 @@ def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(per
     assert erasure.process_requested(now=now + timedelta(days=1)) == {"erased": 1, "failed": 0}
 
 
+@pytest.mark.parametrize(("is_active", "erased_ones"), [(True, 0), (False, 1)])
+def test_approval_that_no_one_can_accept_is_no_obstacle(is_active, erased_ones):
+    now = timezone.now()
+    person = UserFactory(is_active=is_active)
+    ApplicationFactory(consumer=person, status="approved", submitted_at=now)
+    erasure._record(person.pk, requested_at=now - timedelta(days=15))
+    assert erasure.process_requested(now=now) == {"erased": erased_ones, "failed": 0}
+
+
 def test_erase_subject_refuses_an_account_with_a_request_while_an_application_is_open(person):
     erasure._record(person.pk, requested_at=timezone.now())
     ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
