@@ -214,7 +214,8 @@ class ErasurePage(TemplateView):
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         user: Any = self.request.user
         requested = Erasure.objects.filter(account=user).first()
-        obstacles = [] if requested else erasure.obstacles(user)
+        has_begun = requested is not None and requested.status != Erasure.REQUESTED
+        obstacles = [] if has_begun else erasure.obstacles(user)
         return super().get_context_data(**options) | {"erasure": requested, "obstacles": obstacles}
 
     def post(self, request: HttpRequest) -> HttpResponse:

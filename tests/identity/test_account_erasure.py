@@ -124,6 +124,19 @@ def test_page_requests_and_cancels(user):
     assert not Erasure.objects.exists()
 
 
+def test_page_shows_what_stands_in_the_way_of_a_requested_erasure(user):
+    erasure._record(user.pk, requested_at=timezone.now())
+    browser = Client()
+    browser.force_login(user)
+    page = reverse("account_delete")
+    browser.post(browser.get(page).headers["Location"], {"password": PASSWORD, "next": page})
+    assert "It can't start yet" not in browser.get(page).content.decode()
+    ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
+    shown = browser.get(page).content.decode()
+    assert "It can't start yet" in shown
+    assert "Withdraw it" in shown
+
+
 @pytest.fixture
 def kept(user):
     """Return a withdrawn application that a law keeps after the erasure of its account."""
