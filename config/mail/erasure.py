@@ -59,6 +59,6 @@ def _referring() -> Iterator[tuple[QuerySet[Any], str]]:
 
 def _recipient_of(mail: OutgoingMail) -> str:
     try:
-        return mail.recipient
+        return str(mail.recipient)
     except UnreadableSecret:
         return UNREADABLE
