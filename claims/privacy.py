@@ -9,19 +9,8 @@ TABLES = {
         personal("publication_id", "publication_key", erase=REPLACE, masked=False),
         about_staff("deleted_by", "deleted_with"),
         none(
-            "moves",
-            "updated_at",
-            "id",
-            "user",
-            "claim_type",
-            "status",
-            "verification_level",
-            "visibility",
-            "approved_at",
-            "revoked_at",
-            "content_changed_at",
-            "created_at",
-            "deleted_at",
+            "moves", "updated_at", "id", "user", "claim_type", "status", "verification_level", "visibility",
+            "approved_at", "revoked_at", "content_changed_at", "created_at", "deleted_at",
         ),
         subject="user",
         purpose="claims to publications",
@@ -34,4 +23,4 @@ TABLES = {
         purpose="the audit log of claims",
         ground=LEGITIMATE_INTEREST,
     ),
-}
+}  # fmt: skip

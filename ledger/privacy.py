@@ -24,4 +24,4 @@ TABLES = {
     "ledger.WitnessOutcome": table(
         none("witness", "outcome", "since"),
     ),
-}
+}  # fmt: skip

@@ -20,4 +20,4 @@ TABLES = {
         subject="user",
         purpose="notes of the account",
     ),
-}
+}  # fmt: skip

@@ -14,4 +14,4 @@ TABLES = {
     "api.RateCounter": table(
         none("id", "bucket", "window", "used"),
     ),
-}
+}  # fmt: skip

@@ -31,4 +31,4 @@ TABLES = {
         about_staff("user", "change_message", "object_repr"),
         none("id", "action_time", "content_type", "object_id", "action_flag"),
     ),
-}
+}  # fmt: skip

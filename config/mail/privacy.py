@@ -11,4 +11,4 @@ TABLES = {
         retention="30 days",
         by_value=True,
     ),
-}
+}  # fmt: skip

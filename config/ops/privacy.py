@@ -8,17 +8,8 @@ TABLES = {
     ),
     "ops.RequestLine": table(
         personal(
-            "credential",
-            "method",
-            "route",
-            "status",
-            "code",
-            "failed_fields",
-            "duration_ms",
-            "request_id",
-            "at",
-            erase=DELETE_ROW,
-            masked=False,
+            "credential", "method", "route", "status", "code", "failed_fields", "duration_ms", "request_id", "at",
+            erase=DELETE_ROW, masked=False,
         ),
         none("id", "account_id"),
         subject="account_id",
@@ -31,16 +22,8 @@ TABLES = {
     ),
     "ops.FailedItem": table(
         none(
-            "id",
-            "kind",
-            "key",
-            "failures",
-            "kills",
-            "error",
-            "first_failed_at",
-            "last_failed_at",
-            "retry_at",
+            "id", "kind", "key", "failures", "kills", "error", "first_failed_at", "last_failed_at", "retry_at",
             "dead_at",
         ),
     ),
-}
+}  # fmt: skip
