@@ -1,4 +1,4 @@
-"""What the law keeps of an erased account's applications, and the files of those that it does not keep."""
+"""The applications of an erased account that a law keeps, and the files of the others."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -44,7 +44,7 @@ def _owed(application: Application) -> Iterator[datetime]:
 def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
     """Yield the applications that are not decided, or whose approval is not accepted, and when they are due.
 
-    The person of an account that is not active can't accept an approval any more: it is no obstacle.
+    An approval of a disabled account is no obstacle: its person can't accept it any more.
     """
     open_ones = Application.objects.filter(
         consumer=user_id, accepted_at__isnull=True, status__in=(*IN_REVIEW, PENDING_DOCUMENTS, APPROVED)

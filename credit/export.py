@@ -1,4 +1,4 @@
-"""What the copy of a person's data has of their applications, next to the rows: files, notices and agreements."""
+"""Files, notices and agreements of applications in the copy of a person's data."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

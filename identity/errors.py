@@ -63,7 +63,7 @@ class AccessEnded(ApiError):
 
 
 class ErasureNotPossible(ApiError):
-    """Something stands in the way of an erasure; `details.obstacles` has each reason, and its end if that is known."""
+    """An erasure has an obstacle; `details.obstacles` has each reason, and its end if that is known."""
 
     error, code, stored = "erasure_not_possible", "E3021", True
     message = "The account can't be erased now."

@@ -1,4 +1,4 @@
-"""What people do at the back office, as lines of the audit stream."""
+"""Audit lines of the actions at the back office."""
 
 from typing import Any
 

@@ -75,7 +75,7 @@ class ApiError(Exception):
         # Said here, too: what refuses before Django's own middleware adds it would be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
-        # For the log of requests, whatever becomes of the body.
+        # The log of requests reads these; the body may be rendered again.
         response.error_code, response.failed_fields = self.code, self._failed_fields()  # type: ignore[attr-defined]
         return response
 

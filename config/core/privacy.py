@@ -43,13 +43,13 @@ AUDIT_LOG = Keep("audit_log", "append-only evidence is kept: GDPR Article 17(3)(
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What a field is: `personal`, `about_staff` or `none`; for personal data also how it is treated."""
+    """The kind of a field, `personal`, `about_staff` or `none`, and the treatment of personal data."""
 
     kind: str
     erase: str = ""
     keep: Keep | None = None
     is_masked: bool = False  # in the back office, for viewers without permission for personal data
-    is_secret: bool = False  # a password, a token or its hash: nobody gets a copy
+    is_secret: bool = False  # a password, a token or its hash: not in a copy of the data
 
 
 Fields = dict[str, Treatment]
@@ -134,7 +134,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows whose data subject's account is erased: a law keeps what is left of them, and nothing else."""
+    """Select the rows of data subjects whose account is erased: those that a law keeps."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()

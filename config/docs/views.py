@@ -189,7 +189,7 @@ def _text(text: str) -> HttpResponse:
 
 
 def _not_built() -> HttpResponse:
-    """Return the page that stands in until `make docs` is done."""
+    """Return the placeholder page until `make docs` is done."""
     text = render_to_string("docs/not_built.html", {"provider_name": settings.PROVIDER_NAME})
     return HttpResponse(text, status=503, headers={"Retry-After": str(BUILD_SECONDS), "Cache-Control": "no-store"})
 

@@ -55,7 +55,7 @@ class NextCase(ReviewAdmin):
         waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
         of_case = {"application": OuterRef("pk"), "closed_at": None}
         mine, offered = Proposal.objects.filter(**of_case, proposed_by=me), Counteroffer.objects.filter(**of_case)
-        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for somebody else
+        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for another person
         in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
         taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))

@@ -46,7 +46,7 @@ REASONS = {
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
-# Of the withdrawal of an approved application: its applicant declines the approved terms.
+# The reason of a withdrawal by which the applicant declines the approved terms.
 DECLINED_BY_APPLICANT = "declined_by_applicant"
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
 # 12 CFR 1002.9(b)(2): a score below a threshold, or internal standards, is not a specific reason.

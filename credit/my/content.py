@@ -1,4 +1,4 @@
-"""What an application contains, in words: the offer, the data, the applicants, and what is shared with the lender."""
+"""The contents of an application in words: offer, data, applicants, and what the lender sees in addition."""
 
 import json
 import re
@@ -177,9 +177,9 @@ def shared_words(application: Application) -> list[str]:
 
 
 def offer_to_edit(application: Application) -> Offer | None:
-    """Return the offer by whose form a draft is changed, None where there is no such form.
+    """Return the offer whose form changes a draft, None without a form.
 
-    That is where the offer is not listed or has ended, and where a program stored data that are no object.
+    There is none if the offer is not listed or has ended, or if a program stored data other than an object.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

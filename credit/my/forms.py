@@ -189,7 +189,7 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any) -> Any:
 
 
 class PersonForm(DraftForm):
-    """An applicant. A person of whom nothing was typed is none."""
+    """An applicant. An empty form is no person."""
 
     def __init__(self, typed: Any, *, prefix: str, stored: Any, language: str, requires: Collection[str]) -> None:
         values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
@@ -213,7 +213,7 @@ class PersonForm(DraftForm):
                 choices = [("", ""), *sorted(map(_named, COUNTRIES), key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
-                # What a program stored, such as es-US, can stay.
+                # A tag that a program stored, such as es-US, can stay.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
                 field = forms.ChoiceField(choices=[(tag, value_of_language(tag)) for tag in tags], **about)
             else:
@@ -275,7 +275,7 @@ def _paths(detail: Any) -> Iterator[str]:
 
 
 class ShareForm(DraftForm):
-    """What the lender may see in addition to the application."""
+    """The records that the lender may see in addition to the application."""
 
     share = forms.MultipleChoiceField(
         choices=list(SHARED.items()), required=False, widget=forms.CheckboxSelectMultiple,

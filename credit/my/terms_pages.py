@@ -27,7 +27,7 @@ from credit.terms.acceptance import Acceptable
 from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
 
-# What a person checks before the decision, in this order.
+# The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
 _AFTER_FIRST_PAYMENT = ("final_payment_cents", "finance_charge_cents", "amount_financed_cents")
 _TOTAL = ("total_of_payments_cents",)

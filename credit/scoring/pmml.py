@@ -6,7 +6,7 @@ the total, inputs that an applicant can change) are in an `Extension` with the w
 
 A string, number or boolean has its JSON type: callers of an engine omit values of another type. `months_since` is a
 plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day. The claims of a verified
-card are no fields: what is made of them is missing.
+card have no field: characteristics of them are missing.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What Django announces of sessions and groups, as lines of the audit stream."""
+"""Audit lines of log-ins, log-outs, and groups, from Django's signals."""
 
 from typing import Any
 

@@ -118,7 +118,7 @@ def _process(kind: str, due: QuerySet[Erasure], now: datetime) -> dict[str, int]
 
 
 def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
-    """Postpone an erasure that has not begun by a day while something stands in the way that began after its request.
+    """Postpone an erasure that has not begun by a day, while it has an obstacle.
 
     A lender must be able to decide an application that was submitted in the 14 days.
     """

@@ -1,4 +1,4 @@
-"""What an erasure ends in this app that the register of personal data cannot find by the account's id."""
+"""Steps of an erasure for data that the register can't find by the account's id."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -159,7 +159,7 @@ class Erasure(models.Model):
     """
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
-    NONE = "none"  # of an account without an erasure; never stored
+    NONE = "none"  # the account has no erasure; never stored
     CHANGE_OF_MIND = timedelta(days=14)
     DUE = timedelta(days=30)
 

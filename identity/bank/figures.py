@@ -31,7 +31,7 @@ class Booking(NamedTuple):
 
 
 class BankFigures:
-    """What the banks of an account report; reads nothing before a figure is used.
+    """The figures of the banks of an account; reads nothing before a figure is used.
 
     Balances cost one statement, and all other figures together one more.
     """
@@ -165,12 +165,12 @@ class BankFigures:
 
     @property
     def income_monthly_cents(self) -> int | None:
-        """What comes in a month on average, rounded down to a cent."""
+        """The average income of a month, rounded down to a cent."""
         return None if self._flows is None else self._flows[0] // (len(self.months) - 1)
 
     @property
     def spending_monthly_cents(self) -> int | None:
-        """What goes out a month on average, rounded down to a cent."""
+        """The average spending of a month, rounded down to a cent."""
         return None if self._flows is None else self._flows[1] // (len(self.months) - 1)
 
     @cached_property

@@ -117,7 +117,7 @@ class SecretPage(DeveloperPage):
         waiting = request.session.get(_SECRETS, [])
         if request.method == "HEAD" or not waiting:
             return {"title": "Already shown"}
-        shown, *others = waiting  # of several tabs, each shows its own in turn
+        shown, *others = waiting  # each tab shows one secret
         request.session[_SECRETS] = others
         return {**shown, "others": len(others)}
 

@@ -1,4 +1,4 @@
-"""Who a person at the issuer is here, which groups they have, and when their sessions end.
+"""The account, the groups, and the sessions of a person who logs in at the issuer.
 
 An account is matched by issuer and subject alone. The first log-in needs a waiting invitation of staff for an address
 that the issuer has verified. No log-in makes a superuser.
