@@ -60,7 +60,8 @@ DOCUMENTED_METHODS = {
     "ContextMixin": "get_context_data",
     "DecimalField": "to_python",  # of Django's forms
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
-    "get_client_ip get_login_stages is_open_for_signup post_login reauthenticate save_user send_mail",
+    "get_client_ip get_login_stages is_open_for_signup is_reauthentication_required post_login reauthenticate "
+    "save_user send_mail",
     "DefaultContentNegotiation": "select_renderer",
     "DefaultMFAAdapter": "decrypt encrypt get_public_key_credential_rp_entity",
     "Field": "get_db_prep_save pre_save validate value_to_string",

@@ -57,7 +57,7 @@ def test_a_referral_proposes_nothing(reviewers_client, champion):
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
 
 
-def test_a_score_costs_two_statements_and_no_model_none(reviewers_client, champion):
+def test_a_score_costs_three_statements_and_no_model_none(reviewers_client, champion):
     counts, asked = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
@@ -67,8 +67,9 @@ def test_a_score_costs_two_statements_and_no_model_none(reviewers_client, champi
         asked[name] = [one["sql"] for one in captured if '"credit_score"' in one["sql"]]
         assert ("Proposal:" in text) == (name == "scored")
     assert asked["plain"] == []
-    assert len(asked["scored"]) == 1
-    assert counts["scored"] == counts["plain"] + 2  # the score, and the champion whose facts are compared
+    assert len(asked["scored"]) == 2
+    # The score with its panel, its number that a decision is bound to, and the champion whose facts are compared.
+    assert counts["scored"] == counts["plain"] + 3
 
 
 def test_scores_in_the_shadow_are_not_shown(reviewers_client, champion):
