@@ -22,6 +22,7 @@ from tests.credit.document_support import PDF, PNG, hand_in
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
+from tests.processes import wait_until
 from tests.system.browsing import add_app, fits, look_at_widths, noted
 
 
@@ -126,7 +127,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     oldest = page.url
     visit.look("oldest")
     page.click(".case-actions >> text=Ask for documents")
-    assert page.evaluate("document.activeElement.id") == "id_documents"
+    wait_until(lambda: page.evaluate("document.activeElement.id") == "id_documents")
     visit.look("ask-for-documents")
     page.keyboard.type("Payslip of September\nPayslip of October")
     page.keyboard.press("Tab")
@@ -152,7 +153,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     assert "12 days of 30" in page.inner_text("#content-main")
     assert "rita, since" in page.inner_text(".record-side")
     visit.go(".case-actions >> text=Approve")
-    assert page.evaluate("document.activeElement.id") == "id_amount"
+    wait_until(lambda: page.evaluate("document.activeElement.id") == "id_amount")
     page.fill("#id_reason", "Income is enough")
     visit.look("approve")
     visit.go("input[type=submit].default")
@@ -322,7 +323,7 @@ def test_the_queue_a_case_and_a_decision_fit_1280_and_1024_pixels(morning, chrom
     page.fill("#id_amount", "5,000")
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.press("#id_amount", "Tab")
-    page.wait_for_function("before => document.getElementById('terms').innerText !== before", arg=before)
+    wait_until(lambda: page.inner_text("#terms") != before)
     assert "$5,000.00 at 9.9 % for 24 months" in page.inner_text("#terms")
     visit.look("decision-widths", 1280, 1024)
     page.fill("#id_rate_percent", "3")
