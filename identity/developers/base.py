@@ -1,6 +1,7 @@
 """Shared parts of these pages: access, answers to forms, and errors."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -11,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.views.generic import View
 
 from config.api.rate_limits import consume
@@ -48,6 +50,11 @@ def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequen
     """Return a page of ordered rows, and where the next one begins, None at the end."""
     rows_read = list(rows[offset : offset + limit + 1])
     return rows_read[:limit], offset + limit if len(rows_read) > limit else None
+
+
+def moment_text(moment: datetime) -> str:
+    """Return a moment as these pages show it: `31 January 2026, 12:00 UTC`."""
+    return f"{date_format(moment, 'j F Y, H:i')} UTC"
 
 
 def offset_in(request: HttpRequest) -> int:

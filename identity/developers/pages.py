@@ -1,4 +1,3 @@
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
@@ -21,7 +19,16 @@ from identity.access.serializers import (
     ApiKeyRequestSerializer,
     KeyRotationRequestSerializer,
 )
-from identity.developers.base import DeveloperPage, actor_on, credential_of, offset_in, page_of, show_secrets, whole
+from identity.developers.base import (
+    DeveloperPage,
+    actor_on,
+    credential_of,
+    moment_text,
+    offset_in,
+    page_of,
+    show_secrets,
+    whole,
+)
 from identity.oauth import clients
 from identity.oauth.clients import clients_of
 from identity.oauth.serializers import OAuthClientChangeRequestSerializer, OAuthClientRequestSerializer
@@ -120,15 +127,11 @@ def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
     secrets: dict[str, str | None] = {"Key": issued.key, "Secret, for signed requests": issued.secret}
     facts = {
         "command": f"curl {settings.BASE_URL}/auth/me -H 'X-API-Key: {issued.key}'",
-        "ends_at": _moment(issued.record.expires_at),
-        "old_ends_at": issued.old_expires_at and _moment(issued.old_expires_at),
+        "ends_at": moment_text(issued.record.expires_at),
+        "old_ends_at": issued.old_expires_at and moment_text(issued.old_expires_at),
         "back": reverse("developers_keys"),
     }
     return show_secrets(request, f"The key “{issued.record.name}”", secrets, **facts)
-
-
-def _moment(moment: datetime) -> str:
-    return f"{date_format(moment, 'j F Y, H:i')} UTC"
 
 
 def _client_fields(request: HttpRequest) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid, queryable
@@ -24,7 +23,15 @@ from config.webhooks.serializers import (
     EndpointRequestSerializer,
     RotationRequestSerializer,
 )
-from identity.developers.base import DeveloperPage, credential_of, offset_in, page_of, show_secrets, whole
+from identity.developers.base import (
+    DeveloperPage,
+    credential_of,
+    moment_text,
+    offset_in,
+    page_of,
+    show_secrets,
+    whole,
+)
 
 EVENTS_LOOKED_AT = 10_000  # the newest, for what no index finds
 
@@ -44,7 +51,7 @@ def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     facts = {
         "endpoint_url": endpoint.url,
         "endpoint_page": reverse("developers_webhook", args=[endpoint.pk]),
-        "old_signs_until": until and f"{date_format(until, 'j F Y, H:i')} UTC",
+        "old_signs_until": until and moment_text(until),
         "back": reverse("developers_webhooks"),
     }
     return show_secrets(request, "The webhook's secret", secrets, **facts)
