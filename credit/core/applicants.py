@@ -12,13 +12,14 @@ from hashlib import sha256
 from typing import Any, Self
 
 import orjson
+from django.conf import settings
 
 from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
 FIRST = 1  # the number of the applicant to whom the account belongs
-LANGUAGES = ("en", "es")  # in which we write to people
+LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # in which we write to people
 _NONCE_BYTES = 32
 
 Person = dict[str, Any]

@@ -16,7 +16,7 @@ from credit.api.applications.applicant_serializers import ApplicantRequestSerial
 from credit.core import applicant_schema
 from credit.core.applicants import LANGUAGES
 from credit.core.countries import COUNTRIES
-from credit.core.country_names import country_name
+from credit.core.country_names import country_name, language_name
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH
@@ -215,7 +215,7 @@ class PersonForm(DraftForm):
             elif path == "language":
                 # A tag that a program stored, such as es-US, can stay.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
-                field = forms.ChoiceField(choices=[(tag, value_of_language(tag)) for tag in tags], **about)
+                field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
                 text = forms.TextInput(attrs=fill)
                 field = forms.CharField(max_length=_PERSON_LENGTHS[path], widget=text, empty_value=None, **about)
@@ -259,11 +259,6 @@ def _named(country: str) -> tuple[str, str]:
 
 def _without_accents(choice: tuple[str, str]) -> str:
     return normalize("NFKD", choice[1]).encode("ascii", "ignore").decode()
-
-
-def value_of_language(tag: str) -> str:
-    """Return the name of a language in that language, such as `Español`."""
-    return {"en": "English", "es": "Español"}.get(tag, tag)
 
 
 def _paths(detail: Any) -> Iterator[str]:
