@@ -94,7 +94,7 @@ contract: $(DEV_STAMP) ## Rewrite what is derived: examples, golden OpenAPI docu
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy .
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 	@DJANGO_SETTINGS_MODULE=tests.system.upgrade.settings $(BIN)/python manage.py lintmigrations --quiet ok ignore
