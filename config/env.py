@@ -163,7 +163,10 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
 
 
 class Networks:
-    """IP addresses and networks; `text in networks` is True for an address in one of them."""
+    """IP addresses and networks; `text in networks` is True for an address in one of them.
+
+    A socket that serves both protocols writes an IPv4 address as ::ffff:192.0.2.1.
+    """
 
     def __init__(self, networks: Iterable[IPv4Network | IPv6Network]) -> None:
         self._networks = tuple(networks)
@@ -173,6 +176,7 @@ class Networks:
             address = ip_address(str(text))
         except ValueError:
             return False
+        address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self._networks)
 
 

@@ -25,6 +25,7 @@ def renderer_for(media_type: str) -> type[BaseRenderer]:
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 
+_QUOTED = re.compile(r'"[^"]*"')
 _QUALITY = re.compile(r";\s*q\s*=\s*([0-9]*\.?[0-9]*)\s*(?:;|$)", re.ASCII)
 
 
@@ -35,7 +36,7 @@ def quality_of(media_type: str, accept: str) -> float:
     """
     ranges = {"*": 0, "*/*": 0, f"{media_type.partition('/')[0]}/*": 1, media_type: 2}
     best = (-1, 0.0)
-    for part in accept.lower().split(","):
+    for part in _QUOTED.sub('""', accept.lower()).split(","):
         name, separator, parameters = part.partition(";")
         specificity = ranges.get(name.strip())
         if specificity is not None:

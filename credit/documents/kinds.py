@@ -49,8 +49,11 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
 # How a picture begins: ITU-T T.81, B.1.1.3; PNG (W3C), 5.2.
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 _PDF_WITHIN = 1_024  # ISO 32000-1, annex H.3, note 13: readers look so far for the header
-# Brands of HEIF files, which phones write (ISO/IEC 23008-12, annex B).
-_HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"mif2", b"msf1", b"avif"})
+# Brands of HEIF files, which phones write (ISO/IEC 23008-12, annex B, and the register of MP4RA).
+_HEIF_BRANDS = frozenset(
+    b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1 miaf avif avis avio avci avcs jpeg jpgs j2ki j2is "
+    b"vvic vvis".split()
+)
 _ENCRYPTED = re.compile(rb"/Encrypt\s*(?:[0-9]+\s+[0-9]+\s+R|<<)")
 _LINEARIZED_LENGTH = re.compile(rb"/Linearized\b[^>]{0,500}?/L\s+([0-9]{1,12})\b")
 

@@ -10,6 +10,7 @@ from django.db.models.lookups import Exact, LessThanOrEqual
 
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
+from config.core.names import skeleton
 
 BOOKINGS_DAYS = 90  # how many days of transactions are staged with a link, the day of the link left out
 # Accounts of these types are liabilities.
@@ -134,10 +135,13 @@ class BankAccount(models.Model):
 
     @property
     def bank_identity(self) -> tuple[str | None, ...] | None:
-        """Return what identifies the account at its bank, None if the bank or the mask is unknown."""
+        """Return what identifies the account at its bank, None if the bank or the mask is unknown.
+
+        Banks spell a name with other capitals, spaces or code points from one link to the next.
+        """
         if not (self.institution_id and self.mask):
             return None
-        return (self.institution_id, self.mask, self.name, self.type, self.subtype, self.currency)
+        return (self.institution_id, self.mask, skeleton(self.name), self.type, self.subtype, self.currency)
 
 
 def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:

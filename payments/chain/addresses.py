@@ -15,6 +15,19 @@ NETWORK_ALIASES = {
 }
 
 _LAST_WITHOUT_OWNER = 0xFFFF
+# The contracts of the OP Stack begin here. The others are the native asset (EIP-7528), the system (EIP-4788), the
+# depositor of the OP Stack, and what explorers label as burn addresses.
+_PREDEPLOYS = 0x4200000000000000000000000000000000000000
+_OTHERS_WITHOUT_OWNER = frozenset(
+    {
+        0xEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEE,
+        0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFE,
+        0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF,
+        0xDEADDEADDEADDEADDEADDEADDEADDEADDEAD0001,
+        0xDEADDEADDEADDEADDEADDEADDEADDEADDEADDEAD,
+        0xDEAD000000000000000042069420694206942069,
+    }
+)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _EVM_NETWORK = re.compile(r"eip155:([1-9][0-9]{0,17})", re.ASCII)
 _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -40,8 +53,9 @@ def parse_address(text: str) -> str | None:
 
 
 def has_no_owner(address: str) -> bool:
-    """Return whether an address has no key: zero, those of precompiled contracts, and 0x…dEaD."""
-    return int(address, 16) <= _LAST_WITHOUT_OWNER
+    """Return whether an address has no key: zero, those of contracts that a chain begins with, and burn addresses."""
+    number = int(address, 16)
+    return min(number, abs(number - _PREDEPLOYS)) <= _LAST_WITHOUT_OWNER or number in _OTHERS_WITHOUT_OWNER
 
 
 def checksum_address(address: str | bytes) -> str:

@@ -120,7 +120,7 @@ def _check_recipient(address: str, *, payer: str) -> None:
     if has_no_owner(address):
         raise ValidationFailed.of_member(
             "to_address",
-            "This is the zero address, a burn address, or a precompiled contract: a transfer to it would be lost. "
+            "This is the zero address, a burn address, or a contract of the network: a transfer to it would be lost. "
             "Send the address of a wallet.",
         )
     if address == payer:

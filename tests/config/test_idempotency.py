@@ -46,9 +46,32 @@ class TestForms:
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
             KEY.replace("0", "g"), f'"{KEY}";a=1',
+            # Other kinds of identifiers: ULID, KSUID, NanoID, CUID, ObjectId, Snowflake, .NET's forms N, B, P and X
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV", "0ujsswThIGTUYm2K8FjOOfXtY1K", "V1StGXR8_Z5jdHi6B-myT",
+            "cjld2cjxh0000qzrmn831i7rn", "507f1f77bcf86cd799439011", "1541815603606036480",
+            "f47ac10b58cc4372a5670e02b2c3d479",
+            "(f47ac10b-58cc-4372-a567-0e02b2c3d479)",
+            "{0xf47ac10b,0x58cc,0x4372,{0xa5,0x67,0x0e,0x02,0xb2,0xc3,0xd4,0x79}}",
+            "f47ac10b-58cc-4372-a5670e02b2c3d479", "f47ac10b-58cc-4372-a567-0e02b2c3d479-1", ":8IDgUi:",
+            "f47ac10b\u201058cc\u20104372\u2010a567\u20100e02b2c3d479", "pi_3MtwBwLkdIwHu7ix28a3tqPa",
         ):  # fmt: skip
             assert_error(api.send(PATH, body, key=key.encode().decode("latin-1")), 400, "E1008")
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
+
+    @pytest.mark.parametrize("key", [
+        # RFC 9562, appendixes A and B: versions 1, 3 to 8; sections 5.9 and 5.10; 6.6 (namespaces); RFC 4122
+        "C232AB00-9414-11EC-B3C8-9F6BDECED846", "5df41881-3aed-3515-88a7-2f4a814cf09e",
+        "919108f7-52d1-4320-9bac-f847db4148a8", "2ed6657d-e927-568b-95e1-2665a8aea6a2",
+        "1EC9414C-232A-6B00-B3C8-9F6BDECED846", "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
+        "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "5c146b14-3c52-8afd-938a-375d0df1fbf6",
+        "00000000-0000-0000-0000-000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+        "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+        '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # the draft of the header at the IETF
+    ])  # fmt: skip
+    def test_a_published_uuid_in_any_case_is_one_key(self, api, body, key):
+        first = api.send(PATH, body, key=key)
+        assert first.status_code == 201
+        same(first, api.send(PATH, body, key=key.strip('"').swapcase()))
 
 
 class TestReplay:

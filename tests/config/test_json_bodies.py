@@ -87,6 +87,19 @@ class TestRefused:
             ("application/json;q=0.7;ext=1", 0.7), ("*/*;q=0.1, application/*;q=0.2", 0.2),
             ("application/json;q=2", 1), ("application/json;q=x", 1), (",, application/json ,", 1),
             ("application/json;qs=0.5", 1), ("application/vnd.api+json, application/json;q=0.9", 0.9),
+            # RFC 9110, section 12.5.1
+            ("audio/*; q=0.2, audio/basic", 0), ("text/plain; q=0.5, text/html, text/x-dvi; q=0.8, text/x-c", 0),
+            ("text/*, text/plain, text/plain;format=flowed, */*", 1),
+            ("text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5", 0.5),
+            ("text/*;q=0.3, text/html;q=0.7, text/html;level=1, text/html;level=2;q=0.4, */*;q=0.5", 0.5),
+            ("application/json, text/javascript, */*; q=0.01", 1),  # jQuery
+            ("text/html, application/xhtml+xml, */*", 1), ("image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5", 0.5),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 0.8),  # Firefox, Safari
+            ("application/json;q=0.001", 0.001), ("application/json;q=1.000, */*;q=0", 1),
+            ("application/problem+json, application/json;q=0.5", 0.5), ("*/*; q=0.2, application/json; q=0", 0),
+            ('application/json;profile=";q=0;", text/html', 1),
+            ('text/plain;x="a, application/json;q=1", */*;q=0.3', 0.3),
+            ('application/ld+json;profile="http://www.w3.org/ns/json-ld#compacted", application/json;q=0.1', 0.1),
         ],
     )  # fmt: skip
     def test_the_most_specific_range_of_an_accept_header_decides(self, accept, quality):

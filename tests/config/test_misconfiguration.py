@@ -87,6 +87,22 @@ def test_wrong_variable_is_named_in_development(variable, value, sentence):
         ("DATABASE_URL", "mysql://x/y", "DATABASE_URL"),
         ("TRUSTED_PROXIES", "10.0.0.1,10.0.0.1/8", "TRUSTED_PROXIES holds '10.0.0.1/8'"),
         ("TRUSTED_PROXIES", "0.0.0.0/0", "TRUSTED_PROXIES holds '0.0.0.0/0'"),
+        *(
+            ("TRUSTED_PROXIES", text, f"TRUSTED_PROXIES holds '{text}'")
+            for text in (
+                "::/0",
+                "2001:db8::/129",
+                "2001:db8::1/64",
+                "[2001:db8::1]",
+                "2001:db8:::1",
+                "2001:db8::g",
+                "2001:db8::/-1",
+                "1:2:3:4:5:6:7:8:9",
+                "::1::",
+                "2001:db8::/ffff::",
+                "fd00::5:http",
+            )
+        ),
         ("REVIEW_POLCY", "open", "Did you mean REVIEW_POLICY?"),
         ("TRUSTED_PROXIES", "*", "TRUSTED_PROXIES holds '*'"),
         ("TRUSTED_PROXIES", "proxy.internal", "TRUSTED_PROXIES holds 'proxy.internal'"),

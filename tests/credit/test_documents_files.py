@@ -123,6 +123,14 @@ WHOLE = {
     "two ends": PDF + PDF,
     "data behind a JPEG": JPEG + b"ftypmp42" * 99, "data behind a PNG": PNG + b"x", "a JPEG with a comment":
     JPEG[:2] + b"\xff\xfe\x00\x04\xff\xd9" + JPEG[2:],
+    # ISO 32000, and what scanners and phones write
+    "PDF 2.0": PDF.replace(b"1.4", b"2.0"), "an unknown version": PDF.replace(b"1.4", b"1.9"),
+    "binary bytes in line 2": PDF.replace(b"\n", b"\n%\xe2\xe3\xcf\xd3\n", 1),
+    "old Mac lines": PDF.replace(b"\n", b"\r"), "a MacBinary header": bytes(128) + PDF, "MPO": JPEG * 2,
+    "an update behind the end": PDF + b"2 0 obj<<>>endobj\nstartxref\n9\n%%EOF",
+    "UTF-16 behind": PDF + "x".encode("utf-16"), "Exif": JPEG[:2] + b"\xff\xe1\x00\x08Exif\0\0" + JPEG[2:],
+    "fill bytes": JPEG[:2] + b"\xff\xff" + JPEG[2:], "a motion photo": JPEG + b"\0\0\0\x18ftypmp42" + bytes(99),
+    "a PNG with text": PNG[:33] + b"\0\0\0\1tEXta\0\0\0\0" + PNG[33:], "data before xref": b"%!PS\r\n" + PDF,
 }  # fmt: skip
 LOCKED = [
     PDF.replace(b"/Root", b"/Encrypt 5 0 R/Root"), PDF.replace(b"/Root", b"/Encrypt\n12 0 R /Root"),
@@ -136,12 +144,20 @@ BROKEN = [
     PNG[:-12],
     PNG[:40], PNG[:8], PNG[:16] + bytes(8) + PNG[24:], PNG[:33] + PNG[-12:],
 ]  # fmt: skip
+# Brands of MP4RA's register that are still pictures or bursts of them
+HEIF = [
+    "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "mif2", "mif3", "msf1", "miaf", "avif",
+    "avis", "avio", "avci", "avcs", "jpeg", "jpgs", "j2ki", "j2is", "vvic", "vvis",
+]  # fmt: skip
 OTHER_KINDS = {
-    "heic": b"\x00\x00\x00\x18ftypheic", "mif1": b"\x00\x00\x00\x1cftypmif1", "avif": b"\x00\x00\x00\x1cftypavif",
-    "heix": b"\x00\x00\x00\x18ftypheix", "docx": b"PK\x03\x04", "doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+    **{brand: b"\x00\x00\x00\x18ftyp" + brand.encode() for brand in HEIF},
+    "docx": b"PK\x03\x04", "doc": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     "gif": b"GIF89a",
     "webp": b"RIFF\x10\x00\x00\x00WEBP", "tiff": b"II*\x00", "rtf": b"{\\rtf1", "html": b"<!DOCTYPE html>", "mp4":
     b"\x00\x00\x00\x18ftypmp42", "a late header": bytes(1_024) + PDF,
+    "jxl": b"\xff\x0a", "jxl box": b"\0\0\0\x0cJXL \r\n\x87\n", "jp2": b"\0\0\0\x0cjP  \r\n\x87\n", "bmp": b"BM",
+    "psd": b"8BPS\0\1", "dng": b"MM\0*", "svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>", "ps": b"%!PS-Adobe-3.0",
+    "djvu": b"AT&TFORM", "mov": b"\0\0\0\x14ftypqt  ", "3gp": b"\0\0\0\x14ftyp3gp5", "eml": b"From: a@b.example",
 }  # fmt: skip
 
 
@@ -162,7 +178,7 @@ def test_a_file_that_people_cannot_open_is_400_with_the_way_on(api, application,
 @pytest.mark.parametrize("name", OTHER_KINDS)
 def test_another_kind_is_415_with_the_way_on(api, application, name):
     refusal = assert_error(hand_in(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
-    way_on = "as JPEG" if name in {"heic", "heix", "mif1", "avif"} else "as a PDF"
+    way_on = "as JPEG" if name in HEIF else "as a PDF"
     assert way_on in refusal["message"]
 
 

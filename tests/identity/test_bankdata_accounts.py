@@ -222,6 +222,13 @@ def approve_accounts(api, user):
         assert api.send(f"/staging/approve/{item['id']}", {"user_id": str(user.pk)}).status_code == 200
 
 
+CHECKING = {"name": "Plaid Checking", "mask": "0000", "type": "depository", "subtype": "checking"}
+SAVING = {"name": "Plaid Saving", "mask": "1111", "type": "depository", "subtype": "savings"}
+CD = {"name": "Plaid CD", "mask": "2222", "type": "depository", "subtype": "cd"}
+MONEY_MARKET = {"name": "Plaid Money Market", "mask": "4444", "type": "depository", "subtype": "money market"}
+TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
+
+
 @pytest.mark.parametrize(
     ("first", "second", "count"),
     [
@@ -230,6 +237,16 @@ def approve_accounts(api, user):
         ({"mask": "1234"}, {"mask": "1234"}, 1), ({"mask": "1234"}, {"mask": "5678"}, 2),
         ({"mask": "1234", "name": "Joint"}, {"mask": "1234", "name": "Own"}, 2),
         ({"mask": "1234", "subtype": "savings"}, {"mask": "1234"}, 2), ({"mask": None}, {"mask": None}, 2),
+        # The accounts of Plaid's sandbox, and what its documentation says of duplicate items and of tokenized accounts
+        (CHECKING, CHECKING, 1), (SAVING, SAVING, 1), (CHECKING, SAVING, 2), (MONEY_MARKET, MONEY_MARKET, 1),
+        (MONEY_MARKET, SAVING, 2), (CD, CD, 1), (CD, {**CD, "mask": "2223"}, 2),
+        (CHECKING, {**CHECKING, "official_name": "Plaid Gold Standard 0% Interest Checking"}, 1),
+        ({**CHECKING, "persistent_account_id": TOKENIZED}, {**CHECKING, "persistent_account_id": TOKENIZED}, 1),
+        ({**CHECKING, "persistent_account_id": TOKENIZED}, {**CHECKING, "mask": "9001",
+          "persistent_account_id": TOKENIZED}, 1),
+        ({**CHECKING, "persistent_account_id": TOKENIZED}, CHECKING, 1), (CHECKING, {**CHECKING, "name": "plaid"}, 2),
+        ({**CHECKING, "name": "Compte ch\u00e8ques"}, {**CHECKING, "name": "Compte che\u0300ques"}, 1),
+        ({**CHECKING, "name": "Plaid  Checking "}, CHECKING, 1), ({**CHECKING, "name": "PLAID CHECKING"}, CHECKING, 1),
     ],
 )  # fmt: skip
 def test_an_account_that_is_linked_twice_counts_once(plaid, api, user, first, second, count):

@@ -17,6 +17,21 @@ NOBODYS = [
     ZERO, "0x" + "0" * 39 + "1", "0x" + "0" * 39 + "9", "0x" + "0" * 38 + "0a", "0x" + "0" * 37 + "100",
     "0x" + "0" * 36 + "dead", "0x" + "0" * 36 + "DEAD", checksum_address("0x" + "0" * 36 + "dead"),
     "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "1234",
+    # EIP-7528, EIP-4788, the addresses that explorers label as burn addresses, and the predeploys of the OP Stack
+    "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "0xfffffffffffffffffffffffffffffffffffffffe", "0x" + "f" * 40,
+    "0xdead000000000000000042069420694206942069", "0x" + "dead" * 10, "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001",
+    "0x4200000000000000000000000000000000000006", "0x4200000000000000000000000000000000000016",
+    "0x42000000000000000000000000000000000007ff", "0x000000000000000000000000000000000000006e",
+    "0x00000000000000000000000000000000000000ff",
+]  # fmt: skip
+# From EIP-55, EIP-155, and the documentation of web3.py, ethers and Foundry.
+RECEIVERS = [
+    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+    "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+    "0xde709f2102306220921060314715629080e2fb77", "0x27b1fdb04752bbc536007a920d24acb045561c26",
+    "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F", "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "0x4200000000000000000000000000000000010000",
 ]  # fmt: skip
 SPELLINGS = [str, str.lower, lambda address: "0x" + address[2:].upper()]
 
@@ -37,6 +52,12 @@ def test_an_address_without_a_key_is_refused(pay, request, address, simulated):
     assert refusal["details"][0]["field"] == "to_address"
     assert "burn address" in refusal["message"]
     assert not CryptoPayment.objects.exists()
+
+
+@pytest.mark.parametrize("address", RECEIVERS)
+def test_a_published_address_with_a_key_receives(pay, address):
+    answer = pay(to_address=address)
+    assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
 
 
 @pytest.mark.parametrize("spell", SPELLINGS)

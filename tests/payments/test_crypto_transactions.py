@@ -154,9 +154,25 @@ def test_an_access_list_of_another_form_is_refused(signed, entries):
         decode_signed(resigned(signed[0], [*members, entries]))
 
 
+# The example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and of beacons' roots (EIP-4788).
+EXAMPLE = [bytes.fromhex("de0b295669a9fd93d5f28d9ec85e40f4cb697bae"), [bytes(31) + b"\3", bytes(31) + b"\7"]]
+SLOTS = [
+    bytes.fromhex(word) for word in (
+        "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
+        "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
+        "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103",
+        "c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7",
+    )
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "entries", [[], [[OWN, []]], [[OWN, [KEY_WORD]]], [[OWN, []], [OWN, []]], [[OWN, [KEY_WORD, KEY_WORD]]]]
-)
+    "entries",
+    [[], [[OWN, []]], [[OWN, [KEY_WORD]]], [[OWN, []], [OWN, []]], [[OWN, [KEY_WORD, KEY_WORD]]], [EXAMPLE],
+     [EXAMPLE, [bytes.fromhex("bb9bc244d798123fde783fcc1c72d3bb8c189413"), []]], [[OWN, SLOTS]], [[OWN, [SLOTS[0]]]],
+     [[OWN, [word]] for word in SLOTS], [[bytes(20), []]], [[bytes(20), [bytes(32)]]], [[b"\xff" * 20, [b"\xff" * 32]]],
+     [[bytes(19) + bytes([number]), []] for number in range(1, 10)], [EXAMPLE] * 20, [[OWN, SLOTS * 20]]],
+)  # fmt: skip
 def test_an_access_list_of_the_right_form_is_read(entries):
     *members, _ = members_of(SIGNED[0])
     assert decode_signed(resigned(2, [*members, entries])).sender == PERSON.address

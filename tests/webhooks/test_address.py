@@ -20,11 +20,28 @@ DISGUISED = [
     "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::a9fe:a9fe]", "[2002:a9fe:a9fe::1]", "[2002:7f00:1::]",
     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2001:db8::1]", "[fe80::1]", "[fe80::1%25eth0]", "[fec0::1]",
     "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[100::1]", "[2a00:1450:4001:80b:0:5efe:7f00:1]", "[3fff::1]",
-    "[2001:4860:4860:0:200:5efe:a00:1]", "[5f00::1]", "100.64.0.1", "100.100.100.200", "100.127.255.255",
+    "[2001:4860:4860:0:200:5efe:a00:1]", "[5f00::1]",
+    # IANA's registry of special-purpose addresses, and spellings of RFC 4291 and RFC 6874
+    "[0:0:0:0:0:0:0:1]", "[::FFFF:7F00:1]", "[64:ff9b::192.168.1.1]", "[2001:2::1]", "[2001:3::1]", "[2001:4:112::1]",
+    "[2001:10::1]", "[2001:20::1]", "[2001:30::1]", "[2001:1::1]", "[2620:4f:8000::1]", "[fe80::1%eth0]", "[febf::1]",
+    "[fdff:ffff::1]", "[ff0e::1]", "[2002:c0a8:101::1]", "[100:0:0:1::1]", "[3fff:fff::1]", "[v1.fe80::a+en1]",
+    "100.64.0.1", "100.100.100.200", "100.127.255.255",
     "169.254.169.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "192.0.0.192", "192.0.2.1",
     "192.88.99.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1",
     "255.255.255.255", "0.0.0.0", "168.63.129.16", "localhost", "localhost.", "LOCALHOST", "a.localhost",
     "printer.local", "metadata.google.internal", "metadata", "kubernetes", "router.home.arpa", "x.onion",
+]  # fmt: skip
+
+# Public resolvers, root servers and large sites, in the spellings of RFC 4291 and as RFC 5952 writes them.
+SPELT = [
+    "2001:4860:4860::8888", "2620:FE::FE", "2001:0500:0002:0000:0000:0000:0000:000c", "2001:7fd:0:0:0:0:0:1",
+    "2001:7fe::0053", "2606:4700:4700::0.0.17.17", "2801:1B8:10::b", "2a00:1450:4001:80b::200e",
+    "2a03:2880:f12f:83:face:b00c:0:25de", "2001:500:9f::42", "2620:0:2d0:200::7",
+]  # fmt: skip
+PUBLIC = [
+    "2001:4860:4860::8888", "2620:fe::fe", "2001:500:2::c", "2001:7fd::1", "2001:7fe::53", "2606:4700:4700::1111",
+    "2801:1b8:10::b", "2a00:1450:4001:80b::200e", "2a03:2880:f12f:83:face:b00c:0:25de", "2001:500:9f::42",
+    "2620:0:2d0:200::7",
 ]  # fmt: skip
 
 MALFORMED = [
@@ -73,6 +90,10 @@ def test_the_api_rejects_the_address_on_create_and_on_update(api, make_endpoint)
         ("https://xn--bcher-kva.example/%C3%BC", "xn--bcher-kva.example", 443, "/%C3%BC", "xn--bcher-kva.example"),
         ("https://8.8.8.8/x", "8.8.8.8", 443, "/x", "8.8.8.8"),
         ("https://[2606:4700::1111]:8443/x", "2606:4700::1111", 8443, "/x", "[2606:4700::1111]:8443"),
+        *(
+            (f"https://[{spelt}]/x", address, 443, "/x", f"[{address}]")
+            for spelt, address in zip(SPELT, PUBLIC, strict=True)
+        ),
         ("http://receiver.example:8080/", "receiver.example", 8080, "/", "receiver.example:8080"),
         ("http://receiver.example/", "receiver.example", 80, "/", "receiver.example"),
     ],
