@@ -113,7 +113,7 @@ TABLES = {
     ),
     "identity.TokenFamily": table(
         personal("code_sha256", erase=DELETE_ROW, secret=True),
-        none("id", "user", "client", "scope", "actor", "second_factor", "created_at", "revoked_at"),
+        none("id", "user", "client", "scope", "actor", "second_factor", "created_at", "revoked_at", "ends_at"),
         subject="user",
         purpose="log-ins and authorizations of apps",
     ),

@@ -5,6 +5,8 @@ from config.api import serializers
 from identity.access.passwords import PASSWORD_MAX
 from identity.accounts.recovery import is_recovery_code, normalise
 
+_REQUIRED = "This field is required."
+
 
 class OtpField(serializers.TextField):
     """Six digits that an authenticator shows, or a recovery code, perhaps with a space or a hyphen in the middle."""
@@ -19,16 +21,34 @@ class OtpField(serializers.TextField):
 
 
 class LoginRequestSerializer(serializers.RequestSerializer):
-    """A user name, its password, and the code of an account with an authenticator."""
+    """A user name, its password, and the code of an account with an authenticator; or a one-time code alone."""
 
-    username = serializers.IdField(help_text="The name of the account.")
-    password = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The account's password.")
+    username = serializers.IdField(allow_null=True, default=None, help_text="The name of the account.")
+    password = serializers.TextField(
+        min_length=1, max_length=PASSWORD_MAX, allow_null=True, default=None, help_text="The account's password."
+    )
     otp = OtpField(
         max_length=16,
         allow_null=True,
         default=None,
         help_text="The authenticator's current code, or a recovery code. An account with an authenticator needs it.",
     )
+    code = serializers.TextField(
+        min_length=1,
+        max_length=64,
+        allow_null=True,
+        default=None,
+        help_text="A one-time code from `/account/`, for staff who log in with single sign-on. Send no other field.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        rest = [name for name in ("username", "password", "otp") if attrs[name] is not None]
+        if attrs["code"] is not None and rest:
+            raise serializers.ValidationError({rest[0]: "Must be absent with `code`."})
+        absent = {name: _REQUIRED for name in ("username", "password") if attrs["code"] is None and attrs[name] is None}
+        if absent:
+            raise serializers.ValidationError(absent)
+        return attrs
 
 
 class RefreshRequestSerializer(serializers.RequestSerializer):

@@ -17,11 +17,14 @@ from identity.access.scopes import SCOPES
 from identity.access.serializers import IssuedKeySerializer, TokenSerializer
 from identity.accounts.log_in import log_in
 from identity.errors import NothingToCollect
+from identity.oidc.services import exchange_code
 
 WRONG_LOG_IN = (
     "The user name, the password or the code is wrong. An account with an authenticator needs its current code, or a "
     "recovery code, as `otp`."
 )
+
+WRONG_CODE = "The code is unknown, used, or older than 2 minutes, or its session has ended. Create one at /account/."
 
 
 class AuthViewSet(ApiViewSet):
@@ -43,7 +46,15 @@ class AuthViewSet(ApiViewSet):
 
         After 10 failures for one user name from one address within 15 minutes, or 100 from anywhere within an hour, the
         API returns 429. The right code passes the second of these limits.
+
+        Staff who log in with single sign-on send a one-time `code` from `/account/` alone. Their tokens end with the
+        session.
         """
+        if body["code"] is not None:
+            pair = exchange_code(body["code"], now=timezone.now())
+            if pair is None:
+                raise AuthenticationRequired(WRONG_CODE)
+            return pair
         name, code = body["username"], body["otp"]
         user = log_in(request, name=name, username=name, password=body["password"], code=code)
         if user is None:

@@ -169,6 +169,7 @@ class TokenFamily(models.Model):
     second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True, help_text="When the page session it began in ends.")
 
     objects = TokenFamilyQuerySet.as_manager()
 

@@ -76,7 +76,8 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
         token["client_id"] = family.client.client_id
         token["scope"] = family.scope if scope is None else scope
     else:  # a client has no use of its user's being staff
-        token["amr"] = ["pwd", "otp"] if family.second_factor else ["pwd"]  # RFC 8176
+        ways = ["pwd", "otp"] if family.second_factor else ["pwd"]
+        token["amr"] = ways if family.ends_at is None else ["mfa"]  # RFC 8176
         if user.is_staff:
             token["staff"] = True
     return str(token)
@@ -145,7 +146,8 @@ def use_refresh_token(
     token = find_refresh_token(text, client=client, now=now)
     if token is None:
         raise InvalidToken
-    if client is None and not may_use_password(token.family.user):
+    is_from_issuer = token.family.ends_at is not None
+    if client is None and not is_from_issuer and not may_use_password(token.family.user):
         raise InvalidToken("Staff log in with single sign-on.")
     if client is None and not token.family.second_factor and has_one(token.family.user):
         raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
@@ -169,6 +171,8 @@ def family_is_live(family: TokenFamily) -> bool:
     user = family.user
     if family.actor is not None and (not family.actor.is_active or user.is_staff):
         return False  # no app acts on behalf of staff, even if the account became staff after the token was issued
+    if family.ends_at is not None and family.ends_at <= timezone.now():
+        return False
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 

@@ -46,5 +46,9 @@ class IssuerSession(models.Model):
     class Meta:
         indexes = [models.Index(fields=["sid"], name="identity_issuer_session_sid")]
 
+    @property
+    def ends_at(self) -> datetime:
+        return self.began_at + self.LASTS
+
     def __str__(self) -> str:
         return str(self.pk)

@@ -3,14 +3,18 @@
 import logging
 import secrets
 import time
+from datetime import timedelta
 from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.account.utils import perform_login
 from django.conf import settings
 from django.contrib.auth import logout
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -19,7 +23,8 @@ from django.views.generic import View
 
 from config.api.rate_limits import consume_by_address
 from config.core import audit
-from config.core.log_in import BY_ISSUER, ISSUER_SESSION, SECOND_FACTOR
+from config.core.log_in import BY_ISSUER, ISSUER_SESSION, SECOND_FACTOR, gave_second_factor
+from identity.access.second_factor import has_one
 from identity.oidc import client, services
 from identity.oidc.client import SignInFailed
 from identity.oidc.services import LogInRefused
@@ -107,6 +112,23 @@ def _log_in(request: HttpRequest, user: Any, session_id: Any, *, wanted: str, is
         request, user, email_verification="none", signal_kwargs=None, email=None, signup=False, redirect_url=wanted
     )
     return response
+
+
+class CodePage(LoginRequiredMixin, IssuerPage):
+    """Shows a one-time code for tokens of the API, to staff who have no password."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        session_id = request.session.get(ISSUER_SESSION)
+        if session_id is None:
+            raise Http404
+        if not gave_second_factor(request):
+            way = reverse("mfa_reauthenticate" if has_one(request.user) else "mfa_index")
+            return redirect_to_login(reverse("account"), way)
+        code = services.make_code(session_id, now=timezone.now())
+        minutes = services.CODE_LASTS // timedelta(minutes=1)
+        response = render(request, "account/token_code.html", {"code": code, "minutes": minutes})
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
 
 @method_decorator(csrf_exempt, name="dispatch")  # the caller is the issuer, which signs what it sends

@@ -30,13 +30,17 @@ from config.mail.outbox import queue_mail
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.staff import is_break_glass
+from identity.access.tokens import TokenPair, start_family
 from identity.accounts.addresses import accounts_with, confirm, is_set_by_operator, owns
 from identity.accounts.invitations import accept_verified, waiting_for_staff
+from identity.accounts.links import LinkEnded, make_link, use_link
 from identity.oidc.client import configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
 _CREDENTIAL = "issuer"
 _LOGOUT_SLACK = timedelta(minutes=1)  # clocks differ
+_CODE = "token_code"  # a purpose of one-time links
+CODE_LASTS = timedelta(minutes=2)
 
 
 class LogInRefused(Exception):
@@ -146,10 +150,32 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
 
 @receiver(user_logged_out, dispatch_uid="end-issuer-session")
 def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
-    """End the row of a session whose person logs out here."""
+    """End the row of a session whose person logs out here, and the tokens from its codes."""
     identifier = request.session.get(ISSUER_SESSION)
-    if identifier is not None:
-        IssuerSession.objects.filter(pk=UUID(identifier), ended_at__isnull=True).update(ended_at=timezone.now())
+    session = IssuerSession.objects.filter(pk=UUID(identifier)).first() if identifier is not None else None
+    if session is not None and session.ended_at is None:
+        now = timezone.now()
+        IssuerSession.objects.filter(pk=session.pk).update(ended_at=now)
+        TokenFamily.objects.filter(user=session.identity.user_id, ends_at=session.ends_at).revoke(now=now)
+
+
+def make_code(session_id: str, *, now: datetime) -> str:
+    """Return a code that `POST /v1/auth/token` exchanges once for tokens that end with this session."""
+    return make_link(_CODE, email="", subject=session_id, lasts=CODE_LASTS, now=now)
+
+
+def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
+    """Return the tokens of a code from `make_code`; None if it is unknown, used, or expired, or its session ended."""
+    with transaction.atomic():
+        try:
+            link = use_link(code, _CODE, now=now)
+        except LinkEnded:
+            return None
+        live = IssuerSession.objects.live_at(now).select_related("identity__user")
+        session = live.filter(pk=UUID(link.subject), identity__user__is_active=True).first()
+        if session is None:
+            return None
+        return start_family(user=session.identity.user, now=now, second_factor=True, ends_at=session.ends_at)
 
 
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
@@ -195,6 +221,7 @@ def unlink(user: User, *, by: Actor, now: datetime) -> None:
     """Forget who an account is at the issuer, and end its sessions. The next log-in there needs an invitation."""
     with transaction.atomic():
         identities = StaffIdentity.objects.filter(user=user)
+        TokenFamily.objects.filter(user=user, ends_at__isnull=False).revoke(now=now)
         IssuerSession.objects.filter(identity__in=identities).delete()
         identities.delete()
         AccountHistory.note("account.unlinked", by, account_id=user.pk, now=now)

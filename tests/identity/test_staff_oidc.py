@@ -18,13 +18,16 @@ from config.core.groups import LENDER, OPERATIONS, REVIEWER, SUPPORT
 from config.core.lifecycle import Actor
 from config.mail.delivery import deliver_some
 from config.ops.pruning import prune
+from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.tokens import start_family
 from identity.accounts.addresses import confirm
 from identity.accounts.invitations import invite
-from identity.accounts.models import Invitation
+from identity.accounts.links import make_link
+from identity.accounts.models import Invitation, OneTimeLink
 from identity.oidc import client
 from identity.oidc.models import IssuerSession, StaffIdentity
+from identity.oidc.services import unlink
 from tests.api import ApiClient, assert_error, client_of
 from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import confirm as press
@@ -679,3 +682,94 @@ def test_unlinked_account_needs_another_invitation(issuer, jane):
     invited()
     assert log_in(issuer, sub="jane-2")[1].status_code == 302
     assert StaffIdentity.objects.get().user == user
+
+
+def code_on_page(browser):
+    """Create a one-time code at `/account/` and return it; None where the page leads to the second factor."""
+    response = browser.post("/account/oidc/code")
+    shown = re.search(r"<p><code>([\w-]{40,})</code></p>", response.content.decode())
+    return shown[1] if shown else None
+
+
+def test_one_time_code_of_a_session_gives_tokens_once(issuer, jane):
+    assert "Create a code" in jane.get("/account/").content.decode()
+    code = code_on_page(jane)
+    response = ApiClient().send("/auth/token", {"code": code})
+    assert response.status_code == 200, response.content
+    tokens = response.json()
+    family = TokenFamily.objects.get()
+    assert (family.second_factor, family.ends_at) == (True, IssuerSession.objects.get().ends_at)
+    assert ApiClient(bearer=tokens["access_token"]).read("/auth/me").json()["email"] == EMAIL
+    assert_error(ApiClient().send("/auth/token", {"code": code}), 401, "E2001")
+    assert ApiClient().send("/auth/refresh", {"refresh_token": tokens["refresh_token"]}).status_code == 200
+
+
+@pytest.mark.parametrize("end", ["log out", "logout token", "8 hours", "unlinked", "disabled"])
+def test_tokens_of_a_code_end_with_the_session(issuer, jane, end):
+    codes = [code_on_page(jane) for _ in range(2)]
+    tokens = ApiClient().send("/auth/token", {"code": codes[0]}).json()
+    user = User.objects.get()
+    if end == "log out":
+        jane.post("/account/logout")
+    elif end == "logout token":
+        Client().post("/account/oidc/logout", {"logout_token": issuer.logout_token(sub="jane-1", sid="s1")})
+    elif end == "8 hours":
+        IssuerSession.objects.update(began_at=timezone.now() - IssuerSession.LASTS)
+        TokenFamily.objects.update(ends_at=timezone.now())
+    elif end == "unlinked":
+        unlink(user, by=Actor.system("test"), now=timezone.now())
+    else:
+        User.objects.update(is_active=False)
+    forget_credentials()
+    assert_error(ApiClient(bearer=tokens["access_token"]).read("/auth/me"), 401, "E2002")
+    assert_error(ApiClient().send("/auth/refresh", {"refresh_token": tokens["refresh_token"]}), 401, "E2002")
+    assert_error(ApiClient().send("/auth/token", {"code": codes[1]}), 401, "E2001")
+
+
+def test_code_ends_after_two_minutes(issuer, jane):
+    code = code_on_page(jane)
+    OneTimeLink.objects.update(expires_at=timezone.now())
+    assert_error(ApiClient().send("/auth/token", {"code": code}), 401, "E2001")
+
+
+def test_session_without_a_second_factor_gets_no_code(issuer):
+    invited()
+    issuer.claim_changes = {"amr": ["pwd"]}
+    browser, _response = log_in(issuer)
+    response = browser.post("/account/oidc/code")
+    assert response.status_code == 302
+    assert "/account/2fa/" in response.headers["Location"] or "second-factor" in response.headers["Location"]
+    assert not OneTimeLink.objects.filter(purpose="token_code").exists()
+
+
+def test_session_by_password_and_a_stranger_get_no_code(issuer, user, settings):
+    settings.STAFF_PASSWORDS = True
+    browser = Client()
+    assert browser.post("/account/oidc/code").status_code == 302
+    browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    assert browser.post("/account/oidc/code").status_code == 404
+    assert "Create a code" not in browser.get("/account/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "username"),
+        ({"username": "a"}, "password"),
+        ({"password": "a"}, "username"),
+        ({"code": ""}, "code"),
+        ({"code": "a", "username": "b"}, "username"),
+        ({"code": "a", "otp": "123456"}, "otp"),
+        ({"code": 1}, "code"),
+        ({"code": "a" * 65}, "code"),
+    ],
+)
+def test_log_in_body_needs_a_code_alone_or_name_and_password(db, body, field):
+    response = ApiClient().send("/auth/token", body)
+    assert_error(response, 400, "E1001")
+    assert field in str(response.json())
+
+
+def test_link_of_another_purpose_is_no_code(issuer, jane):
+    token = make_link("change_address", email=EMAIL, subject="1", lasts=timedelta(hours=1), now=timezone.now())
+    assert_error(ApiClient().send("/auth/token", {"code": token}), 401, "E2001")
