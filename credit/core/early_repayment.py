@@ -1,0 +1,62 @@
+"""Early repayment in full (Directive (EU) 2023/2225, Art. 29): what is owed on the day of a payment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from credit.core.quotes import Instalment, half_up
+
+_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # up to a year before the end, and longer before
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyRepayment:
+    """The figures of an early repayment on `on`, in minor units.
+
+    `fee_reduction` is the part of the creditor's up-front costs for the time that is left, in proportion to its days
+    (C-383/18). `compensation_max` is the most that the creditor may ask for. `total` is what is paid on that day at
+    most, after the payment that is due then.
+    """
+
+    on: date
+    after_payments: int
+    capital: int
+    interest_saved: int
+    fee_reduction: int
+    compensation_max: int
+
+    @property
+    def total(self) -> int:
+        return self.capital - self.fee_reduction + self.compensation_max
+
+
+def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: date) -> int:
+    """Return the most that a creditor may ask for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
+
+    That is 1 % of it where more than a year is left, otherwise 0.5 %, and never more than the interest left.
+    """
+    share = _EARLY if ends_on > _year_after(on) else _LATE
+    return min(int(capital * share), interest_left)
+
+
+def early_repayment(
+    schedule: Sequence[Instalment], *, start: date, fee: int, after_payments: int | None = None
+) -> EarlyRepayment | None:
+    """Return what early repayment costs on the due day of a payment, by default in the middle of the schedule.
+
+    `fee` are the creditor's up-front costs. None for a loan of a single payment, and for a line of credit.
+    """
+    number = len(schedule) // 2 if after_payments is None else after_payments
+    if not 0 < number < len(schedule):
+        return None
+    paid, left = schedule[number - 1], schedule[number:]
+    ends_on = schedule[-1].due_on
+    interest = sum(row.interest_cents for row in left)
+    share = Decimal((ends_on - paid.due_on).days) / (ends_on - start).days
+    compensation = compensation_max(paid.balance_cents, interest, on=paid.due_on, ends_on=ends_on)
+    return EarlyRepayment(paid.due_on, number, paid.balance_cents, interest, half_up(fee * share), compensation)
+
+
+def _year_after(day: date) -> date:
+    return day.replace(year=day.year + 1, day=28 if (day.month, day.day) == (2, 29) else day.day)

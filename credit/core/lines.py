@@ -1,0 +1,55 @@
+"""The payments of a line of credit by which its annual percentage rate is computed.
+
+Its drawdowns and repayments are not known beforehand. Directive (EU) 2023/2225, Annex III, part II assumes them.
+"""
+
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+
+from credit.core.apr import EXACT, Payment, in_month, month_of
+from credit.core.quotes import half_up
+
+# The assumptions of part II, in words for documents.
+ASSUMPTIONS = {
+    "a": "The credit is drawn down at once and in full.",
+    "d": "An overdraft without a term runs for three months.",
+    "e": "The credit runs for a year, and is repaid in twelve equal monthly parts of the capital.",
+    "h": "A ceiling that is not agreed yet is 1,500 euros.",
+}
+OVERDRAFT_MONTHS, OPEN_END_MONTHS = 3, 12
+CEILING_ASSUMED = 1_500_00  # (h), in minor units of the euro
+
+
+def payments_of_line(
+    ceiling: int | None,
+    rate_percent: Decimal,
+    *,
+    start: date,
+    is_overdraft: bool = False,
+    months: int | None = None,
+    monthly_fee: int = 0,
+) -> list[Payment]:
+    """Return the assumed payments of a line of credit that is drawn down in full on `start`, in minor units.
+
+    Interest is a twelfth of the yearly rate on the balance. By (d) an overdraft is repaid at once at its end, after
+    `months` or three. By (e) any other line of credit is repaid within a year by equal parts of the capital. By (h) a
+    ceiling of None is that of CEILING_ASSUMED.
+    """
+    amount = CEILING_ASSUMED if ceiling is None else ceiling
+    count = (months or OVERDRAFT_MONTHS) if is_overdraft else OPEN_END_MONTHS
+    payments: list[Payment] = []
+    with localcontext(EXACT):
+        balance = Decimal(amount)
+        part = Decimal(0) if is_overdraft else balance / count
+        for number in range(1, count + 1):
+            capital = balance if number == count else part
+            interest = balance * rate_percent / 1200
+            paid = half_up((capital + interest).quantize(Decimal("1e-9"), ROUND_HALF_UP)) + monthly_fee
+            payments.append((in_month(month_of(start) + number, start.day), paid))
+            balance -= capital
+    return payments
+
+
+def assumptions_of_line(*, ceiling: int | None, is_overdraft: bool) -> list[str]:
+    """Return the letters of the assumptions by which the payments of a line of credit are computed."""
+    return ["a", "d" if is_overdraft else "e", *(["h"] if ceiling is None else [])]

@@ -1,0 +1,107 @@
+"""The right of withdrawal (Directive (EU) 2023/2225, Art. 26): its period, and what is owed after it is used.
+
+Days are those of the borrowers' countries. In a country with several time zones the conclusion has the day of the
+easternmost, and the period ends in the westernmost: each counts for the borrower.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from babel.core import get_global
+from holidays import country_holidays
+
+from credit.core.apr import in_month, month_of
+from credit.core.quotes import half_up
+
+PERIOD_DAYS, MONTHS_WITHOUT_INFORMATION, REPAY_DAYS = 14, 12, 30
+APPLIES_FROM = date(2026, 11, 20)  # agreements from before follow Directive 2008/48/EC (Art. 47)
+_DAYS_A_YEAR = {"act_365": 365, "30_360": 360}
+_SATURDAY = 5
+
+
+@lru_cache(maxsize=300)
+def zones_of(country: str) -> list[ZoneInfo]:
+    """Return the time zones of a country by its ISO 3166-1 code; UTC for one without a known zone."""
+    known = available_timezones()
+    names = [name for name, code in get_global("zone_territories").items() if code == country and name in known]
+    return [ZoneInfo(name) for name in names or ["UTC"]]
+
+
+def period_end(
+    countries: Iterable[str],
+    *,
+    concluded_at: datetime,
+    complete_since: datetime | None,
+    told_of_right_at: datetime | None,
+) -> datetime | None:
+    """Return the moment (UTC) at which the period is over: withdrawing is in time before it. None for no end.
+
+    The period runs for 14 calendar days from the conclusion, or from the complete information if that came later. It
+    ends 12 months and 14 days after the conclusion if the information is missing by then. It has no end for borrowers
+    who were never informed of the right. With borrowers in several countries the latest end counts.
+    """
+    last_days = (
+        (zones, country, _last_day(zones, concluded_at, complete_since, told_of_right_at))
+        for country in {*countries} or {""}
+        for zones in [zones_of(country)]
+    )
+    ends = [_end_of(last, zones, country) for zones, country, last in last_days if last is not None]
+    return max(ends, default=None)
+
+
+def _last_day(
+    zones: list[ZoneInfo], concluded_at: datetime, complete_since: datetime | None, told_of_right_at: datetime | None
+) -> date | None:
+    """Return the last day of the period before weekends and holidays count; None for a period without an end."""
+    concluded = _day_in(zones, concluded_at)
+    if told_of_right_at is None or (complete_since is None and concluded < APPLIES_FROM):
+        return None
+    period = timedelta(days=PERIOD_DAYS)
+    told = max(concluded, _day_in(zones, told_of_right_at)) + period
+    ceiling = max(in_month(month_of(concluded) + MONTHS_WITHOUT_INFORMATION, concluded.day) + period, told)
+    if complete_since is None:
+        return ceiling
+    last = max(told, _day_in(zones, complete_since) + period)
+    is_late = concluded >= APPLIES_FROM and last - period > ceiling  # the right had ended when the information came
+    return ceiling if is_late else last
+
+
+def _day_in(zones: list[ZoneInfo], moment: datetime) -> date:
+    """Return the day of a moment in the easternmost zone."""
+    return max(moment.astimezone(zone).date() for zone in zones)
+
+
+def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
+    """Return the end of the next working day in the westernmost zone (Regulation (EEC) 1182/71, Art. 3(4))."""
+    while last.weekday() >= _SATURDAY or last in public_holidays(country, last.year):
+        last += timedelta(days=1)
+    midnight = datetime.combine(last + timedelta(days=1), time())
+    return max(midnight.replace(tzinfo=zone).astimezone(UTC) for zone in zones)
+
+
+def public_holidays(country: str, year: int) -> set[date]:
+    """Return the public holidays of a whole country; none of a country without a known list."""
+    try:
+        return set(country_holidays(country, years=year))
+    except NotImplementedError:
+        return set()
+
+
+def last_day_of(end: datetime, countries: Iterable[str]) -> date:
+    """Return the last day of a period that ends at `end`, in the westernmost zone of the countries."""
+    zones: Iterator[ZoneInfo] = (zone for country in {*countries} or {""} for zone in zones_of(country))
+    return min((end - timedelta(microseconds=1)).astimezone(zone).date() for zone in zones)
+
+
+def repay_by(declared_at: datetime, countries: Iterable[str]) -> date:
+    """Return the last day for repayment: 30 calendar days after the declaration was sent."""
+    days = [_day_in(zones_of(country), declared_at) for country in {*countries} or {""}]
+    return max(days) + timedelta(days=REPAY_DAYS)
+
+
+def interest(amount: int, rate_percent: Decimal, *, day_count: str, days: int = 1) -> int:
+    """Return the interest on an amount for so many days, half up, in minor units: of a year of 365 or 360 days."""
+    return half_up(Decimal(amount) * rate_percent * days / (100 * _DAYS_A_YEAR[day_count]))
