@@ -176,6 +176,13 @@ TABLES = {
         kept_by="pk",
         recipients=LENDER,
     ),
+    "credit.PersonKey": table(
+        personal("digest", erase=DELETE_ROW, secret=True, keep=APPLICATION),
+        none("id", "application"),
+        subject="application__consumer",
+        purpose="counts of a person's applications with a lender",
+        kept_by="application",
+    ),
     "credit.ApplicationHistory": table(
         personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),

@@ -24,7 +24,16 @@ from credit.core.due import OFFER_ENDED, OfferRequirements
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
-from credit.models import Application, ApplicationRevision, Counteroffer, Notice, Offer, Provider, RequestedDocument
+from credit.models import (
+    Application,
+    ApplicationRevision,
+    Counteroffer,
+    Notice,
+    Offer,
+    PersonKey,
+    Provider,
+    RequestedDocument,
+)
 from credit.models.applications import record_application_event
 
 # How long an application may sit idle in a status before it expires.
@@ -170,6 +179,7 @@ def create_application(
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
         insert(application)
+        PersonKey.insert(application)
         if status == DRAFT and documents:
             RequestedDocument.put_on_checklist(application, documents, now=now)
         application.follow_creation(now)
@@ -277,6 +287,8 @@ def change_application(
                 credential=actor.credential,
             )
         application.refresh_from_db(fields=[*columns])  # the row is locked: nothing else has changed
+        if "applicants" in changes:
+            PersonKey.write(application)
         is_changed = seen and application.reviewed_state != seen
         if is_changed and Counteroffer.supersede_open(application, by=actor.user, now=now):
             application.counteroffer_moves += 1
@@ -287,14 +299,17 @@ def change_application(
 
 
 def index_applicants() -> int:
-    """Compute the blind index of all applicants with the first key; return how many changed."""
-    return index_rows(Application.objects.all())
+    """Compute the blind index and the keys of all applicants with the first key; return how many indexes changed."""
+    return index_rows(Application.objects.all(), PersonKey.write)
 
 
 def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
     """Follow a server of the version before, which stores and erases applicants without their index."""
     Application.objects.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
-    return {"applicants_indexed": index_rows(out_of_date(Application.objects.all()))}
+    PersonKey.objects.filter(application__applicants__isnull=True).delete()
+    keyless = Application.objects.filter(person_keys__isnull=True, applicants__isnull=False)
+    changed = [index_rows(rows, PersonKey.write) for rows in (out_of_date(Application.objects.all()), keyless)]
+    return {"applicants_indexed": sum(changed)}
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:

@@ -30,16 +30,17 @@ from config.core.log_in import gave_second_factor
 from credit.console import score_words as words
 from credit.console.score_panel import PointRow, Scale, point_rows, result_of
 from credit.console.timeline import anchor_entries
-from credit.core.facts import gather, shared
+from credit.core.facts import gather
 from credit.core.figures import end_of_id, reference_of
 from credit.core.reasons import text_of
-from credit.models import Application, Confirmation
+from credit.models import Application
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion, ScoringModel
 from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
 from credit.scoring import versions
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
+from credit.scoring.facts_of import about_application
 
 VERSIONS_SHOWN = 200  # the newest scores of a model
 _provider_link = partial(record_link, "credit_provider")
@@ -239,11 +240,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
 def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
     """Return what a version makes of an application as it is now; nothing is stored."""
     card = version.card
-    person, said = application.consumer_id, application.application_data
-    may_read = shared(application.share)
-    confirmed = Confirmation.known_of(application.pk)
-    about = {"user_id": person, "application_data": said, "may_read": may_read, "confirmed": confirmed}
-    facts = gather(card.facts, now=timezone.now(), **about)
+    facts = gather(card.facts, now=timezone.now(), **about_application(application))
     evaluation = evaluate(card, facts)
     values = {item.name: item.read(facts) for item in card.inputs}
     shown = {

@@ -6,11 +6,12 @@ digests, so a stolen dump shows which applications share one.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import and_, or_
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from config.core.encryption import UnreadableSecret, blind_digests
@@ -61,27 +62,37 @@ def applicant_filter(typed: str) -> Q | None:
     return reduce(and_, map(_has_compound, compounds))
 
 
-def index_rows(rows: QuerySet[Any]) -> int:
-    """Compute the blind index of these applications with the first key; return how many changed."""
+def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:
+    """Compute the blind index of these applications with the first key; return how many changed.
+
+    `follow` is called in the transaction for each application, while its row is locked.
+    """
     changed = 0
-    rows = rows.filter(applicants__isnull=False).only("applicants", "applicants_sha256", "applicant_index")
+    rows = rows.filter(applicants__isnull=False).only(
+        "provider_id", "applicants", "applicants_sha256", "applicant_index"
+    )
     batch = list(rows.order_by("pk")[:_BATCH_ROWS])
     while batch:
-        changed += sum(map(_index_row, batch))
+        changed += sum(_index_row(application, follow) for application in batch)
         batch = list(rows.filter(pk__gt=batch[-1].pk).order_by("pk")[:_BATCH_ROWS])
     return changed
 
 
-def _index_row(application: Any) -> int:
+def _index_row(application: Any, follow: Callable[[Any], None]) -> int:
     try:
         index = index_of(application.applicants, application.applicants_sha256)
     except UnreadableSecret:
         return 0
-    if index == application.applicant_index:
-        return 0
     # If a request has changed the applicants meanwhile, their hash differs, and the index is already new.
     same = type(application)._default_manager.filter(pk=application.pk, applicants__isnull=False)
-    return int(same.filter(applicants_sha256=application.applicants_sha256).update(applicant_index=index))
+    same = same.filter(applicants_sha256=application.applicants_sha256)
+    with transaction.atomic():
+        if not same.select_for_update().exists():
+            return 0
+        follow(application)
+        if index == application.applicant_index:
+            return 0
+        return int(same.update(applicant_index=index))
 
 
 def _terms_of(person: Person) -> Iterable[str]:

@@ -42,7 +42,7 @@ SOURCES = {
     APPLICANT: "The applicant claims it.",
 }
 
-Read = Callable[[int, datetime], Any]
+Read = Callable[[Any, datetime], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Fact:
 
     `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does. Facts that are
     computed together have one `read`: it returns an object, and `part` names the attribute that is the fact's value.
-    `dated` names the attribute that is the day of the value; without it that is the day of the score.
+    `dated` names the attribute that is the day of the value; without it that is the day of the score. With
+    `of_application`, `read` receives the application in place of the account.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Fact:
     unit: str | None = None
     part: str | None = None
     dated: str | None = None
+    of_application: bool = False
 
 
 class Known(NamedTuple):
@@ -89,6 +91,8 @@ PATHS = (
     ),
 )  # fmt: skip
 MayRead = Callable[[Fact], bool]
+# Facts about the same person's other applications with the lender: only the lender may read them.
+PERSON = "person."
 
 
 def covered_by(credential: Credential) -> MayRead:
@@ -162,6 +166,7 @@ def read_facts(
     may_read: MayRead,
     now: datetime,
     confirmed: Mapping[str, Known] | None = None,
+    application: Any = None,
 ) -> dict[str, Known]:
     """Return the facts of these names about a person; `confirmed` is what is confirmed of the application, by pointer.
 
@@ -176,14 +181,15 @@ def read_facts(
             known[name] = claim if is_claimed(name) else (confirmed or {}).get(pointer_of(path), nothing)
             continue
         fact = catalogue().get(name)
-        if fact is None or not may_read(fact):
+        subject = application if fact is not None and fact.of_application else user_id
+        if fact is None or subject is None or not may_read(fact):
             known[name] = Known(None, PLATFORM if fact is None else fact.source, None)
             continue
         if fact.part is None:
-            known[name] = Known(fact.read(user_id, now), fact.source, now.date())
+            known[name] = Known(fact.read(subject, now), fact.source, now.date())
             continue
         if fact.read not in together:
-            together[fact.read] = fact.read(user_id, now)
+            together[fact.read] = fact.read(subject, now)
         whole = together[fact.read]
         as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
         known[name] = Known(getattr(whole, fact.part), fact.source, as_of)

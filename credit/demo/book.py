@@ -40,7 +40,7 @@ from credit.core.machine import (
 from credit.core.reasons import in_words
 from credit.documents import requests, services, storage
 from credit.documents.kinds import recognize
-from credit.models import Application, Consent, Offer, Proposal, RequestedDocument
+from credit.models import Application, Consent, Offer, PersonKey, Proposal, RequestedDocument
 from credit.models.applications import record_application_event
 from credit.models.notices import DUE, POST, READY
 from credit.models.scoring import CHAMPION
@@ -102,6 +102,7 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
         created_at=moment,
         updated_at=moment,
     )
+    PersonKey.insert(application)
     record_application_event("created", application, now=moment)
     return application
 

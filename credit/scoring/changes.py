@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from credit.core.card import APPROVE, DECLINE, REFER, Card
+from credit.core.facts import PERSON
 from credit.scoring.evaluator import Evaluation
 
 CHANGES_MAX = 5
@@ -48,8 +49,15 @@ def _gain(steps: tuple[Step, ...]) -> int:
 
 
 def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
-    """Return the better bins of each characteristic that a person can change, the smallest gain first."""
-    mutable = {source.name for source in card.inputs if source.is_mutable}
+    """Return the better bins of each characteristic that a person can change, the smallest gain first.
+
+    What the lender knows of the person's other applications is not among them.
+    """
+    mutable = {
+        source.name
+        for source in card.inputs
+        if source.is_mutable and not any(name.startswith(PERSON) for name in source.facts)
+    }
     steps = []
     for number, (characteristic, now) in enumerate(zip(card.characteristics, evaluation.points, strict=True)):
         if characteristic.input in mutable:

@@ -33,22 +33,32 @@ from credit.terms.counteroffers import open_of
 _TENTH = Decimal("0.1")
 
 
+def about_application(application: Application) -> dict[str, Any]:
+    """Return what `read_facts` reads of an application: what is shared and confirmed; costs one statement."""
+    return {
+        "user_id": application.consumer_id,
+        "application_data": application.application_data,
+        "may_read": shared(application.share),
+        "confirmed": Confirmation.known_of(application.pk),
+        "application": application,
+    }
+
+
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
     """Return name, value, source and day of each fact that the applicant shares or a reviewer confirmed, by name.
 
     `differs_from_claim` compares it with the claim that the card reads instead, or that is at the same path; None if
     there is no such claim, or if the fact or the claim is missing.
     """
-    confirmed = Confirmation.known_of(application.pk)
+    about = about_application(application)
+    confirmed, may_read = about["confirmed"], about["may_read"]
     claims = {confirmed_name(pointer): claim_of(confirmed_name(pointer)) for pointer in confirmed}
     champion = _champion_of(application)
     if champion is not None:
         claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
-    may_read = shared(application.share)
     own = {name for name, fact in catalogue().items() if name.partition(".")[0] in SHAREABLE and may_read(fact)}
     names = own | {confirmed_name(pointer) for pointer in confirmed}
-    about = {"application_data": application.application_data, "confirmed": confirmed, "may_read": may_read}
-    known = read_facts(names | set(claims.values()), user_id=application.consumer_id, now=now, **about)
+    known = read_facts(names | set(claims.values()), now=now, **about)
     return [
         {
             "name": name,
@@ -77,20 +87,14 @@ class Comparison(NamedTuple):
 
 def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
     """Return the claims that the card can read another fact for, or that a reviewer confirmed, by name."""
-    confirmed = Confirmation.known_of(application.pk)
+    about = about_application(application)
+    confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
     champion = _champion_of(application)
     for read in champion.card.inputs if champion is not None else ():
         if read.claim is not None:
             facts.setdefault(read.claim, []).extend(name for name in read.facts if not is_claimed(name))
-    known = read_facts(
-        {*facts, *chain.from_iterable(facts.values())},
-        user_id=application.consumer_id,
-        application_data=application.application_data,
-        may_read=shared(application.share),
-        now=now,
-        confirmed=confirmed,
-    )
+    known = read_facts({*facts, *chain.from_iterable(facts.values())}, now=now, **about)
     rows = []
     for claim in sorted(facts):
         others = [known[name] for name in facts[claim] if known[name].value is not None]
@@ -135,11 +139,7 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     champion = None if settings.DECISIONING == "off" else _champion_of(application)
     if champion is None:
         raise ScoreNotFound("The application's offer has no scoring model with a champion.")
-    about = {"user_id": application.consumer_id, "application_data": application.application_data}
-    confirmed = Confirmation.known_of(application.pk)
-    [(_, facts, known)] = facts_for(
-        [champion], now=now, may_read=shared(application.share), confirmed=confirmed, **about
-    )
+    [(_, facts, known)] = facts_for([champion], now=now, **about_application(application))
     evaluation = evaluate(champion.card, facts)
     before = Score.deciding(application.pk).values_list("number", flat=True).first()
     score = keep(

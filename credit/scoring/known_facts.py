@@ -4,13 +4,14 @@ A client's claim is not a fact here: balances and bookings count if the bank rep
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth import get_user_model
 
 from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
-from credit.core.facts import BANK, PLATFORM, SHAREABLE, Fact, Read
-from credit.models import Application
+from credit.core.facts import BANK, PERSON, PLATFORM, SHAREABLE, Fact, Read
+from credit.models import Application, person_figures
 from identity.bank.figures import MONTHS_MAX, BankFigures
 from identity.bank.models import BOOKINGS_DAYS, BankItem
 from identity.kyc.machine import DECISIONS, VERIFIED
@@ -81,6 +82,11 @@ def _bank(name: str, kind: str, part: str, meaning: str, *, unit: str | None = N
     return Fact(f"bank.{name}", kind, bank_figures, SHAREABLE["bank"], BANK, meaning, unit, part, dated)
 
 
+def _person(part: str, meaning: str, unit: str) -> Fact:
+    about: dict[str, Any] = {"read": person_figures, "scope": FIRST_PARTY, "part": part, "of_application": True}
+    return Fact(f"{PERSON}{part}", "number", meaning=meaning, unit=unit, **about)
+
+
 FACTS = (
     _identity("verified", "boolean", is_verified, "Whether the person's identity is verified."),
     _identity(
@@ -126,5 +132,15 @@ FACTS = (
         "applications.in_90_days", "number", applications_lately, "applications:read", PLATFORM,
         f"How many applications the person submitted in the last {APPLICATIONS_DAYS} days, without this one.",
         "applications",
+    ),
+    _person(
+        "open_applications", "How many other applications of the same person are open with the lender.", "applications"
+    ),
+    _person(
+        "days_since_rejection", "Whole days since the lender last rejected another application of the same person.",
+        _DAYS,
+    ),
+    _person(
+        "accounts", "From how many accounts the same person applied to the lender, with this one.", "accounts"
     ),
 )  # fmt: skip

@@ -142,6 +142,7 @@ def score_submission(application: Any, *, now: datetime) -> None:
             application_data=application.application_data,
             may_read=shared(application.share),
             now=now,
+            application=application,
         )
         computed = [
             (version, facts, evaluate(version.card, facts), sources_of(version.card, facts, known))
