@@ -114,7 +114,7 @@ $(DOCS_STAMP): requirements-docs.txt $(STAMP)
 	@touch $@
 
 # A reader gets the old files until all new ones are there.
-$(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py */errors.py */core/errors.py */core/errors/*)
+$(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py */errors.py */events.py */core/errors.py */core/events.py */core/errors/* tests/openapi.json)
 	@echo "Building the documentation into $(DOCS) …"
 	@rm -rf $(DOCS)-build && mkdir -p $(DOCS)-build
 	@VAR_DIR=$(DOCS)-build $(BIN)/python -m config.docs.source $(DOCS)-build/source

@@ -6,16 +6,16 @@ FAMILIES = (
         "payment",
         object_of(
             payment_id=said(INT64, "The payment's id."),
-            status=said(TEXT, "How it stands now."),
+            status=said(TEXT, "The payment's current status."),
             sometimes={
-                "disputed": said(FLAG, "Whether the payer disputes the payment at their bank, or did so and won.")
+                "disputed": said(FLAG, "True while the payer disputes the payment at their bank, and after they win.")
             },
         ),
         {
             "completed": "A card payment was completed.",
-            "failed": "A card payment failed; nothing was charged.",
-            "unknown": "The processor's answer to a card payment is missing; it will be asked again.",
-            "refunded": "What is refunded of a card payment has changed.",
+            "failed": "A card payment failed. The card was not charged.",
+            "unknown": "The processor's response to a card payment is missing. The worker requests it again.",
+            "refunded": "The refunded amount of a card payment changed.",
             "disputed": "The payer disputes a card payment at their bank, or the payee has won the dispute.",
         },
         {"payment_id": 1},
@@ -32,17 +32,17 @@ FAMILIES = (
         "payment.crypto",
         object_of(
             payment_id=said(UUID, "The payment's id."),
-            status=said(TEXT, "How it stands now."),
+            status=said(TEXT, "The payment's current status."),
             sometimes={
                 "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
-                "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction; null before there is one."),
-                "simulated": said(FLAG, "Whether the network is played by this platform and no funds move."),
+                "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction. Null before it is signed."),
+                "simulated": said(FLAG, "True if the network is simulated and no funds move."),
             },
         ),
         {
-            "initiated": "A crypto payment waits for its signature.",
-            "submitted": "A signed transaction was handed to the network.",
-            "confirmed": "A transaction is settled.",
+            "initiated": "A crypto payment is waiting for its signature.",
+            "submitted": "A signed transaction was sent to the network.",
+            "confirmed": "A transaction is final.",
             "failed": "A transaction failed on the network.",
             "expired": "A crypto payment was not signed in time.",
         },
@@ -62,10 +62,10 @@ FAMILIES = (
         object_of(
             wallet_id=said(UUID, "The wallet's id."),
             sometimes={
-                "kind": said(TEXT, "`circle` or `walletconnect`: who holds the keys. Only in `wallet.connected`."),
+                "kind": said(TEXT, "`circle` or `walletconnect`. Only in `wallet.connected`."),
                 "network": said(TEXT, "The EVM network, by its CAIP-2 id. Only in `wallet.connected`."),
                 "status": said(TEXT, "The new status. Absent in `wallet.default_changed`."),
-                "is_default": said(FLAG, "Whether it is the person's default wallet. Only in `wallet.connected`."),
+                "is_default": said(FLAG, "True if it is the account's default wallet. Only in `wallet.connected`."),
                 "previous_wallet_id": said(
                     {"type": ["string", "null"], "format": "uuid"},
                     "The previous default wallet; null if there was none. Only in `wallet.default_changed`.",
@@ -74,8 +74,8 @@ FAMILIES = (
         ),
         {
             "connected": "A wallet was connected.",
-            "default_changed": "Another wallet is the default.",
-            "disconnected": "A wallet's reference was removed; no funds moved.",
+            "default_changed": "The account has another default wallet.",
+            "disconnected": "A wallet was disconnected. No funds moved.",
         },
         {"wallet_id": str(demo_ids.PHONE_WALLET)},
         rank=90,

@@ -7,13 +7,13 @@ FAMILIES = (
         object_of(
             item_id=said(UUID, "The item's id."),
             kind=said(TEXT, "The kind of its payload."),
-            status=said(TEXT, "How it stands now."),
+            status=said(TEXT, "The item's current status."),
         ),
         {
-            "staged": "An item waits for its owner's decision.",
+            "staged": "An item is waiting for its owner's approval.",
             "approved": "An item was approved and stored.",
             "rejected": "An item was rejected.",
-            "expired": "An item expired undecided.",
+            "expired": "The deadline of an item passed without a decision.",
         },
         {"item_id": str(demo_ids.NOTE_TO_APPROVE), "kind": "note"},
         rank=100,

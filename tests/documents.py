@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md")))
+RUN_LANGUAGES = {"sh", "python", "json", "javascript", "go", "java", "php"}
 EVERYTHING = "".join(page.read_text() for page in PAGES)
 
 
@@ -52,4 +53,4 @@ def blocks(text: str) -> list[Block]:
 
 def runnable(text: str) -> list[str]:
     """Return the code of a page's blocks that a test has to run."""
-    return [block.code for block in blocks(text) if block.language in {"sh", "python", "json"} and not block.not_run]
+    return [block.code for block in blocks(text) if block.language in RUN_LANGUAGES and not block.not_run]

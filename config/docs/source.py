@@ -1,13 +1,17 @@
-"""The source of the documentation: `docs/`, the pages next to it, and a page for each error code.
+"""The source of the documentation: `docs/`, the pages next to it, and what is generated from the code.
+
+A page is generated for each error code, the tables of the event catalog, and the table of scopes.
 
 `python -m config.docs.source FOLDER` writes it into a new FOLDER; `make docs` then calls Sphinx.
 """
 
+import json
 import os
 import posixpath
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -51,7 +55,44 @@ def write_source(folder: Path) -> None:
     for file in docs.rglob("*.md"):
         name = file.relative_to(ROOT).as_posix()
         (folder / file.relative_to(docs)).write_text(_relink(name, file.read_text()))
+    for urls in ("config.urls", "ledger.urls"):
+        import_module(urls)  # registers the errors of the views
     _write_error_pages(folder)
+    for name, lines in (("events.md", _event_tables()), ("scopes.md", _scope_table())):
+        with (folder / "reference" / name).open("a") as page:
+            page.writelines(f"{line}\n" for line in lines)
+
+
+def _event_tables() -> Iterator[str]:
+    """Yield a section for each family of events: its types, and the fields of its object."""
+    from config.core.registration import declared
+
+    for family in sorted(declared("event_types"), key=lambda family: family.rank):
+        yield f"\n## `{family.name}` events\n\n| type | emitted when |\n|---|---|"
+        for word in family.meanings:
+            event_type = family.type_of(word)
+            yield f"| `{event_type.name}` | {event_type.description} |"
+        yield "\n| field of `object` | type | meaning |\n|---|---|---|"
+        for name, schema in family.schema["properties"].items():
+            types = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+            field = f"`{name}`" if name in family.schema["required"] else f"(`{name}`)"
+            yield f"| {field} | {' or '.join(types)} | {schema['description']} |"
+
+
+def _scope_table() -> Iterator[str]:
+    """Yield the table of scopes, each with its operations."""
+    from config.api.docs import document_bytes
+
+    operations: dict[str, list[str]] = {}
+    for path, methods in json.loads(document_bytes("config.urls"))["paths"].items():
+        for method, operation in methods.items():
+            for scope in (scope for option in operation["security"] for scope in option.get("oauth2", ())):
+                operations.setdefault(scope, []).append(f"`{method.upper()} {path}`")
+    yield "\n## Operations by scope\n"
+    yield "Other operations require the account's own log-in or an unrestricted key. The reference lists them.\n"
+    yield "| scope | operations |\n|---|---|"
+    for scope in sorted(operations):
+        yield f"| `{scope}` | {', '.join(operations[scope])} |"
 
 
 def _relink(name: str, text: str) -> str:
@@ -83,8 +124,6 @@ def _write_error_pages(folder: Path) -> None:
     """Write a page for each code of the registry, and lead to it from the table of all codes."""
     from config.core.errors import ApiError
 
-    for urls in ("config.urls", "ledger.urls"):
-        import_module(urls)  # and with them whatever raises errors
     table = (folder / _ERRORS).read_text()
     meanings = {code: re.sub(r"\]\((?=[\w.])", "](../reference/", meaning) for code, meaning in _ROW.findall(table)}
     (folder / "errors").mkdir()

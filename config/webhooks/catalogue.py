@@ -81,7 +81,7 @@ FAMILIES = (
     EventFamily(
         "webhook",
         object_of(endpoint_id=said(UUID, "The endpoint's id.")),
-        {"test": "A test of an endpoint was requested; only that endpoint gets it."},
+        {"test": "A test delivery was requested. Only the tested endpoint gets it."},
         {"endpoint_id": str(demo_ids.ENDPOINT)},
         rank=120,
     ),
@@ -89,13 +89,13 @@ FAMILIES = (
         "webhook.endpoint",
         object_of(
             endpoint_id=said(UUID, "The endpoint's id."),
-            status=said(one_of("disabled"), "How it stands now."),
+            status=said(one_of("disabled"), "The endpoint's current status."),
             reason=said(
                 one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"),
-                "Why it was disabled.",
+                "The reason.",
             ),
         ),
-        {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
+        {"disabled": "An endpoint was disabled. Read the feed, then enable the endpoint."},
         {"endpoint_id": str(demo_ids.ENDPOINT), "reason": "failing"},
         rank=130,
     ),

@@ -18,6 +18,7 @@ RUNNERS = {
     "docs/guides/identity-and-bank-data.md": HERE, "docs/guides/ledger-and-proofs.md": HERE,
     "docs/guides/oauth.md": HERE, "docs/guides/payments.md": HERE, "docs/guides/quotes.md": HERE,
     "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/staging.md": HERE,
+    "docs/guides/verify-webhooks.md": "tests/system/docs/test_webhook_samples.py",
     "docs/guides/wallets.md": HERE, "docs/guides/webhooks.md": HERE,
     "docs/operate/monitoring.md": HERE,
 }  # fmt: skip

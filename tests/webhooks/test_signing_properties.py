@@ -14,7 +14,7 @@ from hypothesis import given
 
 from config.webhooks.signing import new_secret, service_signature, signature_headers, standard_signature
 from tests.properties import examples
-from tests.webhooks.receiver_example import accept
+from tests.webhooks.receiver_example import is_valid
 
 SECRETS = st.binary(min_size=32, max_size=32).map(lambda key: "whsec_" + base64.b64encode(key).decode())
 DOCUMENTS = st.dictionaries(st.text(max_size=8), st.text(max_size=20) | st.integers() | st.none(), max_size=5)
@@ -110,39 +110,42 @@ def test_the_keys_of_the_two_schemes_differ():
 
 @pytest.fixture
 def delivery(receiver, make_endpoint, happen, work):
-    """A delivery as it came: its secret, headers and body."""
+    """A delivery as received: its secret, headers, and body."""
     endpoint = make_endpoint(receiver.url)
     happen()
     work()
     (request,) = receiver.received
-    return endpoint.secret, dict(request.headers.items()), request.body
+    return endpoint.secret, {name.lower(): value for name, value in request.headers.items()}, request.body
 
 
-def test_a_delivery_of_ours_is_accepted(delivery):
-    assert accept(*delivery) == 200
+def test_published_function_accepts_a_delivery(delivery):
+    assert is_valid(*delivery)
 
 
-def test_forged_or_changed_deliveries_are_rejected(delivery):
+def test_published_function_rejects_forged_and_changed_deliveries(delivery):
     secret, headers, body = delivery
-    assert accept(new_secret(), headers, body) == 401
-    assert accept(secret, headers, body + b" ") == 401
-    assert accept(secret, headers, body.replace(b"wallet-0", b"wallet-1")) == 401
-    assert accept(secret, {}, body) == 401
+    assert not is_valid(new_secret(), headers, body)
+    assert not is_valid(secret, headers, body + b" ")
+    assert not is_valid(secret, headers, body.replace(b"wallet-0", b"wallet-1"))
+    assert not is_valid(secret, {}, body)
 
 
-def test_each_header_counts(delivery):
-    secret, headers, body = delivery
-    for name, value in (
-        ("X-Service-Signature", ""), ("X-Service-Signature", "ü" * 64), ("X-Service-Signature", "0" * 64),
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
         ("webhook-id", "another"), ("webhook-timestamp", "1"), ("webhook-timestamp", "soon"),
-        ("webhook-signature", "v1,AAAA"), ("webhook-signature", "nonsense"), ("webhook-signature", ""),
-    ):  # fmt: skip
-        assert accept(secret, {**headers, name: value}, body) == 401, (name, value)
+        ("webhook-timestamp", "²"), ("webhook-signature", "v1,AAAA"), ("webhook-signature", "ü"),
+        ("webhook-signature", ""),
+    ],
+)  # fmt: skip
+def test_published_function_rejects_a_changed_header(delivery, name, value):
+    secret, headers, body = delivery
+    assert not is_valid(secret, {**headers, name: value}, body)
 
 
-def test_an_old_delivery_is_refused_though_its_signatures_are_right(delivery):
+def test_published_function_rejects_an_old_delivery(delivery):
     secret, _headers, body = delivery
     old = signature_headers(
         message_id="m", timestamp=1_700_000_000, body=body, header_secret=secret, live_secrets=[secret]
     )
-    assert accept(secret, old, body) == 401
+    assert not is_valid(secret, old, body)

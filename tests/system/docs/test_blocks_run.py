@@ -1,7 +1,7 @@
 """The blocks of README.md and of most guides, run as they stand; placeholders are replaced by what they stand for.
 
 tests/system/walk pastes tutorial.md, guides/scores.md and guides/webhooks.md, `test_guide.py` of commerce runs its own
-page, and the receiver in ten lines of guides/webhooks.md is tests/webhooks/receiver_example.py.
+page, and test_webhook_samples.py that of guides/verify-webhooks.md.
 """
 
 import json
@@ -162,7 +162,7 @@ def feed_of(demo):
 
 
 def test_the_event_that_webhooks_shows(demo):
-    _first, shown, _receiver = runnable(page("guides/webhooks.md"))  # the receiver is run by tests/webhooks
+    _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first one
     shown = json.loads(shown)
     event = next(one for one in feed_of(demo) if one["type"] == shown["type"])
     assert set(event) == set(shown)

@@ -1,0 +1,48 @@
+"""The event catalog and the table of scopes list what the code declares."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import Group
+
+from config.docs.source import write_source
+from config.webhooks.catalogue import event_types
+from credit.models import ProviderMember
+from identity.access.scopes import SCOPES
+from tests.documents import page
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("docs") / "source"
+    write_source(folder)
+    return folder / "reference"
+
+
+def test_event_catalog_lists_every_type_with_its_description(source):
+    rows = re.findall(r"^\| `([\w.]+\.\w+)` \| (.+) \|$", (source / "events.md").read_text(), re.MULTILINE)
+    assert dict(rows) == {name: event_type.description for name, event_type in event_types().items()}
+
+
+def test_scope_table_lists_every_scope(source):
+    section = (source / "scopes.md").read_text().partition("## Operations by scope\n")[2]
+    assert re.findall(r"^\| `([\w:]+)` \| `", section, re.MULTILINE) == sorted(SCOPES)
+
+
+def test_tables_of_roles_list_every_role_and_group(db):
+    text = page("reference/scopes.md")
+    roles = text.partition("members\n")[2].partition("\n## ")[0]
+    groups = text.partition("## Groups of accounts\n")[2]
+    assert re.findall(r"^\| `(\w+)`", roles, re.MULTILINE) == list(reversed(ProviderMember.ROLES))
+    assert sorted(re.findall(r"^\| `(\w+)`", groups, re.MULTILINE)) == sorted(
+        Group.objects.values_list("name", flat=True)
+    )
+
+
+def test_table_of_decisions_names_the_groups_that_can_review_and_read(db):
+    decisions = dict(re.findall(r"^\| staff in the group `(\w+)` \| ([^|]+) \|", page("reference/scopes.md"), re.M))
+    can_read = Group.objects.filter(permissions__codename="view_application").values_list("name", flat=True)
+    assert {group for group, reads in decisions.items() if reads != "none"} == set(can_read)
+    rows = re.findall(r"^\| staff in the group `(\w+)` \|.+\| (yes|no) \| no \|$", page("reference/scopes.md"), re.M)
+    can_decide = Group.objects.filter(permissions__codename="review_application").values_list("name", flat=True)
+    assert [group for group, decides in rows if decides == "yes"] == list(can_decide)
