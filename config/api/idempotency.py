@@ -147,7 +147,7 @@ class ReservableKey:
             key=self.key,
             fingerprint=self.fingerprint,
             status=outcome.status,
-            body=_stored_body(outcome, self.place),
+            body=_stored_body(outcome, self.owner_id, self.key),
             created_at=timezone.now(),
             **columns,
         )
@@ -167,8 +167,8 @@ def place_of(owner_id: int, key: UUID) -> str:
     return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
 
 
-def _stored_body(outcome: Outcome, place: str) -> bytes:
-    return outcome.body if outcome.seal is None else outcome.seal(outcome.body, place)
+def _stored_body(outcome: Outcome, owner_id: int, key: UUID) -> bytes:
+    return outcome.body if outcome.seal is None else outcome.seal(outcome.body, place_of(owner_id, key))
 
 
 def _fingerprint_of(value: Any) -> list[str]:
@@ -221,7 +221,8 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
     except BaseException:
         own.delete()
         raise
-    answer = {"status": outcome.status, "body": _stored_body(outcome, key.place), "created_at": timezone.now()}
+    body = _stored_body(outcome, key.owner_id, key.key)
+    answer = {"status": outcome.status, "body": body, "created_at": timezone.now()}
     if not own.update(**answer):  # the work itself has deleted the account's records, or another holder has the lease
         return _run(key, lambda: outcome)
     return outcome
@@ -280,7 +281,7 @@ def retry_deadlocks(work: Callable[[], Result]) -> Result:
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
     """Store the answer of a reserved key, in the transaction of the outcome; an answer that is there already stays."""
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
-        status=outcome.status, body=_stored_body(outcome, place_of(owner_id, key))
+        status=outcome.status, body=_stored_body(outcome, owner_id, key)
     )
 
 

@@ -149,23 +149,20 @@ class RateLimit(BaseThrottle):
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
+        declared, is_safe = view.declared, request.method in SAFE_METHODS
         try:
-            self._consume(request, view)
+            if request.auth is None:
+                consume_by_address(declared.limit or "anonymous", request)
+            elif request.method.lower() in view.action_map:  # else REST framework answers 405 next
+                limit = declared.limit or ("read" if is_safe else view.write_limit)
+                consume(limit, str(request.auth.user_id))
+                if request.auth.actor_id is not None:
+                    consume(limit, str(request.auth.actor_id))
         except OperationalError as error:
             # A full disk takes no count, and goes on answering reads.
-            if request.method not in SAFE_METHODS or not is_disk_full(error):
+            if not is_safe or not is_disk_full(error):
                 raise
         return True
-
-    def _consume(self, request: Any, view: Any) -> None:
-        declared = view.declared
-        if request.auth is None:
-            consume_by_address(declared.limit or "anonymous", request)
-        elif request.method.lower() in view.action_map:  # else REST framework answers 405 next
-            limit = declared.limit or ("read" if request.method in SAFE_METHODS else view.write_limit)
-            consume(limit, str(request.auth.user_id))
-            if request.auth.actor_id is not None:
-                consume(limit, str(request.auth.actor_id))
 
 
 def _bucket(limit_name: str, whom: str) -> str:

@@ -75,7 +75,7 @@ class Endpoint:
     reserves_key: bool = False
     limit: str | None = None
 
-    @property
+    @cached_property
     def parameters(self) -> type[QuerySerializer] | None:
         """The parameters of the query string."""
         return self.query or self.page
@@ -202,15 +202,10 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     def get_authenticators(self) -> list[BaseAuthentication]:
         return [] if self.declared.access == PUBLIC else super().get_authenticators()
 
-    @property
-    def answer_renderers(self) -> Sequence[type[BaseRenderer]]:
-        """The renderers of the method, if it has REST framework's `@renderer_classes`, else the view's."""
-        found: Sequence[type[BaseRenderer]] = getattr(self.handler, "renderer_classes", self.renderer_classes)
-        return found
-
     def get_renderers(self) -> list[BaseRenderer]:
-        """Return the renderers of answers, and first of all the one of errors, which are JSON everywhere."""
-        return [OrjsonRenderer(), *(one() for one in self.answer_renderers if one is not OrjsonRenderer)]
+        """Return the method's `@renderer_classes`, or the view's, after the one of errors, which are JSON."""
+        renderers = getattr(self.handler, "renderer_classes", self.renderer_classes)
+        return [OrjsonRenderer(), *(renderer() for renderer in renderers if renderer is not OrjsonRenderer)]
 
     def get_parsers(self) -> list[BaseParser]:
         return [parser() for parser in getattr(self.handler, "parser_classes", self.parser_classes)]

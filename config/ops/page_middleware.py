@@ -32,30 +32,26 @@ class PageMiddleware:
         self._get_page = handler
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response: HttpResponseBase = self._get_page(request) if _is_page(request) else self._get_response(request)
+        path = request.path_info
+        is_page = not path.startswith("/v1/") or path.startswith(PAGES_OF_THE_API)
+        request.page_chain = self._chain if is_page else []  # type: ignore[attr-defined]
+        response: HttpResponseBase = self._get_page(request) if is_page else self._get_response(request)
         return response
 
-    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponseBase | None:
-        return self._first_response("process_view", self._chain, request, *view)
+    def process_view(self, request: Any, *view: Any) -> HttpResponseBase | None:
+        return _first_response("process_view", request.page_chain, request, *view) if request.page_chain else None
 
-    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
-        return self._first_response("process_exception", self._chain[::-1], request, error)
-
-    def _first_response(
-        self, hook: str, chain: Sequence[Any], request: HttpRequest, *arguments: Any
-    ) -> HttpResponseBase | None:
-        if _is_page(request):
-            for middleware in chain:
-                run = getattr(middleware, hook, None)
-                response: HttpResponseBase | None = run and run(request, *arguments)
-                if response is not None:
-                    return response
-        return None
+    def process_exception(self, request: Any, error: Exception) -> HttpResponseBase | None:
+        return _first_response("process_exception", request.page_chain[::-1], request, error)
 
 
-def _is_page(request: HttpRequest) -> bool:
-    path = request.path_info
-    return not path.startswith("/v1/") or path.startswith(PAGES_OF_THE_API)
+def _first_response(hook: str, chain: Sequence[Any], request: HttpRequest, *arguments: Any) -> HttpResponseBase | None:
+    for middleware in chain:
+        run = getattr(middleware, hook, None)
+        response: HttpResponseBase | None = run and run(request, *arguments)
+        if response is not None:
+            return response
+    return None
 
 
 SESSION_SECONDS_MAX = 12 * 3600  # a working day; SESSION_COOKIE_AGE ends one that is left alone
