@@ -17,7 +17,7 @@ from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
-from config.backoffice.records import AN_ID, FOUND_MAX, NEWEST_MAX, Button, within_list
+from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor, Role
@@ -39,12 +39,13 @@ from credit.console.terms import LoanDesk, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.core import machine as states
 from credit.core.applicant_search import applicant_filter
-from credit.core.figures import end_of_id, money, reference_of
+from credit.core.figures import cents_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember, RetentionHold
 from credit.review.services import takes_two, warning_about
 
+_PEOPLE_MAX = 50  # whose applications fill a page of the list
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
 
@@ -93,9 +94,8 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Fact
     list_defer = ("application_data", "applicant_index", "offer_snapshot", "notes")
     owner = "consumer"
     search_help_text = (
-        f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning), id, name, e-mail address or"
-        " phone; an offer's or a provider's id"
-        " as offer:17 or provider:1001 (as far back)"
+        f"A reference as A-3F9C21AB; an amount as $20,000; {AN_ID}; a person's user name (its beginning), id, name,"
+        " e-mail address or phone; an offer's or a provider's id as offer:17 or provider:1001 (as far back)"
     )
     fieldsets = (
         (
@@ -163,7 +163,10 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Fact
         if colon and name in {"offer", "provider"}:
             wanted: dict[str, Any] = {f"{name}_id": parse_positive_int64(number.strip())}
         elif end := end_of_id(term):
-            wanted = {"pk__endswith": end}
+            return queryset.filter(Application.has_reference(end)), False
+        elif (cents := cents_in(term)) is not None:
+            # A viewer with masked amounts must not find them out.
+            return (queryset.filter(amount_cents=cents) if may(request.user, VIEW) else queryset.none()), False
         else:
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
@@ -385,13 +388,12 @@ def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[But
 
 
 def find_people(typed: str, viewer: Any) -> list[int]:
-    """Return the accounts whose applications have this applicant, of the newest that the viewer may see."""
+    """Return the accounts of the newest applications with this applicant that the viewer may see."""
     named = applicant_filter(typed)
     if named is None or not may(viewer, "credit.view_application"):
         return []
-    newest = narrowed(Application.objects.order_by("-pk"), viewer)[:NEWEST_MAX]
-    applications = Application.objects.filter(named, pk__in=newest.values("pk")).order_by("consumer_id")
-    return list(applications.values_list("consumer_id", flat=True).distinct()[:FOUND_MAX])
+    applications = narrowed(Application.objects.filter(named).order_by("-pk"), viewer)
+    return list(applications.values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
 
 
 LINES = by_status("Applications", Application, owner="consumer")

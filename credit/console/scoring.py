@@ -195,7 +195,7 @@ class ModelVersionAdmin(NamedRecords):
         if identifier := parse_uuid(term.lower()):
             candidates = list(applications.get_queryset(request).filter(pk=identifier))
         elif end := end_of_id(term):
-            candidates = list(applications.newest(request).filter(pk__endswith=end)[:2])
+            candidates = list(applications.get_queryset(request).filter(Application.has_reference(end))[:2])
         return candidates[0] if len(candidates) == 1 and candidates[0].is_reviewed_by(request.user) else None
 
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:

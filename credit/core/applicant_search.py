@@ -12,7 +12,7 @@ from operator import and_, or_
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 
 from config.core.encryption import UnreadableSecret, blind_digests
 from config.core.search_words import as_column, compounds_of, words_of
@@ -114,4 +114,15 @@ def _has_name(word: str) -> Q:
 
 
 def _has(term: str) -> Q:
-    return reduce(or_, (Q(applicant_index__contains=as_column([digest])) for digest in blind_digests(term)))
+    return reduce(or_, (Q(_HasDigest("applicant_index", Value(digest))) for digest in blind_digests(term)))
+
+
+class _HasDigest(Func):
+    """Whether a blind index has a digest. PostgreSQL reads the index `credit_app_applicants` of migration 0016."""
+
+    function, template = "INSTR", "%(function)s(%(expressions)s) > 0"
+    output_field = BooleanField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        template = "string_to_array(%(expressions)s]"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=", ' ') @> ARRAY[")

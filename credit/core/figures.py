@@ -10,6 +10,7 @@ from config.core.ids import INT64_MAX
 
 Bound = tuple[str, Any, str]  # the member, the limit, in words
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
+_AMOUNT = re.compile(r"(?=.*[$,.])\$?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{2}))?", re.ASCII)
 
 
 def reference_of(application_id: UUID) -> str:
@@ -21,6 +22,12 @@ def end_of_id(reference: str) -> str | None:
     """Return the end of the id that a reference spells, None for any other text."""
     spelled = _REFERENCE.fullmatch(reference)
     return spelled[1].lower() if spelled else None
+
+
+def cents_in(typed: str) -> int | None:
+    """Return the cents of an amount with a `$`, a comma, or decimals, such as $20,000; None for any other text."""
+    spelled = _AMOUNT.fullmatch(typed)
+    return None if spelled is None else int(spelled[1].replace(",", "") + (spelled[2] or "00"))
 
 
 @dataclass(frozen=True, slots=True)

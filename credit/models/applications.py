@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Right
+from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
 
 from config.core import lifecycle
@@ -117,6 +118,9 @@ class Application(DecisionRules):
                 condition=Q(submitted_at__isnull=False),
                 name="credit_app_inbox",
             ),
+            models.Index(fields=["amount_cents", "-id"], name="credit_app_amount"),
+            # People quote the end of the id.
+            models.Index(Right(Cast("id", models.CharField()), 8), name="credit_app_reference"),
         ]
         constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
         permissions = [("review_application", "Can review applications")]
@@ -143,6 +147,11 @@ class Application(DecisionRules):
         return ProviderMember.objects.filter(
             provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
         )
+
+    @classmethod
+    def has_reference(cls, end: str) -> Q:
+        """Return the condition that the id ends with these 8 digits, as `reference_of` writes them."""
+        return Q(Exact(Right(Cast("id", models.CharField()), 8), end))
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:

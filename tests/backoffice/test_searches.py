@@ -5,6 +5,8 @@ from io import StringIO
 import pytest
 from django.contrib.auth.models import Group
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.core.casework import DataAccess
@@ -15,7 +17,14 @@ from tests.backoffice.lenders import desk_client
 from tests.credit.applicants import PERSON
 from tests.credit.commerce.test_search import SEARCHED
 from tests.credit.erasing import erase_applicants
-from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory, ScoringModelFactory, UserFactory
+from tests.factories import (
+    ApplicationFactory,
+    ModelVersionFactory,
+    OfferFactory,
+    ProviderFactory,
+    ScoringModelFactory,
+    UserFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -109,6 +118,34 @@ def test_an_applicant_is_found_by_what_they_say_on_the_phone(reviewers_client, m
 def test_other_texts_find_no_applicant(reviewers_client, typed):
     apply_with(UserFactory())
     assert applications_found(reviewers_client, typed) == []
+
+
+@pytest.mark.parametrize("typed", ["$20,000", "20,000.00", "20000.00", "$ 20000", "$20,000.00"])
+def test_an_application_is_found_by_its_amount(reviewers_client, typed):
+    application = ApplicationFactory(amount_cents=2_000_000)
+    for cents in (2_000_001, 200_000, 20_000, None):
+        ApplicationFactory(amount_cents=cents)
+    assert applications_found(reviewers_client, typed) == [str(application.pk)]
+
+
+@pytest.mark.parametrize("typed", ["$", "$20,00", "$1,2345", "$20.000", "20000", "$99999999999999"])
+def test_other_texts_find_no_amount(reviewers_client, typed):
+    ApplicationFactory(amount_cents=2_000_000)
+    assert applications_found(reviewers_client, typed) == []
+
+
+def test_an_amount_finds_nothing_where_amounts_are_masked(supports_client):
+    ApplicationFactory(amount_cents=2_000_000)
+    assert applications_found(supports_client, "$20,000") == []
+
+
+def test_a_search_by_a_name_has_three_statements_more_than_the_list(reviewers_client, django_assert_max_num_queries):
+    apply_with(UserFactory())
+    address = "/admin/credit/application/"
+    with CaptureQueriesContext(connection) as listed:
+        reviewers_client.get(address)
+    with django_assert_max_num_queries(len(listed) + 3):
+        reviewers_client.get(address, {"q": "quillfeather"})
 
 
 def test_an_applicant_is_found_by_the_address_of_the_account(supports_client):

@@ -6,11 +6,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
-from credit.models import ApplicationHistory, LastScore, Score
+from credit.core.applicant_search import index_of
+from credit.core.applicants import Applicants
+from credit.core.figures import reference_of
+from credit.models import Application, ApplicationHistory, LastScore, Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import keep, last_score, remember
 from identity.models import TokenFamily, UsedSignature
 from tests.api import ApiClient, client_of
+from tests.backoffice.conftest import backoffice_client
+from tests.credit.applicants import PERSON
 from tests.credit.scoring.cards import GOOD
 from tests.credit.scoring.making import make_model, make_version
 from tests.factories import ApplicationFactory, OfferFactory, UserFactory
@@ -125,9 +130,26 @@ def test_no_hot_request_reads_a_whole_table(crowd):
     assert not found, "\n\n".join(f"{sql}\n{plan}" for sql, plan in found)
 
 
-def test_the_test_would_notice_one(crowd):
-    from credit.models import Application
+def test_no_search_for_an_applicant_reads_a_whole_table(crowd):
+    client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
+    persons = Applicants.of([PERSON])
+    application = ApplicationFactory(applicants=persons, applicants_sha256=persons.sha256, amount_cents=1_234_567)
+    index = index_of(application.applicants, application.applicants_sha256)
+    Application.objects.filter(pk=application.pk).update(applicant_index=index)
+    other = Application.objects.exclude(pk=application.pk).first()
+    words = "' ' || md5('a' || n % 500) || ' ' || md5('b' || n) || ' ' || md5(n::text) || ' '"
+    multiply(other, ROWS, id="gen_random_uuid()", applicant_index=words, amount_cents="n * 100")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE credit_application")
+    address = "/admin/credit/application/"
+    for typed in ("quillfeather", PERSON["email"], PERSON["phone"], "$12,345.67", reference_of(application.pk)):
+        response = client.get(address, {"q": typed})
+        assert [row.pk for row in response.context["cl"].result_list] == [application.pk], typed
+        read = whole_tables_read([lambda typed=typed: client.get(address, {"q": typed})])
+        assert not [plan for _sql, plan in read if "Seq Scan on credit_application" in plan], typed
 
+
+def test_the_test_would_notice_one(crowd):
     class Answered:
         status_code, content = 200, b""
 

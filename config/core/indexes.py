@@ -1,0 +1,42 @@
+"""Indexes that migrations make while PostgreSQL takes writes. Such a migration can be interrupted, and run again.
+
+The migration needs `atomic = False`. SQLite has one writer anyway.
+"""
+
+from typing import Any
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations
+
+
+class AddIndexWithoutLock(AddIndexConcurrently):
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        base: Any = super(AddIndexConcurrently, self)
+        if schema_editor.connection.vendor == "postgresql":
+            drop(schema_editor, self.index.name)
+            base = super()
+        base.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        base: Any = super() if schema_editor.connection.vendor == "postgresql" else super(AddIndexConcurrently, self)
+        base.database_backwards(app_label, schema_editor, from_state, to_state)
+
+
+def drop(schema_editor: Any, name: str) -> None:
+    # What an interrupted run leaves behind is perhaps not valid.
+    schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
+
+
+def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
+    """Return the operation that makes an index of PostgreSQL, such as `table USING gin (column)`."""
+
+    def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
+        if schema_editor.connection.vendor == "postgresql":
+            drop(schema_editor, name)
+            schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name} ON {definition}", params=None)
+
+    def backwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
+        if schema_editor.connection.vendor == "postgresql":
+            drop(schema_editor, name)
+
+    return migrations.RunPython(forwards, backwards)
