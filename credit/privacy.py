@@ -141,7 +141,10 @@ TABLES = {
     ),
     "credit.Provider": table(
         about_staff("owner"),
-        none("id", "name", "name_key", "address", "agency", "created_at"),
+        none(
+            "id", "name", "name_key", "address", "agency", "phone", "email", "register_number", "supervisor",
+            "redress", "debt_advice", "created_at",
+        ),
     ),
     "credit.ProviderMember": table(
         about_staff("user", "role"),
@@ -158,7 +161,9 @@ TABLES = {
             "loan_amount_min_cents", "loan_amount_max_cents", "term_options_months", "nationwide", "included_states",
             "excluded_states", "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
             "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
-            "risk_based_pricing_reason", "min_age", "is_active", "search_words", "version", "created_at", "updated_at",
+            "risk_based_pricing_reason", "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count",
+            "fee_financed", "example", "apr_cap", "terms_text", "texts", "is_active", "search_words", "version",
+            "created_at", "updated_at",
         ),
     ),
     "credit.Application": table(

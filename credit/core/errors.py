@@ -153,6 +153,13 @@ class TermsOutsideOffer(ApiError):
     message = "The terms are not among those of the offer as it was at the submission."
 
 
+class AprAboveCap(ApiError):
+    """The annual percentage rate of an offer's example, or of a loan, is above the offer's cap."""
+
+    error, code = "apr_above_cap", "E1023"
+    message = "The annual percentage rate must not be above the offer's `apr_cap`."
+
+
 class CounterofferOpen(ApiError):
     status, error, code, stored = 409, "counteroffer_open", "E3013", True
     message = "A counteroffer waits for the consumer already: withdraw that one first."

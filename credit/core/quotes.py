@@ -1,5 +1,6 @@
 """The cost of an offer's loan: level monthly payments, their schedule, and the annual percentage rate."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -9,6 +10,7 @@ from config.core.errors import MissingParameter, ValidationFailed
 from credit.core import apr
 from credit.core.errors import OfferUnavailable
 from credit.core.figures import outside
+from credit.core.jurisdictions import Conventions
 
 if TYPE_CHECKING:
     from credit.models.offers import Offer
@@ -155,6 +157,17 @@ def cost_of(
         "method": method,
     }
     return figures, schedule
+
+
+def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
+    """Return the figures of the representative example of an offer's terms, for a loan that starts today."""
+    example = terms["example"]
+    rate, method = Decimal(str(example["rate_percent"])), Conventions.of(terms).apr_method
+    figures, _ = cost_of(
+        example["amount_cents"], rate, example["months"], example["fee_cents"], None,
+        method=method, today=today, where="example.", rate_member="rate_percent",
+    )  # fmt: skip
+    return figures
 
 
 def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:

@@ -16,7 +16,9 @@ from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of
 from credit.core.due import Due, OfferRequirements
 from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
+from credit.core.eu_credit import follows_directive
 from credit.core.figures import Figures
+from credit.core.jurisdictions import Conventions
 from credit.core.machine import (
     APPROVED,
     COUNTEROFFER,
@@ -123,18 +125,27 @@ class DecisionRules(StatefulModel):
         """Return the error of a decision whose notice the lender cannot send: its name or its address is missing."""
         if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
             return None
-        missing = " and no postal ".join(self.creditor_lacks)
+        missing = ", no ".join("postal address" if name == "address" else name for name in self.creditor_lacks)
         return InvalidApplicationTransition(
-            f"Provider {self.provider_id} has no {missing}, which the applicant's notice must contain. "
+            f"Provider {self.provider_id} has no {missing}, which the applicant's documents must contain. "
             f"Its owner adds it with `PUT /v1/providers/{self.provider_id}`.",
             details={"from": self.status, "to": to, "allowed": [], "missing": self.creditor_lacks},
         )
 
     @cached_property
     def creditor_lacks(self) -> list[str]:
-        """Return what the lender lacks of a notice's required content (12 CFR 1002.9(a)(2))."""
+        """Return what the lender lacks of the required content: of a notice, or of the documents of EU credit."""
         provider = self.provider_owner(str(self.provider_id), self.created_at).first()
-        return [] if provider is None else provider.lacks_for_notices
+        if provider is None:
+            return []
+        is_eu = follows_directive(self.offer_snapshot)
+        lacks: list[str] = provider.lacks_for_eu_credit if is_eu else provider.lacks_for_notices
+        return lacks
+
+    @property
+    def conventions(self) -> Conventions:
+        """The pinned offer's jurisdiction, currency, APR method, and day count."""
+        return Conventions.of(self.offer_snapshot)
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
         """Return why `actor` may not review this application as they are logged in, None when they may."""

@@ -12,7 +12,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
 from config.core.search_words import as_column, words_of
-from credit.core import agencies
+from credit.core import agencies, eu_credit, jurisdictions
 from credit.core import risk_based_pricing as pricing_rules
 
 
@@ -47,6 +47,16 @@ class Provider(models.Model):
         choices=agencies.CHOICES,
         help_text="The Federal agency that notices name; null for the installation's default.",
     )
+    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number; null for none.")  # noqa: DJ001
+    email = models.CharField(max_length=254, null=True, help_text="The lender's e-mail address; null for none.")  # noqa: DJ001
+    register_number = models.CharField(  # noqa: DJ001
+        max_length=255, null=True, help_text="The register and number of the lender's registration; null for none."
+    )
+    supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null for none.")
+    redress = JsonTextField(null=True, help_text="The body for complaints out of court; null for none.")
+    debt_advice = models.CharField(  # noqa: DJ001
+        max_length=1000, null=True, help_text="Where borrowers get debt advice; null for none."
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -64,6 +74,11 @@ class Provider(models.Model):
     @property
     def lacks_for_notices(self) -> list[str]:
         return [member for member in ("name", "address") if shows_nothing(getattr(self, member))]
+
+    @property
+    def lacks_for_eu_credit(self) -> list[str]:
+        """The fields that an offer under Directive (EU) 2023/2225 needs, and this lender lacks."""
+        return [*self.lacks_for_notices, *(name for name in eu_credit.LENDER_FIELDS if not getattr(self, name))]
 
 
 class ProviderMember(models.Model):
@@ -213,6 +228,52 @@ class Offer(models.Model):
         help_text="The age in years that each applicant needs; it makes `date_of_birth` required. Null for 18, of "
         "applicants who give a date of birth.",
     )
+    # The law that the offer follows (`credit.core.jurisdictions`), and what Directive (EU) 2023/2225 requires of it.
+    jurisdiction = models.CharField(  # noqa: DJ001  null is an offer from before there was a choice
+        max_length=2,
+        null=True,
+        choices=[(name, name) for name in jurisdictions.JURISDICTIONS],
+        help_text="The law that the offer follows: `us` or `eu`.",
+    )
+    regime = models.CharField(  # noqa: DJ001  null is what the API returns
+        max_length=16,
+        null=True,
+        choices=[(name, name) for name in eu_credit.REGIMES],
+        help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
+        "`none`; null in the United States.",
+    )
+    regime_reason = models.CharField(  # noqa: DJ001
+        max_length=500,
+        null=True,
+        help_text="Why the regime applies; `renovation` for unsecured credit above "
+        "EUR 100,000. Null when it was not sent.",
+    )
+    currency = models.CharField(  # noqa: DJ001
+        max_length=3,
+        null=True,
+        help_text="The ISO 4217 code of every amount. Amounts are in its minor unit.",
+    )
+    day_count = models.CharField(  # noqa: DJ001
+        max_length=8,
+        null=True,
+        choices=[(name, name) for name in jurisdictions.DAY_COUNTS],
+        help_text="How the interest of a day is computed: `act_365` or `30_360`; null in the United States.",
+    )
+    fee_financed = models.BooleanField(
+        null=True,
+        help_text="Whether the lender keeps the fee back at payout. If false, the borrower pays it apart. Null in the "
+        "United States.",
+    )
+    example = JsonTextField(null=True, help_text="The loan of the representative example; null for none.")
+    apr_cap = models.FloatField(
+        null=True, help_text="The highest annual percentage rate that the law allows; null for none."
+    )
+    terms_text = models.TextField(  # noqa: DJ001
+        null=True, help_text="Adequate explanations of the terms, for applicants; null when they were not sent."
+    )
+    texts = JsonTextField(
+        null=True, help_text="The lender's words for the rows of the European information form; null for none."
+    )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."
     )
@@ -229,7 +290,8 @@ class Offer(models.Model):
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
         "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
         "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
-        "risk_based_pricing_reason", "min_age",
+        "risk_based_pricing_reason", "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count",
+        "fee_financed", "example", "apr_cap", "terms_text", "texts",
     )  # fmt: skip
 
     class Meta:
@@ -249,6 +311,10 @@ class Offer(models.Model):
     def words_in(provider_id: str, terms: Mapping[str, Any]) -> str:
         text = f"{terms['name']} {terms['description'] or ''} {terms['product_type']} {provider_id}"
         return as_column(words_of(text))
+
+    @property
+    def conventions(self) -> jurisdictions.Conventions:
+        return jurisdictions.Conventions.of(self.terms())
 
     def terms(self) -> dict[str, Any]:
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}

@@ -19,7 +19,8 @@ from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
 from config.webhooks.events import record_event
 from credit.core.errors import ProviderNotFound, ProviderTaken
-from credit.models import Application, Clock, Notice, Provider, ProviderInvitation, ProviderMember
+from credit.core.jurisdictions import EU
+from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.notices import DUE
 from identity.access.second_factor import require_lender_factor, require_second_factor
 from identity.models import User
@@ -61,8 +62,10 @@ def role_of(provider: Provider, user: Any) -> str | None:
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
-def make_provider(name: str, *, address: str = "", agency: str | None = None, actor: Actor, now: datetime) -> Provider:
+def make_provider(name: str, *, actor: Actor, now: datetime, **columns: Any) -> Provider:
     """Make a provider of `actor`'s, under a number without an owner and without applications.
+
+    `columns` are further fields of a provider.
 
     Existing drafts for that number stay out of its reach. Raises InsufficientScope without the permission,
     SecondFactorRequired, ValidationFailed for a name that looks like another provider's.
@@ -77,8 +80,7 @@ def make_provider(name: str, *, address: str = "", agency: str | None = None, ac
             number = _FIRST_NUMBER + secrets.randbelow(9 * _FIRST_NUMBER)
             if Application.objects.filter(provider_id=number, submitted_at__isnull=False).exists():
                 continue
-            columns = {"name": name, "address": address, "agency": agency, "owner": actor.user, "created_at": now}
-            columns["name_key"] = name_key(name)
+            columns |= {"name": name, "name_key": name_key(name), "owner": actor.user, "created_at": now}
             try:
                 provider, is_new = Provider.objects.get_or_create(id=str(number), defaults=columns)
             except IntegrityError as error:
@@ -88,27 +90,34 @@ def make_provider(name: str, *, address: str = "", agency: str | None = None, ac
                 return provider
 
 
-def change_provider(provider_id: str, *, name: str, address: str, agency: str | None = None, by: Actor) -> Provider:
-    """Replace the name, the address and the agency of a provider.
+def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
+    """Replace the name and the address of a provider, and further fields.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken, or ValidationFailed if a notice needs what is removed,
-    or if the name looks like another provider's.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken, or ValidationFailed if a notice or an offer needs what
+    is removed, or if the name looks like another provider's.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
     before, is_renamed = provider.lacks_for_notices, name != provider.name
-    provider.name, provider.address, provider.agency = name, address, agency
+    lacked = provider.lacks_for_eu_credit
+    columns |= {"name": name, "address": address}
+    for field, value in columns.items():
+        setattr(provider, field, value)
     removed = [member for member in provider.lacks_for_notices if member not in before]
     if removed and _owes_notices(provider):
         raise ValidationFailed.of_member(
             removed[0], "Must not be removed while applicants wait for a notice, which must contain it."
         )
-    fields = ["name", "address", "agency"]
+    missing = [field for field in provider.lacks_for_eu_credit if field not in lacked]
+    if missing and Offer.objects.filter(provider=provider, is_active=True, jurisdiction=EU).exists():
+        raise ValidationFailed.of_member(
+            missing[0], "Must not be removed while an offer with `jurisdiction` `eu` is active, which requires it."
+        )
     if not is_renamed:
-        provider.save(update_fields=fields)
+        provider.save(update_fields=[*columns])
         return provider
     try:
-        save_named(provider, update_fields=[*fields, "name_key"])
+        save_named(provider, update_fields=[*columns, "name_key"])
     except NameTaken as error:
         raise _name_refusal() from error
     return provider

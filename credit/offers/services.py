@@ -8,7 +8,9 @@ from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event
-from credit.core.errors import OfferNotFound, ProviderTaken
+from credit.core.errors import AprAboveCap, OfferNotFound, ProviderTaken
+from credit.core.eu_credit import follows_directive
+from credit.core.quotes import example_cost
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
@@ -31,11 +33,13 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Create an offer in version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, ValidationFailed for a provider that has ACTIVE_MAX.
+    Raises SecondFactorRequired, ProviderTaken, AprAboveCap, and ValidationFailed for a provider that has ACTIVE_MAX, or
+    that lacks what the offer's jurisdiction requires.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         _check_room(provider)
+        _check_jurisdiction(provider, terms, now=now)
         offer = Offer.objects.create(
             owner=actor.user, provider=provider, created_at=now, updated_at=now, **_columns(terms)
         )
@@ -46,8 +50,8 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
 def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace every term and add 1 to the version.
 
-    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, and ValidationFailed when the
-    provider that an active offer moves to has ACTIVE_MAX.
+    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, AprAboveCap, and ValidationFailed
+    when the provider that an active offer moves to has ACTIVE_MAX, or lacks what the jurisdiction requires.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
@@ -56,6 +60,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         if before.is_active and before.provider_id != provider.pk:
             _check_room(provider)
+        _check_jurisdiction(provider, terms, now=now)
         # The version counts in the database, so two replacements at once are two versions.
         Offer.objects.filter(pk=offer_id).update(
             provider=provider,
@@ -92,6 +97,21 @@ def _check_room(provider: Provider) -> None:
     if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
         message = f"A provider has at most {ACTIVE_MAX} active offers. Deactivate one first."
         raise ValidationFailed.of_member("provider_id", message)
+
+
+def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
+    """Raise ValidationFailed with the fields that the lender lacks for an EU offer, or AprAboveCap."""
+    if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
+        details = [{"field": f"provider.{name}", "message": "Required with `jurisdiction` `eu`."} for name in lacks]
+        message = f"The lender lacks {', '.join(lacks)}. Set it with `PUT /v1/providers/{provider.pk}`."
+        raise ValidationFailed(message, details=details)
+    if (cap := terms["apr_cap"]) is None:
+        return
+    highest, example = terms["apr_max_percent"] or terms["apr_min_percent"], terms["example"]
+    if highest is not None and highest > cap:
+        raise AprAboveCap(f"`apr_max_percent` must not be above `apr_cap`: {cap}.")
+    if example is not None and (rate := example_cost(terms, today=now.date())["apr_percent"]) > cap:
+        raise AprAboveCap(f"The annual percentage rate of `example` is {rate}, above `apr_cap`: {cap}.")
 
 
 def _columns(terms: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from django.db import models, transaction
 from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderUnavailable
+from config.core.currencies import exponent_of
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError
@@ -41,7 +42,6 @@ from identity.providers.base import (
     Transaction,
 )
 from identity.providers.choice import OpenBanking, open_banking
-from identity.providers.currencies import exponent_of
 from staging.registry import ITEMS_PER_STATEMENT, Payload, stage_items
 
 logger = logging.getLogger("platform.bank")

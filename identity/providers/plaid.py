@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 from django.conf import settings
 
 from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call
+from config.core.currencies import exponent_of
 from config.core.ids import INT64_MAX
 from config.core.json_text import parse_rfc3339
 from identity.providers import base
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
-from identity.providers.currencies import exponent_of
 from identity.providers.plaid_events import verify_event
 
 logger = logging.getLogger("platform.providers")

@@ -6,6 +6,13 @@ from typing import Any
 
 from config.api import serializers
 from credit.api.documents.serializers import TitleField
+from credit.api.offers.eu_serializers import (
+    ExampleSerializer,
+    JurisdictionRequestSerializer,
+    LenderContactRequestSerializer,
+    RedressSerializer,
+    SupervisorSerializer,
+)
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
@@ -13,6 +20,7 @@ from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.countries import US_STATES
+from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 
@@ -24,7 +32,7 @@ OFFERS_MAX = 20  # each may have a model of its own, and large ones take millise
 _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
-class OfferRequestSerializer(serializers.RequestSerializer):
+class OfferRequestSerializer(JurisdictionRequestSerializer):
     """An offer, for creating and for replacing."""
 
     refuses_unknown = True
@@ -113,7 +121,7 @@ class OfferRequestSerializer(serializers.RequestSerializer):
             raise serializers.ValidationError({"risk_based_pricing_reason": [message]})
         for name in ("required_documents", "applicant_requires"):
             _check_names(attrs[name] or (), name)
-        return attrs
+        return super().validate(attrs)
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
@@ -134,6 +142,18 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
     required_documents = serializers.ListField(child=serializers.TextField(), allow_null=True)
     applicant_requires = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    jurisdiction = serializers.TextField(
+        source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
+    )
+    currency = serializers.TextField(
+        source="conventions.currency", help_text="The ISO 4217 code of every amount, which is in its minor unit."
+    )
+    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example; null for none.")
+    texts = serializers.DictField(
+        child=serializers.TextField(),
+        allow_null=True,
+        help_text="The lender's words for the rows of the European information form; null for none.",
+    )
 
     class Meta:
         model = Offer
@@ -143,7 +163,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
             "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
             "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason",
-            "min_age",
+            "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count", "fee_financed", "example",
+            "apr_cap", "terms_text", "texts",
         ]  # fmt: skip
         extra_kwargs = {
             "created_at": {"allow_null": True},
@@ -334,7 +355,7 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
         extra_kwargs = {"provider_id": {"source": "id"}}
 
 
-class ProviderRequestSerializer(serializers.RequestSerializer):
+class ProviderRequestSerializer(LenderContactRequestSerializer):
     """A lender to be."""
 
     name = serializers.NameField(help_text="The provider's public name. It must not look like another provider's name.")
@@ -351,9 +372,12 @@ class ProviderRequestSerializer(serializers.RequestSerializer):
 class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that was created."""
 
+    supervisor = SupervisorSerializer(allow_null=True, help_text="The authority that supervises it; null for none.")
+    redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null for none.")
+
     class Meta:
         model = Provider
-        fields = ["id", "name", "address", "agency", "owner_id", "created_at"]
+        fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "owner_id", "created_at"]
         extra_kwargs = {
             "id": {
                 "help_text": "The number that the server draws. It is the `provider_id` of offers, as a string, and of "

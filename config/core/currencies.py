@@ -1,0 +1,47 @@
+"""Currencies by ISO 4217: which exist, how many decimal places each has, and amounts as people read them."""
+
+from datetime import date
+from decimal import Decimal
+from functools import cache
+
+from babel.core import get_global
+from babel.numbers import format_currency, get_territory_currencies
+from django.utils.translation import get_language
+
+_WITHOUT_MINOR_UNIT = frozenset(
+    {
+        "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF",
+        "XPF",
+    }
+)  # fmt: skip
+_EXPONENTS = {"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3, "CLF": 4, "UYW": 4}
+_PATTERNS = {0: "#,##0", 2: "#,##0.00", 3: "#,##0.000", 4: "#,##0.0000"}
+
+
+def exponent_of(currency: str | None) -> int:
+    """Return the decimal places of a currency's minor unit: 2 for most, and for codes that ISO 4217 does not list."""
+    code = (currency or "").upper()
+    return 0 if code in _WITHOUT_MINOR_UNIT else _EXPONENTS.get(code, 2)
+
+
+@cache
+def currencies_in_use() -> frozenset[str]:
+    """Return the codes of the currencies that are legal tender somewhere on the day that the process started."""
+    today = date.today()  # noqa: DTZ011  a list of countries' currencies needs no time zone
+    return frozenset(
+        code
+        for territory in get_global("territory_currencies")
+        for code in get_territory_currencies(territory, start_date=today)
+    )
+
+
+def amount_in_words(minor_units: int, currency: str) -> str:
+    """Return an amount in the language of the moment, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
+
+    The code stands in place of a symbol, which several currencies share.
+    """
+    exponent = exponent_of(currency)
+    amount = Decimal(minor_units).scaleb(-exponent)
+    language = (get_language() or "en").replace("-", "_")
+    pattern = f"{_PATTERNS[exponent]}\u00a0¤¤"
+    return str(format_currency(amount, currency, pattern, locale=language, currency_digits=False))

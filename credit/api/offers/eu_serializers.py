@@ -1,0 +1,195 @@
+"""The law that an offer follows, and the fields of credit under Directive (EU) 2023/2225."""
+
+import re
+from typing import Any
+
+from config.api import serializers
+from config.core.currencies import currencies_in_use
+from credit.api.applications.applicant_serializers import EmailField, PatternField, Whole
+from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
+from credit.core.eu_credit import REGIMES, RENOVATION, TEXT_MAX_LENGTH, TEXTS, faults_of
+from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
+from credit.core.quotes import AMOUNT_MAX_CENTS
+
+_URL = r"https?://[!-~]{1,490}"
+_ADDRESS_MAX_LENGTH = 500
+
+
+class CurrencyField(serializers.TextField):
+    default_error_messages = {"currency": "Must be the ISO 4217 code of a currency in use, such as EUR."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not re.fullmatch("[A-Z]{3}", text) or text not in currencies_in_use():
+            self.fail("currency")
+        return text
+
+
+class LongTextField(serializers.TextField):
+    """Words of a lender that people read: not blank, and without characters that no one sees."""
+
+    default_error_messages = {"blank_text": "Must have visible text.", "unprintable": "Must have printable text."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_length=1, max_length=TEXT_MAX_LENGTH, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data).replace("\r\n", "\n").strip()
+        if not text:
+            self.fail("blank_text")
+        if not text.replace("\n", "").isprintable():
+            self.fail("unprintable")
+        return text
+
+
+class TextsRequestSerializer(Whole):
+    """The lender's words for the rows of the European information form; `does not apply` is a value."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {
+            name: LongTextField(required=False, help_text=f"The lender's words for the row `{name}`.") for name in TEXTS
+        }
+
+
+class ExampleRequestSerializer(Whole):
+    """The loan of a representative example."""
+
+    amount_cents = serializers.Int64Field(
+        min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in the currency's minor unit."
+    )
+    months = serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS, help_text="The number of payments.")
+    rate_percent = serializers.NumberField(
+        min_value=0, max_value=RATE_MAX_PERCENT, help_text="The borrowing rate a year: 14.2 is 14.2 %."
+    )
+    fee_cents = serializers.Int64Field(
+        min_value=0, max_value=AMOUNT_MAX_CENTS, default=0, help_text="The fee, in the currency's minor unit."
+    )
+
+
+class JurisdictionRequestSerializer(serializers.RequestSerializer):
+    """The law that an offer follows, with what the European Union requires of it."""
+
+    jurisdiction = serializers.OneOfField(
+        JURISDICTIONS,
+        allow_null=True,
+        default=None,
+        help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null for `us`.",
+    )
+    regime = serializers.OneOfField(
+        REGIMES,
+        allow_null=True,
+        default=None,
+        help_text="Required with `eu`. Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter "
+        "national regime), or `none`.",
+    )
+    regime_reason = serializers.NameField(
+        max_length=500,
+        allow_null=True,
+        default=None,
+        help_text=f"Why the regime applies. Required with `ccd2_small` and `none`; `{RENOVATION}` for unsecured credit "
+        "above EUR 100,000.",
+    )
+    currency = CurrencyField(
+        max_length=3,
+        allow_null=True,
+        default=None,
+        help_text="The ISO 4217 code of every amount, which is in its minor unit. Null for USD, with `eu` for EUR.",
+    )
+    day_count = serializers.OneOfField(
+        DAY_COUNTS,
+        allow_null=True,
+        default=None,
+        help_text="Required with `eu`. How the interest of a day is computed: a year of 365 days, or of 360.",
+    )
+    fee_financed = serializers.FlagField(
+        allow_null=True,
+        default=None,
+        help_text="Required with `eu`. If true, the lender keeps the fee back: the total amount of credit is the "
+        "amount less the fee. If false, the borrower pays the fee apart.",
+    )
+    example = ExampleRequestSerializer(
+        allow_null=True, default=None, help_text="The loan of the representative example."
+    )
+    apr_cap = serializers.NumberField(
+        min_value=0,
+        max_value=APR_MAX_PERCENT,
+        allow_null=True,
+        default=None,
+        help_text="The highest annual percentage rate that the law allows; null for none.",
+    )
+    terms_text = LongTextField(
+        allow_null=True, default=None, help_text="Adequate explanations of the terms, for applicants (Article 12)."
+    )
+    texts = TextsRequestSerializer(
+        allow_null=True,
+        default=None,
+        help_text="The lender's words for the rows of the European information form, by the row's name.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs["jurisdiction"] = attrs["jurisdiction"] or US
+        attrs["currency"] = attrs["currency"] or DEFAULT_CURRENCY[attrs["jurisdiction"]]
+        faults: dict[str, list[str]] = {}
+        for member, words in faults_of(attrs):
+            faults.setdefault(member, []).append(words)
+        if faults:
+            raise serializers.ValidationError(faults)
+        return attrs
+
+
+class SupervisorRequestSerializer(Whole):
+    """The authority that supervises a lender."""
+
+    name = serializers.NameField(help_text="The authority's name.")
+    address = serializers.TextField(min_length=1, max_length=_ADDRESS_MAX_LENGTH, help_text="Its postal address.")
+
+
+class RedressRequestSerializer(Whole):
+    """The body for complaints out of court."""
+
+    name = serializers.NameField(help_text="The body's name.")
+    url = PatternField(
+        _URL, wanted="an address such as https://ombudsman.example", max_length=500, help_text="Its website."
+    )
+
+
+class LenderContactRequestSerializer(serializers.RequestSerializer):
+    """How applicants reach a lender, and who supervises it. An offer with `jurisdiction` `eu` requires each field."""
+
+    phone = serializers.NameField(
+        max_length=64, allow_null=True, default=None, help_text="The lender's telephone number."
+    )
+    email = EmailField(max_length=254, allow_null=True, default=None, help_text="The lender's e-mail address.")
+    register_number = serializers.NameField(
+        allow_null=True, default=None, help_text="The register and number of the lender's registration."
+    )
+    supervisor = SupervisorRequestSerializer(
+        allow_null=True, default=None, help_text="The authority that supervises the lender."
+    )
+    redress = RedressRequestSerializer(allow_null=True, default=None, help_text="The body for complaints out of court.")
+    debt_advice = serializers.TextField(
+        min_length=1, max_length=1000, allow_null=True, default=None, help_text="Where borrowers get debt advice."
+    )
+
+
+class SupervisorSerializer(serializers.JsonPartSerializer):
+    """The authority that supervises a lender."""
+
+    name = serializers.TextField(help_text="The authority's name.")
+    address = serializers.TextField(help_text="Its postal address.")
+
+
+class RedressSerializer(serializers.JsonPartSerializer):
+    """The body for complaints out of court."""
+
+    name = serializers.TextField(help_text="The body's name.")
+    url = serializers.TextField(help_text="The address of its website.")
+
+
+class ExampleSerializer(serializers.JsonPartSerializer):
+    """The loan of a representative example."""
+
+    amount_cents = serializers.Int64Field(help_text="The loan, in the currency's minor unit.")
+    months = serializers.Int32Field(help_text="The number of payments.")
+    rate_percent = serializers.NumberField(help_text="The borrowing rate a year: 14.2 is 14.2 %.")
+    fee_cents = serializers.Int64Field(help_text="The fee, in the currency's minor unit.")

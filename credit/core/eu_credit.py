@@ -1,0 +1,106 @@
+"""Requirements of Directive (EU) 2023/2225 for an offer and its lender.
+
+The texts are the lender's words for the rows of Annex I and for the members of Article 21 that no figure fills.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from config.core.currencies import exponent_of
+from credit.core.figures import outside
+from credit.core.jurisdictions import EU
+
+CCD2, CCD2_SMALL, NO_REGIME = REGIMES = ("ccd2", "ccd2_small", "none")
+RENOVATION = "renovation"  # the `regime_reason` of unsecured credit above the ceiling
+DOES_NOT_APPLY = "does not apply"
+AMOUNT_MAX_EUR = 100_000
+TEXT_MAX_LENGTH = 2_000
+
+REQUIRED_TEXTS = ("drawdown", "late_payment", "default", "sureties", "ancillary", "early_repayment", "ombudsman")
+OPTIONAL_TEXTS = (
+    "credit_type", "insurance", "intermediary", "goods", "cash_price", "allocation", "interest_and_charges",
+    "drawdown_mechanisms", "amortisation", "rate_index", "rate_periods", "rate_changes", "unknown_costs", "accounts",
+    "means_of_payment", "other_charges", "charge_changes", "notary", "validity", "benchmark", "representative",
+    "governing_law", "court", "language", "linked_credit", "termination", "other_terms",
+)  # fmt: skip
+TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
+
+# What a lender of an EU offer needs in addition to what notices need.
+LENDER_FIELDS = ("phone", "email", "register_number", "supervisor", "redress", "debt_advice")
+_INFORMATION = ("example", "terms_text")
+_EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
+# Units of a currency per euro on 18 October 2023, the directive's date, rounded. Others have no ceiling here.
+_PER_EURO = {
+    "EUR": 1, "CHF": 0.95, "CZK": 24.7, "DKK": 7.46, "GBP": 0.87, "HUF": 385, "ISK": 147, "NOK": 11.6, "PLN": 4.45,
+    "RON": 4.97, "SEK": 11.6, "USD": 1.06,
+}  # fmt: skip
+
+Fault = tuple[str, str]  # the member, and what is wrong with it
+
+
+def follows_directive(terms: Mapping[str, Any] | None) -> bool:
+    """Return whether the form of Article 10 is required before these terms are accepted."""
+    offered = terms or {}
+    return offered.get("jurisdiction") == EU and offered.get("regime") != NO_REGIME
+
+
+def applies(text: str | None) -> bool:
+    return bool(text) and str(text).strip().rstrip(".").casefold() != DOES_NOT_APPLY
+
+
+def faults_of(terms: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield what an offer's terms lack, or have wrong, by its jurisdiction; `currency` has its default already."""
+    yield from (_eu_faults if terms["jurisdiction"] == EU else _us_faults)(terms)
+
+
+def _us_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
+    if terms["currency"] != "USD":
+        yield "currency", "Must be USD with `jurisdiction` `us`."
+    for name in _EU_TERMS:
+        if terms[name] is not None:
+            yield name, "Must be null with `jurisdiction` `us`."
+
+
+def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
+    required = ("regime", "day_count", "fee_financed", *(() if terms["regime"] == NO_REGIME else _INFORMATION))
+    for name in required:
+        if terms[name] is None:
+            yield name, "Required with `jurisdiction` `eu`."
+    if terms["regime"] in {CCD2_SMALL, NO_REGIME} and terms["regime_reason"] is None:
+        yield "regime_reason", f"Required with `regime` `{terms['regime']}`."
+    if terms["regime"] != NO_REGIME:
+        texts = terms["texts"] or {}
+        for name in REQUIRED_TEXTS:
+            if name not in texts:
+                yield f"texts.{name}", f"Required for EU credit; `{DOES_NOT_APPLY}` is a value."
+    if terms["regime"] == CCD2:
+        yield from _ceiling_faults(terms)
+    if terms["example"] is not None:
+        yield from _example_faults(terms)
+
+
+def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
+    """Article 2: the directive ends at EUR 100,000, except for unsecured credit to renovate a home."""
+    rate, most = _PER_EURO.get(terms["currency"]), terms["loan_amount_max_cents"]
+    if rate is None or most is None or most <= AMOUNT_MAX_EUR * rate * 10 ** exponent_of(terms["currency"]):
+        return
+    is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
+    if terms["regime_reason"] != RENOVATION or not is_unsecured:
+        yield (
+            "loan_amount_max_cents",
+            (
+                f"Above EUR {AMOUNT_MAX_EUR:,} `regime` must be `none`. Unsecured credit for renovation is `ccd2`; "
+                f"it requires `regime_reason` `{RENOVATION}` and `texts.sureties` `{DOES_NOT_APPLY}`."
+            ),
+        )
+
+
+def _example_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
+    example, members = terms["example"], {"amount_cents": "amount_cents", "term_months": "months"}
+    if example["fee_cents"] >= example["amount_cents"]:
+        yield "example.fee_cents", "Must be less than the amount."
+    for member, _, words in outside(terms, example["amount_cents"], example["months"]):
+        yield f"example.{members[member]}", words
+    low, high = terms["apr_min_percent"], terms["apr_max_percent"]
+    if not (low is None or low <= example["rate_percent"]) or not (high is None or example["rate_percent"] <= high):
+        yield "example.rate_percent", "Must be within `apr_min_percent` and `apr_max_percent`."

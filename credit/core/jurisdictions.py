@@ -1,0 +1,44 @@
+"""The law that an offer follows, and the conventions that come with it: currency, APR method, day count, fee.
+
+An offer declares them, and the application pins them with the offer's terms. Applications without a pinned offer, and
+those from before offers had a jurisdiction, follow the law of the United States.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+US, EU = JURISDICTIONS = ("us", "eu")
+ACT_365, THIRTY_360 = DAY_COUNTS = ("act_365", "30_360")
+_METHODS = {US: "us_appendix_j", EU: "eu_annex_iii"}
+DEFAULT_CURRENCY = {US: "USD", EU: "EUR"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """`currency` is of ISO 4217. `is_fee_kept_back` says that the lender pays out the amount less the fee."""
+
+    jurisdiction: str = US
+    currency: str = DEFAULT_CURRENCY[US]
+    day_count: str = ACT_365
+    is_fee_kept_back: bool = True
+
+    @classmethod
+    def of(cls, terms: Mapping[str, Any] | None) -> Self:
+        """Return the conventions of an offer's terms, as the offer has them or an application pins them."""
+        offered = terms or {}
+        jurisdiction = offered.get("jurisdiction") or US
+        return cls(
+            jurisdiction,
+            offered.get("currency") or DEFAULT_CURRENCY[jurisdiction],
+            offered.get("day_count") or ACT_365,
+            offered.get("fee_financed") is not False,
+        )
+
+    @property
+    def is_eu(self) -> bool:
+        return self.jurisdiction == EU
+
+    @property
+    def apr_method(self) -> str:
+        return _METHODS[self.jurisdiction]

@@ -1,0 +1,183 @@
+"""The fields of an EU offer and of its lender: defaults, validation, and what applications pin."""
+
+import pytest
+
+from credit.core.eu_credit import LENDER_FIELDS, REQUIRED_TEXTS
+from credit.core.jurisdictions import Conventions
+from credit.models import Offer
+from tests.api import assert_error, client_of
+from tests.credit.eu.offers import CONTACT, EU_TERMS, EXAMPLE, LARGE, LENDER, LOAN, TEXTS, eu_lender, eu_offer
+from tests.credit.terms.lending import SAID, applied, approve
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+BODY = {"provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan", **LOAN, **EU_TERMS}
+
+
+def send(lender, **terms):
+    return client_of(lender.owner).send("/provider-offers", {**BODY, **terms})
+
+
+def fields_of(response):
+    return {detail["field"] for detail in assert_error(response, 400, "E1001")["details"]}
+
+
+def test_an_eu_offer_has_the_fields_of_its_request():
+    offer = send(eu_lender()).json()
+    assert {name: offer[name] for name in EU_TERMS} == EU_TERMS
+    assert offer["regime_reason"] is None
+    assert offer["apr_cap"] is None
+
+
+def test_a_new_offer_follows_us_law_in_dollars():
+    offer = client_of(eu_lender().owner).send("/provider-offers", {
+        "provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan",
+    }).json()  # fmt: skip
+    assert (offer["jurisdiction"], offer["currency"]) == ("us", "USD")
+    assert all(offer[name] is None for name in set(EU_TERMS) - {"jurisdiction", "currency"})
+
+
+def test_an_offer_without_a_stored_jurisdiction_follows_us_law(api):
+    offer = eu_offer(**dict.fromkeys(EU_TERMS))
+    read = client_of(offer.owner).read(f"/provider-offers/{offer.pk}").json()
+    assert (read["jurisdiction"], read["currency"]) == ("us", "USD")
+
+
+def test_the_default_currency_of_an_eu_offer_is_the_euro():
+    assert send(eu_lender(), currency=None).json()["currency"] == "EUR"
+
+
+@pytest.mark.parametrize(
+    ("field", "terms"),
+    [
+        ("jurisdiction", {"jurisdiction": "uk"}),
+        ("regime", {"regime": None}),
+        ("regime", {"regime": "ccd3"}),
+        ("regime_reason", {"regime": "ccd2_small"}),
+        ("regime_reason", {"regime": "none"}),
+        ("regime_reason", {"regime_reason": " "}),
+        *(("currency", {"currency": currency}) for currency in ("eur", "EURO", "DEM", "XXX", "", 978)),
+        ("day_count", {"day_count": None}),
+        ("day_count", {"day_count": "act_act"}),
+        ("fee_financed", {"fee_financed": None}),
+        ("fee_financed", {"fee_financed": "true"}),
+        ("example", {"example": None}),
+        ("example", {"example": [1]}),
+        ("example.months", {"example": {**EXAMPLE, "months": 25}}),
+        ("example.months", {"example": {**EXAMPLE, "months": 0}}),
+        ("example.amount_cents", {"example": {**EXAMPLE, "amount_cents": 4_000_001}}),
+        ("example.amount_cents", {"example": {**EXAMPLE, "amount_cents": 1.5}}),
+        ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": 6.8}}),
+        ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": "14.2"}}),
+        ("example.fee_cents", {"example": {**EXAMPLE, "fee_cents": 1_000_000}}),
+        ("example.apr", {"example": {**EXAMPLE, "apr": 18.8}}),
+        ("apr_cap", {"apr_cap": -1}),
+        ("apr_cap", {"apr_cap": "20"}),
+        ("terms_text", {"terms_text": None}),
+        ("terms_text", {"terms_text": "\n"}),
+        ("terms_text", {"terms_text": "x" * 2001}),
+        *((f"texts.{name}", {"texts": {**TEXTS, name: ""}}) for name in REQUIRED_TEXTS),
+        ("texts.colour", {"texts": {**TEXTS, "colour": "blue"}}),
+        ("texts.default", {"texts": {**TEXTS, "default": "a\u200bb"}}),
+        ("texts", {"texts": "words"}),
+        ("loan_amount_max_cents", LARGE),
+        ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
+    ],
+)  # fmt: skip
+def test_an_eu_offer_with_a_wrong_field_is_400_with_the_field(field, terms):
+    assert field in fields_of(send(eu_lender(), **terms))
+    assert not Offer.objects.exists()
+
+
+def test_an_eu_offer_without_texts_is_400_with_every_missing_row():
+    assert fields_of(send(eu_lender(), texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
+
+
+def test_a_us_offer_with_eu_fields_is_400_with_each_of_them():
+    response = send(eu_lender(), jurisdiction="us", regime_reason="x")
+    assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction"}) | {"regime_reason"}
+
+
+def test_unsecured_credit_for_renovation_may_exceed_the_ceiling():
+    terms = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "Does not apply."}}
+    assert send(eu_lender(), **terms).status_code == 201
+
+
+def test_the_ceiling_is_converted_at_the_fixed_rate():
+    lender, crowns = eu_lender(), {"currency": "SEK", "loan_amount_max_cents": 116_000_000}
+    assert send(lender, **crowns).status_code == 201
+    response = send(lender, **{**crowns, "loan_amount_max_cents": 116_000_001})
+    assert fields_of(response) == {"loan_amount_max_cents"}
+
+
+def test_credit_outside_of_the_directive_needs_no_information():
+    terms = {"regime": "none", "regime_reason": "Secured by a home.", "example": None, "texts": None, **LARGE}
+    assert send(eu_lender(**dict.fromkeys(CONTACT)), **terms, terms_text=None).status_code == 201
+
+
+@pytest.mark.parametrize("field", ["name", "address", *LENDER_FIELDS])
+def test_an_eu_offer_requires_each_field_of_its_lender(field):
+    lender = eu_lender(**{field: "" if field in {"name", "address"} else None})
+    assert fields_of(send(lender)) == {f"provider.{field}"}
+
+
+def test_an_approval_requires_the_fields_of_the_lender(settings):
+    settings.REVIEW_POLICY = "reviewed"
+    application = applied(eu_offer())
+    type(application).provider_owner("700", application.created_at).update(redress=None, phone=None)
+    client = client_of(application.provider_owner("700", application.created_at).get().owner)
+    details = assert_error(approve(client, application), 400, "E3001")["details"]
+    assert details["missing"] == ["phone", "redress"]
+
+
+@pytest.mark.parametrize(("terms", "words"), [({"apr_max_percent": 19}, "apr_max_percent"), ({}, "example")])
+def test_an_offer_above_its_cap_is_400(terms, words):
+    assert words in assert_error(send(eu_lender(), apr_cap=18.7, **terms), 400, "E1023")["message"]
+
+
+def test_an_offer_at_its_cap_is_accepted():
+    assert send(eu_lender(), apr_cap=18.9).status_code == 201
+
+
+def test_a_lender_has_the_fields_of_its_request():
+    lender = eu_lender(**dict.fromkeys(CONTACT))
+    read = client_of(lender.owner).replace("/providers/700", LENDER).json()
+    assert {name: read[name] for name in LENDER} == LENDER
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("phone", ""), ("phone", 33), ("phone", "x" * 65), ("email", "nobody"), ("register_number", " "),
+        ("supervisor", "BaFin"), ("supervisor.address", {"name": "BaFin"}), ("supervisor.name", {"address": "Bonn"}),
+        ("redress.url", {"name": "Ombudsman", "url": "javascript:alert(1)"}), ("redress.url", {"name": "Ombudsman"}),
+        ("redress.tel", {"name": "Ombudsman", "url": "https://a.example", "tel": "1"}), ("debt_advice", ""),
+    ],
+)  # fmt: skip
+def test_a_lender_with_a_wrong_field_is_400(field, value):
+    lender = eu_lender()
+    body = {**LENDER, field.partition(".")[0]: value}
+    assert field in fields_of(client_of(lender.owner).replace("/providers/700", body))
+    lender.refresh_from_db()
+    assert lender.phone == CONTACT["phone"]
+
+
+def test_a_lender_with_an_active_eu_offer_keeps_the_required_fields():
+    offer = eu_offer()
+    body = {**LENDER, "redress": None}
+    assert fields_of(client_of(offer.owner).replace("/providers/700", body)) == {"redress"}
+
+
+def test_an_application_pins_the_conventions_of_its_offer():
+    offer = eu_offer(currency="SEK", day_count="30_360", fee_financed=False)
+    application = ApplicationFactory(
+        consumer=UserFactory(), provider_id=700, offer_id=offer.pk, application_data=SAID, status="draft"
+    )
+    assert application.conventions == Conventions()
+    client = client_of(application.consumer)
+    body = {"status": "submitted", "updated_by": "me"}
+    assert client.replace(f"/applications/{application.pk}/status", body).status_code == 200
+    Offer.objects.update(currency="EUR")
+    application.refresh_from_db()
+    assert application.conventions == Conventions("eu", "SEK", "30_360", is_fee_kept_back=False)
+    assert application.conventions.apr_method == "eu_annex_iii"
