@@ -80,7 +80,7 @@ nightly: $(BENCH_STAMP) ## Repeat for hours: storms, attacks, fuzz, properties, 
 	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/test_retries.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
-	@set -e; for name in $(filter-out __init__ accounts,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
+	@set -e; for name in $(filter-out __init__,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
 		echo "Attack: $$name"; $(BIN)/python -m tests.system.attacks.$$name; done
 	@$(BIN)/python -m tests.bench --peers
 	@$(BIN)/python -m tests.bench --only faults --only failover --only soak

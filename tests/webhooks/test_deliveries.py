@@ -136,7 +136,10 @@ def test_retry_after_makes_a_wait_longer_and_never_shorter():
         ("", None), ("soon", None), ("-1", None), ("1.5", None), ("१२", None), ("Sat, 99 Jan 2026 12:01:00 GMT", None),
         ("Sat, 31 Jan 99999999 12:01:00 GMT", None), ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
         ("Wed, 21 Oct 2026 99999999999999999999:28:00 GMT", None), ("Wed, 21 Oct 2026 07:28:00 +" + "9" * 20, None),
-        (", 1 Jan", None), ("\u0000", None), ("Wed, 21 Oct 2026", None),
+        (", 1 Jan", None), ("\u0000", None), ("Wed, 21 Oct 2026", None), ("-99999999999999999999", None), ("NaN", None),
+        ("\xff\xfe\xb2", None), ("Sat, 01 Jan 0000 00:00:00 GMT", 0), ("Sat, 01 Jan 10000 00:00:00 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", 251_632_526_339), ("Mon, 01 Jan 0001 00:00:00 +2359", 0),
+        ("Wed, 21 Oct 2026 07:28:00 " + "(" * 15_000, 22_706_880),
     ],
 )  # fmt: skip
 def test_retry_after_is_seconds_or_a_date(text, seconds):
