@@ -20,13 +20,7 @@ from identity.access import authentication
 from identity.access.hashers import RecoveryCodeHasher
 from tests import databases
 from tests.api import ApiClient, client_of
-from tests.databases import (  # noqa: F401  fixtures
-    django_db_keepdb,
-    django_db_modify_db_settings,
-    made_once,
-    migrated,
-    template,
-)
+from tests.databases import django_db_keepdb, django_db_modify_db_settings, made_once, migrated, template  # noqa: F401  fixtures
 from tests.factories import UserFactory
 from tests.properties import register_profiles
 

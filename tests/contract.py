@@ -26,16 +26,7 @@ from config.ops import demo_ids
 from credit.anchoring.services import anchor_due
 from credit.models import DecisionAnchor
 from tests.ledger.conftest import LedgerClient
-from tests.test_examples import (
-    EXCEPTIONS,
-    LEDGER,
-    PLATFORM,
-    body_of,
-    demo_settings,
-    headers_of,
-    operations,
-    seeded,
-)
+from tests.test_examples import EXCEPTIONS, LEDGER, PLATFORM, body_of, demo_settings, headers_of, operations, seeded
 
 LIST_MAX = 2
 TEXT_MAX = 16_000

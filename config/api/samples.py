@@ -16,12 +16,7 @@ from django.template.loader import render_to_string
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 _LINE_MAX = 80  # letters of a body on one line; a longer one has a line for each of its members
 # How each language writes the value of a header. Not every machine has uuidgen; the guides make UUIDs with Python, too.
-_KEY = {
-    "name": "X-API-Key",
-    "shell": "$KEY",
-    "python": 'os.environ["KEY"]',
-    "typescript": 'process.env.KEY ?? ""',
-}
+_KEY = {"name": "X-API-Key", "shell": "$KEY", "python": 'os.environ["KEY"]', "typescript": 'process.env.KEY ?? ""'}
 _ONCE = {
     "name": "Idempotency-Key",
     "shell": "$(python3 -c 'import uuid; print(uuid.uuid4())')",

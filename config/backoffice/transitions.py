@@ -87,10 +87,7 @@ class Transitions(OwnedRecords):
         return self.record_path(suffix, for_reviewers, name)
 
     def get_urls(self) -> list[Any]:
-        return [
-            self.review_path("move/<slug:to>/", self.transition_view, "move"),
-            *super().get_urls(),
-        ]
+        return [self.review_path("move/<slug:to>/", self.transition_view, "move"), *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         reviews = self.may_review(request, record)

@@ -59,10 +59,7 @@ class Channel:
         except AddressRefused as refusal:
             raise AttemptFailed(refusal.word) from refusal
         limits = Exchange(
-            ends_at=ends_at,
-            connect_seconds=seconds,
-            max_bytes=ANSWER_MAX_BYTES,
-            resolve=lambda _host: self._addresses,
+            ends_at=ends_at, connect_seconds=seconds, max_bytes=ANSWER_MAX_BYTES, resolve=lambda _host: self._addresses
         )
         try:
             answer = send(

@@ -300,12 +300,7 @@ class StatefulModel(models.Model):
         # A clock that was set back must not turn the story around.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
         transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
-        columns = {
-            "status": to,
-            "moves": self.moves + 1,
-            "updated_at": now,
-            **self.derived_columns(transition),
-        }
+        columns = {"status": to, "moves": self.moves + 1, "updated_at": now, **self.derived_columns(transition)}
         followers = [follower for follower in self.followers if follower.to is None or to in follower.to]
         for follower in followers:
             if follower.before is not None:

@@ -70,11 +70,7 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
             connection = connection or _opened()
             template, context = _content_of(mail)
             message = message_of(
-                to=mail.recipient,
-                template=template,
-                context=context,
-                language=mail.language,
-                connection=connection,
+                to=mail.recipient, template=template, context=context, language=mail.language, connection=connection
             )
             if message.send() == 0:
                 fault = ValueError("the mail has no recipient")

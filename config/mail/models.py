@@ -29,7 +29,7 @@ class OutgoingMail(models.Model):
             models.CheckConstraint(
                 condition=Q(status=PENDING, due_at__isnull=False) | Q(status__in=[SENT, FAILED], due_at=None),
                 name="mail_outgoing_due_while_pending",
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -12,13 +12,7 @@ from config.mail.models import OutgoingMail
 
 
 def queue_mail(
-    to: str,
-    template: str,
-    context: dict[str, Any],
-    *,
-    language: str = "en",
-    named_by: int | None = None,
-    now: datetime,
+    to: str, template: str, context: dict[str, Any], *, language: str = "en", named_by: int | None = None, now: datetime
 ) -> OutgoingMail | None:
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 

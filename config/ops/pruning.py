@@ -114,9 +114,7 @@ RULES = (
         lambda now: RequestLine.objects.filter(id__lt=first_id_at(now - timedelta(days=KEPT_DAYS))).order_by("id"),
     ),
     Rule(
-        FailedItem,
-        "failed_items",
-        lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP),
+        FailedItem, "failed_items", lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP)
     ),
     Rule(WorkMark, "work_marks", lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP)),
 )

@@ -13,14 +13,12 @@ class RequestFilter(serializers.FilterSet):
         QueryStatusField(min_value=100, max_value=599, required=False, help_text="The HTTP status.")
     )
     code = serializers.QueryFilter(
-        serializers.TextField(
-            min_length=1, max_length=8, required=False, help_text="An error's code, such as `E4002`."
-        ),
+        serializers.TextField(min_length=1, max_length=8, required=False, help_text="An error's code, such as `E4002`.")
     )
     route = serializers.QueryFilter(
         serializers.TextField(
             min_length=1, max_length=160, required=False, help_text="An address's template, as it is shown here."
-        ),
+        )
     )
     request_id = serializers.QueryFilter(
         serializers.UuidTextField(required=False, help_text="The `request_id` of an answer.")

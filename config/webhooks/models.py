@@ -48,12 +48,12 @@ class Event(models.Model):
     class Meta:
         indexes = [
             # Holds what is not published yet and nothing else: it stays small however many events there are.
-            models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished"),
+            models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished")
         ]
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "sequence"], condition=Q(sequence__isnull=False), name="webhooks_event_sequence"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -7,5 +7,5 @@ RECORDS = SandboxRecords(
     timers=(
         Timer(Delivery, ("due_at", "created_at"), ("account",)),
         Timer(Endpoint, ("previous_secret_until", "failing_since"), ("account",)),
-    ),
+    )
 )

@@ -100,10 +100,7 @@ class WebhookEndpointViewSet(ApiViewSet):
 
     @action(detail=True, methods=["post"])
     @endpoint(
-        access=SCOPE,
-        answer=serializers.RedeliverySerializer,
-        idempotent=True,
-        errors=(*_NOT_FOUND, ValidationFailed),
+        access=SCOPE, answer=serializers.RedeliverySerializer, idempotent=True, errors=(*_NOT_FOUND, ValidationFailed)
     )
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
         """Test a webhook endpoint.

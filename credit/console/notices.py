@@ -173,10 +173,7 @@ def _inner(html: str) -> SafeString:
 
 class AnsweredFilter(ConditionFilter):
     title, parameter_name = "state", "state"
-    conditions = {
-        "open": ("Open", Q(answered_at__isnull=True)),
-        "answered": ("Answered", Q(answered_at__isnull=False)),
-    }
+    conditions = {"open": ("Open", Q(answered_at__isnull=True)), "answered": ("Answered", Q(answered_at__isnull=False))}
 
 
 @admin.register(ReviewRequest)

@@ -167,7 +167,7 @@ CHANGE = RecordAction(
     initial=initial_of,
     seen=lambda offer: f"{offer.version}:{offer.is_active}",
     consequences=lambda offer: [
-        f"The offer gets version {offer.version + 1}. Applications that were submitted keep their version.",
+        f"The offer gets version {offer.version + 1}. Applications that were submitted keep their version."
     ],
 )
 DEACTIVATE = RecordAction(

@@ -26,11 +26,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.models import Application, Proposal
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
 
-SIGNED = {
-    APPROVED: "Approve the application",
-    REJECTED: "Reject the applicant",
-    COUNTEROFFER: "Offer other terms",
-}
+SIGNED = {APPROVED: "Approve the application", REJECTED: "Reject the applicant", COUNTEROFFER: "Offer other terms"}
 RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 

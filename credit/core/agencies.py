@@ -59,11 +59,7 @@ _LIST = (
             "409 Third Street SW, Suite 8200, Washington, DC 20416"
         ),
     ),
-    (
-        "sec",
-        "brokers and dealers",
-        "Securities and Exchange Commission, 100 F Street NE, Washington, DC 20549",
-    ),
+    ("sec", "brokers and dealers", "Securities and Exchange Commission, 100 F Street NE, Washington, DC 20549"),
     (
         "fca",
         "institutions of the Farm Credit System",

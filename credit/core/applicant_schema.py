@@ -49,12 +49,7 @@ _PERSON = {
     "email": _text("E-mail address", EMAIL_MAX_LENGTH, format="email"),
     "phone": _text("Phone number", 16, pattern=PHONE, description="With its country: +15035550199."),
     "date_of_birth": {"type": "string", "title": "Date of birth", "format": "date"},
-    "language": _text(
-        "Language",
-        LANGUAGE_MAX_LENGTH,
-        pattern=LANGUAGE,
-        description="Such as en or es-US.",
-    ),
+    "language": _text("Language", LANGUAGE_MAX_LENGTH, pattern=LANGUAGE, description="Such as en or es-US."),
 }
 
 
@@ -62,10 +57,7 @@ def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
     own = [name for name in _PERSON if name == "legal_name" or name in requires]
     there = [name for name in _ADDRESS if f"address.{name}" in ALWAYS]
     rules = [
-        {
-            "if": {"properties": {"country": {"enum": sorted(countries)}}},
-            "then": {"required": [path.partition(".")[2]]},
-        }
+        {"if": {"properties": {"country": {"enum": sorted(countries)}}}, "then": {"required": [path.partition(".")[2]]}}
         for path, countries in _ONLY_IN.items()
         if path in {"address.postal_code", *requires}
     ]

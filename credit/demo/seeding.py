@@ -12,15 +12,7 @@ from config.core.names import name_key
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
 from credit.anchoring import record_keys
-from credit.core.machine import (
-    APPROVED,
-    EXPIRED,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
+from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.demo import book
 from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.documents import DocumentFile, RequestedDocument

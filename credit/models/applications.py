@@ -19,16 +19,7 @@ from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import ApplicantsField
 from credit.core.errors import InvalidApplicationTransition
-from credit.core.machine import (
-    APPROVED,
-    DECIDED,
-    DRAFT,
-    IN_REVIEW,
-    MACHINE,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
+from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.core.reasons import DECLINED_BY_APPLICANT
 from credit.models.decision_rules import DecisionRules
 from credit.models.offers import Provider, ProviderMember

@@ -178,8 +178,7 @@ class Offer(models.Model):
         null=True, help_text="The terms that can be chosen, in months; null when they are not set."
     )
     nationwide = models.BooleanField(
-        null=True,
-        help_text="Whether every US state that is not excluded has the offer; null when it is not set.",
+        null=True, help_text="Whether every US state that is not excluded has the offer; null when it is not set."
     )
     included_states = JsonTextField(
         null=True,

@@ -18,8 +18,7 @@ def find_user(username: str) -> User:
 
 def find_api_key(identifier: str) -> ApiKey:
     return first_or(
-        ApiKey.objects.select_related("owner").filter(pk=identifier),
-        CommandError(f"API key {identifier} not found."),
+        ApiKey.objects.select_related("owner").filter(pk=identifier), CommandError(f"API key {identifier} not found.")
     )
 
 

@@ -109,9 +109,7 @@ class BankAccount(models.Model):
     limit_cents = models.BigIntegerField(null=True)
     institution_id = models.CharField(max_length=64, null=True, help_text="The bank's id at the vendor.")  # noqa: DJ001
     persistent_account_id = models.CharField(  # noqa: DJ001
-        max_length=255,
-        null=True,
-        help_text="The account's id at the vendor; the same when it is linked again.",
+        max_length=255, null=True, help_text="The account's id at the vendor; the same when it is linked again."
     )
     balance_on = models.DateField(null=True, help_text="The day on which the balance was read at the bank (UTC).")
     from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")

@@ -14,11 +14,7 @@ from identity.access import keys
 from identity.access.keys import DEFAULT_DAYS, IssuedKey, collect_api_key
 from identity.access.models import OAuthClient
 from identity.access.scopes import SCOPES
-from identity.access.serializers import (
-    EXPIRES_MAX_DAYS,
-    ApiKeyRequestSerializer,
-    KeyRotationRequestSerializer,
-)
+from identity.access.serializers import EXPIRES_MAX_DAYS, ApiKeyRequestSerializer, KeyRotationRequestSerializer
 from identity.developers.base import (
     DeveloperPage,
     actor_on,

@@ -23,15 +23,7 @@ from config.webhooks.serializers import (
     EndpointRequestSerializer,
     RotationRequestSerializer,
 )
-from identity.developers.base import (
-    DeveloperPage,
-    credential_of,
-    moment_text,
-    offset_in,
-    page_of,
-    show_secrets,
-    whole,
-)
+from identity.developers.base import DeveloperPage, credential_of, moment_text, offset_in, page_of, show_secrets, whole
 
 EVENTS_LOOKED_AT = 10_000  # the newest, for what no index finds
 

@@ -87,8 +87,7 @@ def prepare_payment(
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
         raise ValidationFailed.of_member(
-            "network",
-            f"This is not the network on which payments settle. Send {settings.SETTLEMENT_NETWORK}, or null.",
+            "network", f"This is not the network on which payments settle. Send {settings.SETTLEMENT_NETWORK}, or null."
         )
     payment = CryptoPayment(
         id=uuid7(),

@@ -25,11 +25,7 @@ class CryptoPayment(StatefulModel):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="crypto_payments", db_index=False
     )
     wallet = models.ForeignKey(
-        "payments.Wallet",
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_index=False,
-        help_text="The wallet that pays.",
+        "payments.Wallet", on_delete=models.PROTECT, related_name="+", db_index=False, help_text="The wallet that pays."
     )
     simulated = models.BooleanField(help_text="Whether the network is simulated, so that no funds move.")
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")

@@ -10,10 +10,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
     user_id = serializers.FreeField(allow_null=True, default=None, help_text="Your own user_id; null is the same.")
     network = NetworkField(allow_null=True, default=None)
     label = serializers.TextField(
-        max_length=serializers.ID_MAX_LENGTH,
-        allow_null=True,
-        default=None,
-        help_text="Your label; null for none.",
+        max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None, help_text="Your label; null for none."
     )  # type: ignore[assignment]
 
 

@@ -76,8 +76,7 @@ class TestProposal:
             assert "Decline" not in text, address
 
     @pytest.mark.parametrize(
-        ("verb", "label"),
-        [("confirm", "Reject the applicant (second signature)"), ("close", "Return to review")],
+        ("verb", "label"), [("confirm", "Reject the applicant (second signature)"), ("close", "Return to review")]
     )
     def test_a_confirmation_has_the_word_of_its_button(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))

@@ -7,15 +7,7 @@ create databases; those of service A are named after it and the number of rows, 
 import argparse
 import time
 
-from tests.bench import (
-    failover_bench,
-    faults,
-    ledger_bench,
-    platform_bench,
-    seeding,
-    soak_bench,
-    webhook_bench,
-)
+from tests.bench import failover_bench, faults, ledger_bench, platform_bench, seeding, soak_bench, webhook_bench
 from tests.bench.platform_bench import Pace
 from tests.bench.report import Line, table
 from tests.bench.workloads import WORKLOADS

@@ -30,12 +30,7 @@ COMMANDS = {
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
 }
 PEERS = ("fastapi",)
-NAMES = {
-    "platform": "this platform",
-    "bare": "bare Django",
-    "stock": "stock DRF",
-    "fastapi": "FastAPI",
-}
+NAMES = {"platform": "this platform", "bare": "bare Django", "stock": "stock DRF", "fastapi": "FastAPI"}
 
 
 @dataclass(frozen=True, slots=True)

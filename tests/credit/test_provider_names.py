@@ -31,10 +31,7 @@ def test_a_lender_cannot_have_a_name_that_looks_like_anothers(api, user, strange
     make_lender(user), make_lender(stranger)
     assert api.send(PATH, {"name": NAME}).status_code == 201
     other = stranger_api.send(PATH, {"name": "Other"}).json()["id"]
-    for answer in (
-        stranger_api.send(PATH, {"name": name}),
-        stranger_api.replace(f"{PATH}/{other}", {"name": name}),
-    ):
+    for answer in (stranger_api.send(PATH, {"name": name}), stranger_api.replace(f"{PATH}/{other}", {"name": name})):
         assert assert_error(answer, 400, "E1001")["details"][0]["field"] == "name"
     assert Provider.objects.get(pk=other).name == "Other"
     assert stranger_api.replace(f"{PATH}/{other}", {"name": "OTHER"}).json()["name"] == "OTHER"

@@ -172,9 +172,7 @@ def test_of_two_clients_registered_at_once_one_has_the_name(committed):
 
     for round_ in range(10):
         names = [f"Bank {round_}", f"BANK {round_}", f"B\u0430nk {round_}", f"Bank {round_}"]
-        outcomes = at_once(
-            *[lambda pair=pair: register(*pair) for pair in zip(actors, names, strict=True)],
-        )
+        outcomes = at_once(*[lambda pair=pair: register(*pair) for pair in zip(actors, names, strict=True)])
         assert outcomes.count(["name"]) == 3, outcomes
         assert OAuthClient.objects.count() == round_ + 1
 

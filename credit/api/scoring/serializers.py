@@ -294,7 +294,7 @@ class PointerField(serializers.TextField):
     """A JSON pointer below `application_data`, as names of facts have it."""
 
     default_error_messages = {
-        "pointer": "Must be a JSON pointer such as /monthly_income_cents: at most 8 parts of 60 characters.",
+        "pointer": "Must be a JSON pointer such as /monthly_income_cents: at most 8 parts of 60 characters."
     }
 
     def to_internal_value(self, data: Any) -> str:

@@ -45,8 +45,7 @@ class TestCreate:
         assert api.read(f"{path}/1").json() == body
 
     @pytest.mark.parametrize(
-        ("name", "status"),
-        [*((name, 201) for name in POINTERS), *((name, 400) for name in NO_POINTERS)],
+        ("name", "status"), [*((name, 201) for name in POINTERS), *((name, 400) for name in NO_POINTERS)]
     )
     def test_an_input_may_name_a_pointer(self, api, model, path, name, status):
         card = definition()

@@ -7,11 +7,7 @@ from tests.system.availability.nodes import missing
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.timeout(900)]
 KINDS = {one.name: one for one in faults.FAULTS}
-SHORT_FORM = (
-    "switch-over",
-    "cable of the primary pulled for 4 s",
-    "machine of the primary killed",
-)
+SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of the primary killed")
 
 
 def test_faults_lose_nothing_double_nothing_and_come_to_an_end():

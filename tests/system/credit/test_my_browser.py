@@ -35,12 +35,7 @@ TYPED = {
     "legal_name": "Ada Example", "address.line1": "1 Main St", "address.city": "Portland",
     "address.postal_code": "97201",
 }  # fmt: skip
-NOTICES = {
-    "approve": {},
-    "counter": {"with_denial": True},
-    "ask": {},
-    "reject": {"consumer_report": REPORT | SCORE},
-}
+NOTICES = {"approve": {}, "counter": {"with_denial": True}, "ask": {}, "reject": {"consumer_report": REPORT | SCORE}}
 
 
 def test_a_person_answers_what_an_application_needs(chromium, live_server, settings, user):

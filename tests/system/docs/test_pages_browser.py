@@ -45,12 +45,7 @@ def test_pages_are_read_without_javascript_on_a_phone(built, chromium, live_serv
 
 @pytest.mark.parametrize(
     ("query", "title"),
-    [
-        ("rotate encryption key", "Keys"),
-        ("retry", "Retry safely"),
-        ("E1020", "E1020"),
-        ("witnesses", "ledger"),
-    ],
+    [("rotate encryption key", "Keys"), ("retry", "Retry safely"), ("E1020", "E1020"), ("witnesses", "ledger")],
 )
 def test_search_finds_the_page(built, chromium, live_server, query, title):
     page = open_page(chromium, f"{live_server.url}/docs/")
