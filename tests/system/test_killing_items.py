@@ -35,22 +35,6 @@ services._expire = killed
 call_command("expire_applications")
 """
 
-# `deliver_webhooks --once`, whose process is killed while it numbers one event.
-PUBLISH = """
-import os, signal
-from django.core.management import call_command
-from config.webhooks import publishing
-is_told = publishing._is_told
-
-def killed(endpoint, event):
-    if str(event.pk) == {key!r}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return is_told(endpoint, event)
-
-publishing._is_told = killed
-call_command("deliver_webhooks", "--once")
-"""
-
 
 def start(*arguments):
     """Start a management command on the database of this test."""
@@ -115,23 +99,3 @@ def test_a_delivery_that_kills_three_workers_is_a_dead_letter_and_the_others_are
     sent = Counter(receiver.ids)
     assert set(sent) == set(events)
     assert max(sent.values()) <= 2
-
-
-def test_an_event_that_kills_three_publishers_is_a_dead_letter_and_the_others_are_delivered(
-    committed, private_allowed, make_endpoint, happen, stranger, user
-):
-    with Receiver() as receiver:
-        make_endpoint(receiver.url, owner=stranger)
-        make_endpoint(receiver.url)
-        (poisoned,) = happen(owner=stranger)
-        events = happen(10)
-        ends = []
-        for _ in range(4):
-            process = start("shell", "-v", "0", "-c", PUBLISH.format(key=poisoned))
-            ends.append(process.wait(timeout=PATIENCE_SECONDS))
-            let_leases_end()
-    assert ends == [-signal.SIGKILL] * 3 + [0]
-    dead = dead_letters().get()
-    assert (dead.kind, dead.key, dead.kills, dead.error) == ("event", poisoned, 3, KILLED)
-    assert sorted(receiver.ids) == sorted(events)
-    assert not WorkMark.objects.exists()
