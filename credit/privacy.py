@@ -106,7 +106,7 @@ TABLES = {
         about_staff("made_by", "published_by"),
         none(
             "id", "moves", "updated_at", "model", "number", "definition", "definition_sha256", "status", "role", "note",
-            "published_at", "created_at",
+            "about", "certificate", "published_at", "created_at",
         ),
     ),
     "credit.ModelVersionHistory": table(

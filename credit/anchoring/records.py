@@ -40,7 +40,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     `share` is what the applicant shared with the lender: of the rest the score knew nothing.
 
     `score_reasons` are the score's, `reasons` the decision's. `automated` states that no person took part. `terms` are
-    the loan that an approval names, and `counteroffer` the one that the decision closes. `applicants_sha256` is the
+    the loan that an approval names, and `counteroffer` the one that the decision closes. `certificate_sha256` is null
+    for scorecards that were published before there were certificates. `applicants_sha256` is the
     hash of the applicants, with a nonce that can be erased; null without applicants.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
@@ -48,11 +49,12 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     were spelled, treated a value of another type as missing, and could decline automatically when one was missing. The
     JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
     """
-    scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
+    scored: dict[str, Any] = dict.fromkeys((*_OF_THE_SCORE, "certificate_sha256"))
     if (score := application.decision_score) is not None:
         version = score.version
         version_and_facts = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
         scored = dict(zip(_OF_THE_SCORE, (*version_and_facts, score.total, score.outcome, score.reasons), strict=True))
+        scored["certificate_sha256"] = version.certificate_sha256
     approves = row.status == APPROVED and application.loan_terms is not None
     return record_about(
         application,

@@ -63,6 +63,7 @@ def bundle_of(application: Application) -> dict[str, Any]:
         "proof_file": anchor.kept_proof_file,
         "opening": anchor.opening,
         "definition": None if score is None else canonical_json(score.version.definition).decode(),
+        "certificate": None if score is None else score.version.certificate_text,
         "facts": None if kept is None else kept.facts,
         "nonce": None if kept is None else kept.nonce,
         "applicants": None if persons is None else canonical_json(persons.persons).decode(),

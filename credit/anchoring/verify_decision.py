@@ -10,6 +10,7 @@ shares no code with what decided: a fault there would only be repeated here. It 
     platform    a key that was the platform's when it was decided has signed the record (Ed25519); you give the keys:
                 `/.well-known/record-keys.json` of the platform, kept as a file, or a public key in base64
     definition  the scorecard is the one whose SHA-256 the record names
+    certificate the certificate is the one whose SHA-256 the record names, and fits the scorecard
     facts       SHA-256(nonce, facts) is what the record names, and they hold nothing that was not shared
     total       the scorecard, computed again, gives the record's total,
     outcome     its outcome,
@@ -48,8 +49,8 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *PERSONS)
-# Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack PERSONS only.
+MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *PERSONS, "certificate")
+# Members of the bundle that must be objects. The oldest bundles lack both; later ones lack PERSONS or the certificate.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
 NONCE_BYTES = 32
 # Facts of these kinds are shared with a lender, or unknown to it, as `share` of the record says.
@@ -86,8 +87,8 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
     """
     check, steps = Check(content, ledger_key, platform_keys), []
     for name in (
-        "bundle", "record", "platform", "definition", "facts", "total", "outcome", "reasons", "decision", "terms",
-        "applicants", "proof", "inclusion", "commitment", "signature",
+        "bundle", "record", "platform", "definition", "certificate", "facts", "total", "outcome", "reasons", "decision",
+        "terms", "applicants", "proof", "inclusion", "commitment", "signature",
     ):  # fmt: skip
         try:
             state, detail = getattr(check, name)()
@@ -140,7 +141,7 @@ class Check:
         _must(len(self.content) <= FILE_MAX_BYTES, "the file is too large for a bundle")
         given = parse(self.content.decode("utf-8"))
         _must(isinstance(given, dict), "it must be an object")
-        given = {**dict.fromkeys((*OBJECTS, *PERSONS)), **given}
+        given = {**dict.fromkeys((*OBJECTS, *PERSONS, "certificate")), **given}
         _must(set(given) == set(MEMBERS), f"its members must be {', '.join(MEMBERS)}")
         for name, kept in given.items():
             if name in OBJECTS and kept is not None:
@@ -214,6 +215,21 @@ class Check:
         _must(digest == self.told["definition_sha256"], f"its SHA-256 is {digest}, which is not what the record names")
         self.card = canonical(text)
         return OK, f"model {self.told['model_id']}, version {self.told['model_version']}, SHA-256 {digest}"
+
+    def certificate(self) -> tuple[str, str]:
+        text, named = self.texts["certificate"], self.told.get("certificate_sha256")
+        if named is None:
+            _must(text is None, "the record names no certificate")
+            return OK, "the record names no certificate"
+        _must(text is not None, "the certificate that the record names is missing")
+        digest = hashlib.sha256(str(text).encode()).hexdigest()
+        _must(digest == named, f"its SHA-256 is {digest}, which is not what the record names")
+        certificate = canonical(text)
+        for name, computed in bounds_of(self.card).items():
+            says = certificate[name]
+            _must(says == computed, f"its {name} is {says!r}; computed again it is {computed!r}")
+        _must(certificate["declines_without_reason"] == 0, "it says that the scorecard can decline without a reason")
+        return OK, f"{certificate['combinations']} combinations, none declined without a reason, SHA-256 {digest}"
 
     def facts(self) -> tuple[str, str]:
         if not self.is_scored:
@@ -537,6 +553,18 @@ def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
     if fired is not None:
         reasons = [fired["reason"], *(one for one in reasons if text_of(one) != text_of(fired["reason"]))]
     return Score(total, outcome, reasons[:4], is_missing and fired is None)
+
+
+def bounds_of(card: Any) -> dict[str, Any]:
+    """Return what the certificate of a scorecard says of its size: combinations of bins, lowest and highest total."""
+    points = [[whole(one["points"]) for one in scored["bins"]] for scored in card["characteristics"]]
+    lowest, highest = (whole(card["base_points"]) + sum(map(end, points)) for end in (min, max))
+    if card.get("range") is not None:
+        bottom, top = map(whole, card["range"])
+        lowest, highest = (min(max(total, bottom), top) for total in (lowest, highest))
+    combinations = math.prod(map(len, points))
+    large = str(combinations) if combinations >= 2**53 else combinations
+    return {"combinations": large, "total_min": lowest, "total_max": highest}
 
 
 def as_it_is(value: Any) -> Any:

@@ -62,6 +62,8 @@ _of_a_version = [
     path("/publish", scoring.ModelVersionViewSet.as_view({"post": "publish"})),
     path("/retire", scoring.ModelVersionViewSet.as_view({"post": "retire"})),
     path("/compare", scoring.ScoreMonitoringViewSet.as_view({"post": "compare"})),
+    path("/certificate", scoring.ModelVersionViewSet.as_view({"get": "certificate"})),
+    path("/instructions", scoring.ModelVersionViewSet.as_view({"get": "instructions"})),
     path("/evaluate", scoring.ModelVersionViewSet.as_view({"post": "evaluate"})),
 ]
 _scoring: list[URLPattern | URLResolver] = [

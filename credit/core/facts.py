@@ -42,6 +42,18 @@ SOURCES = {
     APPLICANT: "The applicant claims it.",
 }
 
+# The categories of facts: the first part of a fact's name.
+CATEGORIES = {
+    "account": "Your account on this platform",
+    "application_data": "What you state in the application",
+    "applications": "Your other applications on this platform",
+    "bank": "Your bank accounts, if you share them",
+    "confirmed": "What a reviewer confirmed from your documents",
+    "identity": "The check of your identity, if you share it",
+    "person": "Your other applications to the same lender",
+    "report": "Consumer reports that the lender requests about you",
+}
+
 Read = Callable[[Any, datetime], Any]
 
 
@@ -108,6 +120,10 @@ def shared(share: Collection[str]) -> MayRead:
 @cache
 def catalogue() -> dict[str, Fact]:
     return {fact.name: fact for fact in sorted(declared("facts"), key=lambda fact: fact.name)}
+
+
+def category_of(name: str) -> str:
+    return re.split(r"[.#]", name, maxsplit=1)[0]
 
 
 def type_of(name: str) -> str | None:

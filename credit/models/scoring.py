@@ -8,6 +8,7 @@ from django.utils.functional import cached_property
 
 from config.core import lifecycle
 from config.core.context import request_id
+from config.core.digest import digest_of
 from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
@@ -75,6 +76,10 @@ class ModelVersion(lifecycle.StatefulModel):
         help_text="`champion` or `challenger` while the version is published; otherwise empty.",
     )
     note = models.TextField(blank=True, default="", help_text="A note on the version, in its maker's words.")
+    about: Any = JsonTextField(null=True, help_text="Instructions for use, from the version's maker; null without any.")
+    certificate: Any = JsonTextField(
+        null=True, help_text="What the publication computed about the card; null before, and for versions before 1.1."
+    )
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -119,6 +124,15 @@ class ModelVersion(lifecycle.StatefulModel):
     def card(self) -> Card:
         return Card.of(self.definition)
 
+    @property
+    def certificate_text(self) -> str | None:
+        return None if self.certificate is None else canonical_json(self.certificate).decode()
+
+    @property
+    def certificate_sha256(self) -> str | None:
+        text = self.certificate_text
+        return None if text is None else digest_of(text)
+
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
         """Return the error of this transition, if any; under `four_eyes` the author can't publish.
 
@@ -152,11 +166,13 @@ class ModelVersion(lifecycle.StatefulModel):
 
     def publication_record(self, row: lifecycle.StatusHistory) -> str:
         record = {
-            "record_version": 1,
+            "record_version": 2,
             "model_id": self.model_id,
             "model_version": self.number,
             "provider_id": self.model.provider_id,
             "definition_sha256": self.definition_sha256,
+            "certificate_sha256": self.certificate_sha256,
+            "about_sha256": None if self.about is None else digest_of(canonical_json(self.about).decode()),
             "role": self.role,
             "made_by": str(self.made_by_id),
             "published_by": row.changed_by,

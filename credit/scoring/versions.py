@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -8,11 +9,13 @@ from django.db.models import Max, QuerySet
 from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, ReviewerRequired
-from credit.core.errors import ScoringModelNotFound
+from credit.core.card import Card
+from credit.core.errors import ScoringModelNotFound, refusal_of
 from credit.models.offers import ProviderMember
 from credit.models.scoring import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED, ModelVersion, ScoringModel
 from credit.offers.providers import claim_provider, role_of
 from credit.scoring import definition as definitions
+from credit.scoring.certificate import categories_of, certificate_of, require_reasons
 from identity.access.second_factor import require_lender_factor
 
 
@@ -63,9 +66,16 @@ def _lock(model_id: int) -> None:
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
 
 
-def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime) -> ModelVersion:
-    """Keep a definition as the model's next version, a draft; raises ValidationFailed for anything but a scorecard."""
+def add_version(
+    model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime, about: Any = None
+) -> ModelVersion:
+    """Keep a definition as the model's next version, a draft; raises ValidationFailed for anything but a scorecard.
+
+    `about` are the instructions for use. If they declare categories of data, the card reads no others.
+    """
     definitions.check(definition)
+    if about and about["categories"]:
+        _check_categories(Card.of(definition), about["categories"])
     with transaction.atomic(savepoint=False):
         _lock(model.pk)
         last = ModelVersion.objects.filter(model=model).aggregate(number=Max("number"))["number"] or 0
@@ -76,17 +86,30 @@ def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any
             definition_sha256=sha256(canonical_json(definition)).hexdigest(),
             status=DRAFT,
             note=note,
+            about=about,
             made_by=made_by,
             created_at=now,
             updated_at=now,
         )
 
 
+def _check_categories(card: Card, declared: Sequence[str]) -> None:
+    refusals = [
+        (f"/definition/inputs/{number}", f"Reads `{category}`, which is not among `about.categories`.")
+        for number, source in enumerate(card.inputs)
+        for category in categories_of(source.facts)
+        if category not in declared
+    ]
+    if refusals:
+        raise refusal_of(refusals)
+
+
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:
     """Publish a version, or change a published one's role; the same role again is idempotent.
 
     A model has one champion: a second one takes over, and the first stays published as a challenger. Raises
-    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for its author.
+    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for its author. The first
+    publication stores the certificate; raises ValidationFailed for a card that can decline without a reason.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)
@@ -99,12 +122,17 @@ def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) ->
             before = ModelVersion.objects.filter(model=version.model_id, status=PUBLISHED, role=CHAMPION)
             for champion in before.select_related("model__provider").defer("definition"):
                 _give_role(champion, CHALLENGER, actor=actor, now=now)
-        _give_role(version, role, actor=actor, now=now)
+        changes = {}
+        if version.status == DRAFT:
+            changes["certificate"] = certificate = certificate_of(version.card)
+            require_reasons(certificate)
+        _give_role(version, role, actor=actor, now=now, **changes)
     return version
 
 
-def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime) -> None:
-    version.transition_to(PUBLISHED, actor=actor, now=now, metadata={"role": role}, changes={"role": role})
+def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime, **changes: Any) -> None:
+    changes["role"] = role
+    version.transition_to(PUBLISHED, actor=actor, now=now, metadata={"role": role}, changes=changes)
 
 
 def retire(version: ModelVersion, *, actor: Actor, now: datetime) -> ModelVersion:

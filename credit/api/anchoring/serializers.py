@@ -82,6 +82,9 @@ class BundleSerializer(ResponseSerializer):
         allow_null=True, help_text="The input of the leaf's commitment; null until it is anchored."
     )
     definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null where nothing was scored.")
+    certificate = TextField(
+        allow_null=True, help_text="The scorecard's certificate, canonical JSON; null for cards without one."
+    )
     facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once it is erased.")
     nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64.")
     applicants = TextField(

@@ -4,6 +4,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 
 from config.api import serializers
 from config.core.json_text import day_of
+from credit.api.scoring.about_serializers import AboutRequestSerializer, AboutSerializer
 from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
@@ -54,6 +55,9 @@ class VersionRequestSerializer(serializers.RequestSerializer):
 
     definition = DefinitionField(help_text="The scorecard: what is computed.")
     note = serializers.TextField(default="")
+    about = AboutRequestSerializer(
+        required=False, allow_null=True, help_text="Instructions for use. The anchored publication has their hash."
+    )
 
 
 class VersionSerializer(serializers.ModelResponseSerializer):
@@ -91,8 +95,10 @@ class PublishedVersionSerializer(VersionSerializer):
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model."""
 
+    about = AboutSerializer(allow_null=True, help_text="Instructions for use; null without any.")
+
     class Meta(VersionSerializer.Meta):
-        fields = [*VersionSerializer.Meta.fields, "definition"]
+        fields = [*VersionSerializer.Meta.fields, "definition", "about"]
 
 
 class VersionsPageSerializer(serializers.PageSerializer):

@@ -18,6 +18,7 @@ from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.scoring import monitoring_serializers as shapes
 from credit.api.scoring import serializers
+from credit.api.scoring.about_serializers import AboutSerializer, CertificateSerializer, InstructionsSerializer
 from credit.core.card import SCORED_ON
 from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.core.facts import PATHS, catalogue
@@ -25,6 +26,7 @@ from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel
 from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
 from credit.scoring import pmml, versions
+from credit.scoring.certificate import certificate_of
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
 from credit.scoring.evaluator import evaluate
@@ -141,12 +143,38 @@ class ModelVersionViewSet(ApiViewSet):
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
         Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` name what the
         scorecard reads and an offer of the model does not ask for, and each characteristic that only the applicant
-        supplies.
+        supplies. The first publication computes the certificate. A scorecard that can decline without a reason is 400
+        `E1001`.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
-        published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        with heavy.slot(request):
+            published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
         return published, [*inputs_without_requirement(published), *characteristics_of_claims(published)]
+
+    @_reads(answer=CertificateSerializer, errors=(ScoringModelNotFound,))
+    def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
+        """Get the certificate of a version.
+
+        The API computes it over every combination of bins, with one bin of each characteristic. For a published version
+        it is the stored one, whose hash is in the anchored records of the publication and of each decision. For a draft
+        it is computed again. A version whose `declines_without_reason` is not 0 can't be published.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        if version.certificate is not None:
+            return version.certificate
+        with heavy.slot(request):
+            return certificate_of(version.card)
+
+    @_reads(answer=InstructionsSerializer, errors=(ScoringModelNotFound,))
+    def instructions(self, request: ApiRequest, model_id: str, number: str) -> dict[str, Any]:
+        """Get the instructions for use of a version.
+
+        The maker of a version gives them as `about`. Without them the text fields are empty.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        about = version.about or AboutSerializer.nothing()
+        return {"model_id": version.model_id, "version": version.number, "name": version.model.name, **about}
 
     @_writes(
         answer=serializers.VersionSerializer,

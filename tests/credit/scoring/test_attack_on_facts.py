@@ -81,8 +81,9 @@ def below(bound, points):
 
 
 def bins_of(fact, bounds):
-    """A card that declines everybody, and tells as its one reason between which of the bounds the fact is."""
-    return card(fact, [(1, below(low, 1), below(high, 0)) for low, high in pairwise(bounds)], [{"outcome": "decline"}])
+    """A card that declines a fact within the bounds, and whose one reason is the place of the fact between them."""
+    places = [(1, below(low, 1), below(high, 0)) for low, high in pairwise(bounds)]
+    return card(fact, places, [{"outcome": "approve", "from": len(places)}, {"outcome": "decline"}])
 
 
 def declines_below(fact, bound):

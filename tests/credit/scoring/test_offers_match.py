@@ -2,7 +2,7 @@
 
 import pytest
 
-from credit.models import Application, LastScore, Score, ScoreFacts
+from credit.models import Application, LastScore, ModelVersion, Score, ScoreFacts
 from tests.api import assert_error
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
@@ -82,7 +82,9 @@ def test_a_declined_person_gets_the_reasons(api, stranger):
 
 
 def test_a_decline_without_a_reason_is_marked(api, stranger):
-    version = make_version(make_model(stranger), role="champion", knockouts=[], base_points=0)
+    version = make_version(make_model(stranger), knockouts=[], base_points=0)
+    # Published before there were certificates, which refuse such a card.
+    ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 

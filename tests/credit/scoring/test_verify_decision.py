@@ -45,8 +45,8 @@ def states(given, key=KEY, platform=(RECORD_KEYS,)):
 
 
 NAMES = [
-    "bundle", "record", "platform", "definition", "facts", "total", "outcome", "reasons", "decision", "terms",
-    "applicants", "proof", "inclusion", "commitment", "signature",
+    "bundle", "record", "platform", "definition", "certificate", "facts", "total", "outcome", "reasons", "decision",
+    "terms", "applicants", "proof", "inclusion", "commitment", "signature",
 ]  # fmt: skip
 
 
@@ -275,6 +275,7 @@ TAMPERINGS = {
     "half of a score in the record": ("record", again(total=None)),
     "a total that is no whole number": ("record", again(total="550")),
     "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),
+    "a certificate that the record doesn't name": ("certificate", swap(certificate="{}")),
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
     "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),

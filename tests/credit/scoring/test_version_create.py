@@ -40,7 +40,7 @@ class TestCreate:
         assert body == {
             "model_id": model.pk, "number": 1, "status": "draft", "role": "", "note": "First.",
             "definition_sha256": version.definition_sha256, "made_by": str(user.pk), "definition": DEFINITION,
-            "published_by": None, "published_at": None, "created_at": body["created_at"],
+            "published_by": None, "published_at": None, "about": None, "created_at": body["created_at"],
         }  # fmt: skip
         assert api.read(f"{path}/1").json() == body
 

@@ -258,6 +258,8 @@ def _score(service: Service) -> None:
     service.call(f"GET {versions}", **of)
     champion = {**of, "number": demo_ids.CHAMPION}
     service.call(f"GET {versions}/{{number}}", **champion)
+    service.call(f"GET {versions}/{{number}}/certificate", **champion)
+    service.call(f"GET {versions}/{{number}}/instructions", **champion)
     facts = {"application_data.monthly_income_cents": 320_000}
     service.call(f"POST {versions}/{{number}}/evaluate", {"facts": facts}, **champion)
     service.call(f"POST {versions}/{{number}}/compare", {"with": demo_ids.CHALLENGER}, **champion)

@@ -1,0 +1,101 @@
+"""Instructions for use of a version, and its certificate."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+
+from config.api import serializers
+from credit.core.facts import CATEGORIES
+
+_TEXT_MAX = 4_000
+_TEXTS = {
+    "intended_use": "What the model is for.",
+    "not_for": "What the model must not be used for.",
+    "data": "The data that the model was made from.",
+    "limits": "Known limits.",
+    "human_review": "How people review its results.",
+    "accuracy": "The accuracy that was measured, and on what.",
+}
+_CATEGORIES_HELP = f"Categories of data that the scorecard reads: {', '.join(CATEGORIES)}."
+
+
+class AboutRequestSerializer(serializers.RequestSerializer):
+    """Instructions for use of a version."""
+
+    intended_use = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["intended_use"])
+    not_for = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["not_for"])
+    data = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["data"])  # type: ignore[assignment]
+    categories = serializers.ListField(
+        child=serializers.OneOfField(CATEGORIES),
+        default=list,
+        max_length=len(CATEGORIES),
+        help_text=f"{_CATEGORIES_HELP} If there are any, a scorecard that reads another one is refused.",
+    )
+    limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["limits"])
+    human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["human_review"])
+    accuracy = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["accuracy"])
+
+
+class AboutSerializer(serializers.JsonPartSerializer):
+    """Instructions for use of a version."""
+
+    intended_use = serializers.TextField(help_text=_TEXTS["intended_use"])
+    not_for = serializers.TextField(help_text=_TEXTS["not_for"])
+    data = serializers.TextField(help_text=_TEXTS["data"])  # type: ignore[assignment]  # Serializer.data is a property
+    categories = serializers.ListField(child=serializers.OneOfField(CATEGORIES), help_text=_CATEGORIES_HELP)
+    limits = serializers.TextField(help_text=_TEXTS["limits"])
+    human_review = serializers.TextField(help_text=_TEXTS["human_review"])
+    accuracy = serializers.TextField(help_text=_TEXTS["accuracy"])
+
+    @classmethod
+    def nothing(cls) -> dict[str, Any]:
+        return {**dict.fromkeys(_TEXTS, ""), "categories": []}
+
+
+class InstructionsSerializer(AboutSerializer):
+    """The instructions for use, and what they belong to."""
+
+    model_id = serializers.Int64Field(help_text="The scoring model.")
+    version = serializers.Int32Field(help_text="The number of the version.")
+    name = serializers.TextField(help_text="The name of the model.")
+
+
+@extend_schema_field({"type": ["integer", "string"], "description": "A string beyond 2^53."})
+class CountField(serializers.FreeField):
+    """A count that may be beyond the integers that JSON has everywhere."""
+
+
+class CertifiedReasonSerializer(serializers.JsonPartSerializer):
+    """A reason of the scorecard."""
+
+    code = serializers.TextField(help_text="One of the principal reasons, or `other`.")
+    text = serializers.TextField(help_text="The reason, for people to read.")
+    can_occur = serializers.FlagField(help_text="Whether a combination that isn't approved has it among its reasons.")
+
+
+class OrderedInputSerializer(serializers.JsonPartSerializer):
+    """An input whose bins are ordered."""
+
+    name = serializers.TextField(help_text="The name of the input.")
+    is_monotone = serializers.FlagField(help_text="Whether its points only rise or only fall, missing values aside.")
+
+
+class CertifiedInputSerializer(serializers.JsonPartSerializer):
+    """An input of the scorecard."""
+
+    name = serializers.TextField(help_text="The name of the input.")
+    facts = serializers.ListField(child=serializers.TextField(), help_text="The facts that it reads.")
+    categories = serializers.ListField(child=serializers.OneOfField(CATEGORIES), help_text="Their categories.")
+
+
+class CertificateSerializer(serializers.JsonPartSerializer):
+    """What a scorecard can and can't do, computed over every combination of bins."""
+
+    combinations = CountField(help_text="How many combinations there are.")
+    declines = CountField(help_text="How many of them the total declines.")
+    declines_without_reason = CountField(help_text="How many of these have no reason: 0 for a published version.")
+    reasons = CertifiedReasonSerializer(many=True, help_text="Those of characteristics first, then of knockouts.")
+    total_min = serializers.Int64Field(help_text="The lowest total, within the range.")
+    total_max = serializers.Int64Field(help_text="The highest total, within the range.")
+    ordered = OrderedInputSerializer(many=True, help_text="The inputs that have bins with `below`.")
+    inputs = CertifiedInputSerializer(many=True, help_text="Every input of the scorecard.")

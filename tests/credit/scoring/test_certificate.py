@@ -1,0 +1,195 @@
+"""The certificate of a scorecard equals an enumeration, and a card without reasons isn't published."""
+
+import json
+from hashlib import sha256
+from itertools import product
+from random import Random
+
+import pytest
+
+from config.core.json_text import canonical_json
+from credit.anchoring.verify_decision import verify
+from credit.core.card import Card
+from credit.core.facts import CATEGORIES, catalogue, category_of
+from credit.core.reasons import key_of
+from credit.scoring.certificate import certificate_of
+from tests.api import assert_error
+from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.making import make_model, make_version
+from tests.credit.scoring.pairs import card as random_card
+from tests.credit.scoring.pairs import with_rules
+
+VERSIONS = "/scoring/models/{}/versions"
+
+
+def enumerated(card):
+    """Compute the certificate's counts from the definition, one combination after the other."""
+    declines = without = 0
+    totals, seen = set(), {key_of(knockout["reason"]) for knockout in card.get("knockouts", [])}
+    low, high = card.get("range", (-(10**12), 10**12))
+    for bins in product(*(scored["bins"] for scored in card["characteristics"])):
+        total = min(max(card["base_points"] + sum(choice["points"] for choice in bins), low), high)
+        totals.add(total)
+        reached = next(each["outcome"] for each in card["outcomes"] if "from" not in each or each["from"] <= total)
+        losses = {}
+        for scored, choice in zip(card["characteristics"], bins, strict=True):
+            key = key_of(scored["reason"])
+            losses[key] = losses.get(key, 0) + scored["baseline"] - choice["points"]
+        reasons = [key for key in sorted(losses, key=lambda key: -losses[key]) if losses[key] > 0][:4]
+        declines += reached == "decline"
+        without += reached == "decline" and not reasons
+        if reached != "approve":
+            seen |= set(reasons)
+    return declines, without, seen, min(totals), max(totals)
+
+
+def small_card(chance):
+    while True:
+        card = with_rules(chance, random_card(chance)[0])
+        sizes = [len(scored["bins"]) for scored in card["characteristics"]]
+        if len(sizes) <= 6 and max(sizes) <= 8:
+            return card
+
+
+def test_certificate_of_1000_random_cards_equals_their_enumeration():
+    chance = Random(20261129)
+    for _ in range(1_000):
+        card = small_card(chance)
+        certificate = certificate_of(Card.of(card))
+        declines, without, seen, low, high = enumerated(card)
+        assert (certificate["declines"], certificate["declines_without_reason"]) == (declines, without), card
+        assert {key_of_full(reason) for reason in certificate["reasons"] if reason["can_occur"]} == seen, card
+        assert (certificate["total_min"], certificate["total_max"]) == (low, high)
+
+
+def key_of_full(reason):
+    return reason["text"] if reason["code"] == "other" else reason["code"]
+
+
+def test_large_card_has_counts_beyond_2_to_the_53_as_strings():
+    bins = [{"missing": True, "points": 0}, *({"below": n, "points": n} for n in range(1, 9)), {"points": 9}]
+    names = [f"f{number}" for number in range(40)]
+    card = definition(
+        inputs=[{"name": name, "from": f"application_data.{name}", "type": "number"} for name in names],
+        characteristics=[
+            {"name": name, "input": name, "reason": "income_insufficient", "baseline": 9, "bins": bins}
+            for name in names
+        ],
+        knockouts=[],
+    )
+    certificate = certificate_of(Card.of(card))
+    assert certificate["combinations"] == str(10**40)
+    assert certificate["declines_without_reason"] == 0
+    assert all(ordered["is_monotone"] for ordered in certificate["ordered"])
+
+
+def test_every_fact_has_a_known_category():
+    assert {category_of(name) for name in catalogue()} <= CATEGORIES.keys()
+
+
+def without_reasons():
+    card = definition()
+    for scored in card["characteristics"]:
+        scored["baseline"] = -1
+    return card
+
+
+@pytest.mark.django_db
+class TestPublication:
+    def test_card_that_can_decline_without_a_reason_is_not_published(self, api, user):
+        version = make_version(make_model(user), characteristics=without_reasons()["characteristics"])
+        place = f"{VERSIONS.format(version.model_id)}/1"
+        error = assert_error(api.send(f"{place}/publish", {"role": "champion"}), 400, "E1001")
+        assert "have no reason" in error["message"]
+        version.refresh_from_db()
+        assert (version.status, version.certificate) == ("draft", None)
+        certificate = api.read(f"{place}/certificate")
+        assert certificate.status_code == 200, certificate.content
+        assert certificate.json()["declines_without_reason"] > 0
+
+    def test_published_version_has_its_certificate(self, api, user):
+        version = make_version(make_model(user))
+        place = f"{VERSIONS.format(version.model_id)}/1"
+        before = api.read(f"{place}/certificate").json()
+        assert api.send(f"{place}/publish", {"role": "champion"}).status_code == 200
+        version.refresh_from_db()
+        assert api.read(f"{place}/certificate").json() == before == version.certificate
+        assert (before["combinations"], before["declines_without_reason"]) == (64, 0)
+        assert (before["total_min"], before["total_max"]) == (520, 740)
+        assert before["ordered"] == [
+            {"name": "income", "is_monotone": True}, {"name": "debt_to_income", "is_monotone": True}
+        ]  # fmt: skip
+        assert before["inputs"][3] == {
+            "name": "identity_verified", "facts": ["identity.verified"], "categories": ["identity"]
+        }  # fmt: skip
+        record = json.loads(version.publication_record(version.history.get()))
+        assert record["certificate_sha256"] == version.certificate_sha256
+
+    def test_certificate_of_another_lender_is_not_found(self, api):
+        version = make_version(make_model(), role="champion")
+        for part in ("certificate", "instructions"):
+            place = f"{VERSIONS.format(version.model_id)}/1/{part}"
+            assert_error(api.read(place), 404, "E4011")
+
+
+@pytest.mark.django_db
+class TestAbout:
+    ABOUT = {
+        "intended_use": "Loans up to 10,000 USD", "not_for": "Mortgages", "data": "Loans of 2024",
+        "categories": ["application_data", "identity"], "limits": "", "human_review": "A referral is decided by people",
+        "accuracy": "AUC 0.71",
+    }  # fmt: skip
+
+    def test_instructions_return_what_the_maker_gave(self, api, user):
+        place = VERSIONS.format(make_model(user).pk)
+        body = {"definition": definition(), "about": self.ABOUT}
+        assert api.send(place, body).json()["about"] == self.ABOUT
+        shown = api.read(f"{place}/1/instructions").json()
+        assert {name: shown[name] for name in self.ABOUT} == self.ABOUT
+        assert shown["version"] == 1
+
+    def test_version_without_instructions_has_empty_ones(self, api, user):
+        place = VERSIONS.format(make_version(make_model(user)).model_id)
+        shown = api.read(f"{place}/1/instructions").json()
+        assert (shown["intended_use"], shown["categories"]) == ("", [])
+
+    def test_input_outside_the_declared_categories_is_refused(self, api, user):
+        place = VERSIONS.format(make_model(user).pk)
+        about = {**self.ABOUT, "categories": ["bank"]}
+        error = assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
+        assert error["details"][0]["field"] == "/definition/inputs/0"
+
+    @pytest.mark.parametrize("about", [[], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}])
+    def test_malformed_instructions_are_refused(self, api, user, about):
+        place = VERSIONS.format(make_model(user).pk)
+        assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
+
+
+class TestVerify:
+    def certified(self, **changes):
+        text = canonical_json({**certificate_of(Card.of(definition())), **changes}).decode()
+        whole = recorded(
+            bundle(record_version=4), certificate_sha256=sha256(text.encode()).hexdigest(), record_version=4
+        )
+        return {**whole, "certificate": text}
+
+    def steps(self, given):
+        steps = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])
+        return steps[-1].name, steps[-1].state
+
+    def test_bundle_with_its_certificate_holds(self):
+        assert self.steps(self.certified()) == ("signature", "ok")
+
+    def test_altered_or_missing_certificate_fails(self):
+        whole = self.certified()
+        altered = whole["certificate"].replace('"declines":', '"declines" :')
+        for text in (altered, whole["certificate"].replace("64", "65"), None):
+            assert self.steps({**whole, "certificate": text}) == ("certificate", "FAIL")
+
+    def test_certificate_that_does_not_fit_the_card_fails(self):
+        for changes in ({"total_min": 0}, {"combinations": 63}, {"declines_without_reason": 1}):
+            assert self.steps(self.certified(**changes)) == ("certificate", "FAIL")
+
+    def test_certificate_that_the_record_does_not_name_fails(self):
+        assert self.steps({**bundle(), "certificate": "{}"}) == ("certificate", "FAIL")
