@@ -234,6 +234,25 @@ class TestAnswers:
         meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": hops}
         assert client_address(SimpleNamespace(META=meta)) == caller
 
+    # RFC 4632 and RFC 4291, and networks that load balancers and meshes of cloud providers have
+    @pytest.mark.parametrize(
+        ("network", "inside", "outside"),
+        [
+            ("::1", "::1", "::2"), ("fd00::/8", "fdff:ffff::1", "fe00::1"), ("fe80::/10", "febf::1", "fec0::1"),
+            ("2600:1901::/48", "2600:1901:0:ffff::1", "2600:1901:1::1"), ("FD12:3456::/32", "fd12:3456::9", "fd12::"),
+            ("2400:cb00::/32", "2400:CB00:1::1", "2400:cb01::1"),
+            ("2606:4700::/32", "2606:4700::6810:1", "2606:4701::"),
+            ("2a06:98c0::/29", "2a06:98c7:ffff::1", "2a06:98c8::1"),
+            ("fd00:ec2::254/128", "fd00:ec2::254", "fd00:ec2::"),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", "::ffff:11.1.2.3"), ("fc00::/7", "fd00::1", "::ffff:10.0.0.1"),
+            ("2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1", "2001:db8::1"),
+            ("64:ff9b::/96", "64:ff9b::10.1.2.3", "64:ff9c::1"),
+        ],
+    )  # fmt: skip
+    def test_a_listed_network_has_its_addresses_in_every_spelling(self, monkeypatch, network, inside, outside):
+        monkeypatch.setenv("TRUSTED_PROXIES", network)
+        assert (inside in ip_networks("TRUSTED_PROXIES"), outside in ip_networks("TRUSTED_PROXIES")) == (True, False)
+
     def test_a_limit_counts_tries_that_failed_too(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]

@@ -132,6 +132,13 @@ def reading(name):
     ("#/m~0n", {"m~n": 320_000}, "/m~0n"),
     ("#/incomes/0", {"incomes": [320_000]}, "/incomes/0"),
     (".incomes.1.cents", {"incomes": [0, {"cents": 320_000}]}, "/incomes/1/cents"),
+    # RFC 6901, section 5, members of members, and words for income
+    *((f"#{pointer}", {member: 320_000}, pointer) for member, pointer in (
+        ("", "/"), ("a/b", "/a~1b"), ("c%d", "/c%d"), ("e^f", "/e^f"), ("g|h", "/g|h"), ("i\\j", "/i\\j"),
+        ('k"l', '/k"l'), (" ", "/ "), ("~1", "/~01"), ("~/~", "/~0~1~0"), ("\u6708\u53ce", "/\u6708\u53ce"),
+        ("\u062f\u062e\u0644", "/\u062f\u062e\u0644"), ("foo.bar", "/foo.bar"),
+    )),
+    ("#/a/1/b~1c/0", {"a": [0, {"b/c": [320_000]}]}, "/a/1/b~1c/0"), ("#/0/00", {"0": {"00": 320_000}}, "/0/00"),
 ])  # fmt: skip
 def test_a_name_is_read_by_pointer(api, user, name, said, pointer):
     verify(user)
