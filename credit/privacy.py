@@ -173,8 +173,8 @@ TABLES = {
         about_staff("reviewed_by", "data_changed_by"),
         none(
             "moves", "updated_at", "id", "consumer", "offer_id", "provider_id", "status", "initial_status",
-            "applicants_sha256", "submitted_at", "reviewed_at", "offer_version", "accepted_at", "loan_terms",
-            "counteroffer_moves", "created_at",
+            "applicants_sha256", "submitted_at", "reviewed_at", "offer_version", "accepted_at", "told_of_right_at",
+            "complete_since", "withdrawn_from_at", "loan_terms", "counteroffer_moves", "created_at",
         ),
         subject="consumer",
         purpose="applications for credit",
@@ -232,7 +232,14 @@ TABLES = {
     ),
     "credit.Acceptance": table(
         about_staff("principal", "credential"),
-        none("id", "application", "terms_sha256", "loan_terms", "accepted_at"),
+        none("id", "application", "terms_sha256", "loan_terms", "accepted_at", "members"),
+    ),
+    "credit.ContractWithdrawal": table(
+        about_staff("principal", "credential"),
+        none(
+            "id", "application", "declared_at", "received_at", "channel", "period_ends_at", "repay_by",
+            "interest_a_day_cents",
+        ),
     ),
     "credit.RecordKey": table(
         none("number", "key_id", "public_key", "private_key", "valid_from"),

@@ -27,9 +27,13 @@ def make_notices(*, now: datetime) -> dict[str, int]:
     return {"notices_made": done["ready"], "notices_overdue": done["overdue"]}
 
 
+_MOMENTS = (
+    "updated_at", "submitted_at", "reviewed_at", "accepted_at", "told_of_right_at", "complete_since",
+    "withdrawn_from_at",
+)  # fmt: skip
 RECORDS = SandboxRecords(
     timers=(
-        Timer(Application, ("updated_at", "submitted_at", "reviewed_at", "accepted_at"), ("consumer",)),
+        Timer(Application, _MOMENTS, ("consumer",)),
         Timer(ProviderInvitation, ("invited_at",), ("provider__owner",)),
         Timer(Counteroffer, ("expires_at",), ("application__consumer",)),
         Timer(Clock, ("started_at", "due_at", "stopped_at"), ("application__consumer",)),

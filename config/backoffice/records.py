@@ -61,6 +61,7 @@ class RecordAction:
     form: type[SeenForm] = SeenForm
     initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
     beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # with the form: see `confirmed`
+    logged: Callable[[Any], str] = lambda _form: ""  # what the log has in addition to the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ class ReadOnlyAdmin(Exports):
             if form.cleaned_data["seen"] != action.seen(record):
                 raise ValidationError(f"The {self.kind} changed since you opened the page. Nothing was done.")
             outcome = action.run(request, record, form)
-            self.log_change(request, record, f"{action.label}.")
+            self.log_change(request, record, f"{action.label}. {action.logged(form)}".strip())
             return outcome
 
         page = {"consequences": action.consequences(record), **action.beside(record, form)}

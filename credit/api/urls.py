@@ -14,7 +14,7 @@ from credit.api.offers.views import CatalogueViewSet, DecisionViewSet, MatchView
 from credit.api.requirements.views import ApplicationRequirementViewSet, OfferRequirementViewSet
 from credit.api.scoring import views as scoring
 from credit.api.scoring.score_views import ScoreViewSet, VerifierViewSet
-from credit.api.terms.views import AgreementViewSet, CounterofferViewSet
+from credit.api.terms.views import AgreementViewSet, CounterofferViewSet, WithdrawalViewSet
 
 _of_an_application = [
     path("", ApplicationViewSet.as_view({"get": "retrieve", "put": "update"})),
@@ -26,6 +26,7 @@ _of_an_application = [
     path("/proof", ApplicationViewSet.as_view({"get": "proof"})),
     path("/acceptance", ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"})),
     path("/agreement", AgreementViewSet.as_view({"get": "retrieve"})),
+    path("/withdrawal", WithdrawalViewSet.as_view({"get": "retrieve", "post": "create"})),
     path("/counteroffers", CounterofferViewSet.as_view({"get": "list", "post": "create"})),
     path("/counteroffers/<str:counteroffer_id>", CounterofferViewSet.as_view({"delete": "withdraw"})),
     path("/counteroffers/<str:counteroffer_id>/decline", CounterofferViewSet.as_view({"post": "decline"})),

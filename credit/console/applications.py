@@ -37,6 +37,7 @@ from credit.console.score_panel import score_panel
 from credit.console.score_words import PROPOSALS
 from credit.console.terms import LoanDesk, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
+from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
 from credit.core.applicant_search import applicant_filter
 from credit.core.figures import cents_in, end_of_id, money, reference_of
@@ -356,6 +357,7 @@ class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, Fact
         yield from revision_entries(record, record.newest_revisions)
         yield from file_entries(record)
         yield from counteroffer_entries(record)
+        yield from withdrawal_entries(record)
         for move in moves:
             yield from anchor_entries(getattr(move, "anchor", None), f"Decision {move.position}")
         if any(move.status == states.APPROVED for move in moves) or record.accepted_at:

@@ -10,12 +10,13 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from config.backoffice.bases import ReviewAdmin, TransitionForm
+from config.backoffice.bases import TransitionForm
 from config.backoffice.html import moment
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
 from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, tell, terms_of
+from credit.console.withdrawals import WithdrawalDesk, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
 from credit.core.loan_words import in_words, rows_of
@@ -29,7 +30,7 @@ NAMES_LOAN = (APPROVED, COUNTEROFFER)
 COUNTEROFFER_DAYS = 14  # for accepting it, if the reviewer names no other day
 
 
-class LoanDesk(ReviewAdmin):
+class LoanDesk(WithdrawalDesk):
     """Loans on an application's page."""
 
     def get_urls(self) -> list[Any]:
@@ -121,7 +122,7 @@ class LoanDesk(ReviewAdmin):
             return None
         is_masked = getattr(record, "is_masked", False)
         panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the person"}
-        panel["rows"] = [] if is_masked else _figures(terms)
+        panel["rows"] = [] if is_masked else [*_figures(terms), *period_rows(record)]
         if offered is not None:
             panel["until"] = moment(offered.expires_at)
             panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)

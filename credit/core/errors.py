@@ -56,6 +56,13 @@ class PricingNoticeDue(NothingToAccept):
     )
 
 
+class WithdrawalOver(ApiError):
+    """The period of withdrawal has ended; `details` have its last day and its end."""
+
+    error, code, stored = "withdrawal_over", "E3019", True
+    message = "The period for withdrawing from the agreement is over."
+
+
 class TermsChanged(ApiError):
     error, code, stored = "terms_changed", "E3012", True
     message = "`terms_sha256` is not that of the terms that were approved."

@@ -32,6 +32,7 @@ FAMILIES = (
             "withdrawn": "An application was withdrawn.",
             "expired": "An application expired: no acceptance or activity before its deadline.",
             "accepted": "The applicant accepted an approval.",
+            "contract_withdrawn": "A borrower withdrew from the accepted agreement.",
             "counteroffered": "The lender made a counteroffer.",
             "counteroffer_declined": "The applicant declined a counteroffer.",
             "counteroffer_expired": "A counteroffer expired without an acceptance. A rejection follows.",
@@ -44,6 +45,7 @@ FAMILIES = (
             "updated": machine.DRAFT,
             "document_received": machine.PENDING_DOCUMENTS,
             "accepted": machine.APPROVED,
+            "contract_withdrawn": machine.APPROVED,
             "review_requested": machine.REJECTED,
             "review_answered": machine.APPROVED,
             **dict.fromkeys(_ABOUT_COUNTEROFFERS, machine.UNDER_REVIEW),
@@ -57,7 +59,10 @@ FAMILIES = (
             status=said(TEXT, "The notice's current status. `none` if no notice was due yet."),
             sometimes={
                 "notice_id": said(UUID, "The notice's id. Absent if no notice was due yet."),
-                "kind": said(TEXT, "`adverse_action`, `approval`, `counteroffer` or `incomplete`."),
+                "kind": said(
+                    TEXT,
+                    "`adverse_action`, `approval`, `counteroffer`, `incomplete`, `pricing`, or `withdrawal_reminder`.",
+                ),
                 "clock": said(
                     TEXT,
                     "The clock that ended: `application`, `action`, `counteroffer`, or `review`. "

@@ -1,6 +1,6 @@
 """The models of credit."""
 
-from credit.models.acceptance import Acceptance, ApplicationRevision
+from credit.models.acceptance import Acceptance, ApplicationRevision, ContractWithdrawal
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
 from credit.models.confirmations import Confirmation
@@ -14,8 +14,8 @@ from credit.models.terms import Counteroffer, LoanTerms
 
 __all__ = [
     "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
-    "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms", "ModelVersion",
-    "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Proposal", "Provider",
-    "ProviderInvitation", "ProviderMember", "RecordKey", "RequestedDocument", "RetentionHold", "ReviewRequest", "Score",
-    "ScoreFacts", "ScoringModel", "StoredFile", "person_figures",
+    "ContractWithdrawal", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms",
+    "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Proposal", "Provider",
+    "ProviderInvitation", "ProviderMember", "RecordKey", "RequestedDocument", "RetentionHold", "ReviewRequest",
+    "Score", "ScoreFacts", "ScoringModel", "StoredFile", "person_figures",
 ]  # fmt: skip

@@ -48,6 +48,9 @@ class Acceptance(_SignedRecord):
         LoanTerms, null=True, on_delete=models.PROTECT, related_name="acceptances", db_index=False
     )
     accepted_at = models.DateTimeField()
+    members = JsonTextField(
+        null=True, help_text="The members of the agreement by Directive (EU) 2023/2225, Art. 21; null under other law."
+    )
 
     def __str__(self) -> str:
         return self.terms_sha256
@@ -56,3 +59,29 @@ class Acceptance(_SignedRecord):
     def proof(self) -> Any:
         """Return its record for the ledger, None where none is kept."""
         return getattr(self, "anchor", None)
+
+
+class ContractWithdrawal(_SignedRecord):
+    """A borrower's withdrawal from an accepted agreement; one borrower's ends it for all.
+
+    The period and the figures are those of the day on which it was recorded.
+    """
+
+    PORTAL, API, EMAIL, POST, IN_PERSON = CHANNELS = ("portal", "api", "email", "post", "in_person")
+
+    application = models.OneToOneField(Application, on_delete=models.PROTECT, related_name="contract_withdrawal")
+    declared_at = models.DateTimeField(help_text="When the declaration was sent (UTC).")
+    received_at = models.DateTimeField(help_text="When the declaration was recorded (UTC).")
+    channel = models.CharField(max_length=16, choices=[(channel, channel) for channel in CHANNELS])
+    period_ends_at = models.DateTimeField(null=True, help_text="The end of the period (UTC); null for none.")
+    repay_by = models.DateField(help_text="The last day for repayment.")
+    interest_a_day_cents = models.BigIntegerField(
+        null=True, help_text="The interest a day until repayment, in the minor unit; null if the amount is not known."
+    )
+
+    class Meta(_SignedRecord.Meta):
+        verbose_name = "withdrawal from a contract"
+        verbose_name_plural = "withdrawals from contracts"
+
+    def __str__(self) -> str:
+        return f"withdrawal from {self.application_id}"

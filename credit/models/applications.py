@@ -77,6 +77,16 @@ class Application(DecisionRules):
     accepted_at = models.DateTimeField(
         null=True, help_text="When the applicant accepted the approval (UTC); null before."
     )
+    # Of an accepted agreement under Directive (EU) 2023/2225; reopening clears them.
+    told_of_right_at = models.DateTimeField(
+        null=True, help_text="When the borrowers were informed of their right of withdrawal (UTC); null before."
+    )
+    complete_since = models.DateTimeField(
+        null=True, help_text="When the borrowers had the whole agreement and its information (UTC); null before."
+    )
+    withdrawn_from_at = models.DateTimeField(
+        null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null for none."
+    )
     loan_terms = models.ForeignKey(
         "credit.LoanTerms",
         null=True,
@@ -174,7 +184,7 @@ class Application(DecisionRules):
         if transition.to in DECIDED:
             columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
         if self.accepted_at and transition.to == UNDER_REVIEW:
-            columns["accepted_at"] = None
+            columns |= dict.fromkeys(("accepted_at", "told_of_right_at", "complete_since"))
         return columns
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:

@@ -56,6 +56,7 @@ class DecisionRules(StatefulModel):
     initial_status: str
     reviewed_at: datetime | None
     accepted_at: datetime | None
+    withdrawn_from_at: datetime | None
     application_data: Any
     data_changed_by_id: int | None
     applicants: Any
@@ -84,7 +85,8 @@ class DecisionRules(StatefulModel):
         """
         offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
         role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
-        is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
+        is_ended = self.withdrawn_from_at is not None
+        is_taken_up = self.accepted_at is not None and (is_ended or to in {WITHDRAWN, EXPIRED})
         is_none = role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system
         if is_none:
             return InvalidApplicationTransition.between(self, to)

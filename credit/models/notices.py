@@ -28,8 +28,10 @@ from credit.core.applicants import FIRST
 from credit.core.machine import DECIDED, JUDGEMENTS
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
-PRICING = "pricing"
-KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING)
+PRICING, WITHDRAWAL_REMINDER = "pricing", "withdrawal_reminder"
+KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER)
+# These kinds have deadlines of their own: the clocks of a decision don't wait for them.
+WITHOUT_CLOCK = (PRICING, WITHDRAWAL_REMINDER)
 DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed", "cancelled"
 PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
 UNDELIVERED = (DUE, READY, FAILED)
@@ -140,9 +142,9 @@ class Notice(StatefulModel):
         "application.",
     )
     kind = models.CharField(
-        max_length=16,
+        max_length=24,
         choices=[(kind, kind) for kind in KINDS],
-        help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, or `pricing`.",
+        help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, `pricing`, or `withdrawal_reminder`.",
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us`.")
     language = models.CharField(
@@ -236,15 +238,15 @@ class Notice(StatefulModel):
     def record_transition(self, row: Any) -> None:
         """Record the event. Once every notice of the decision is delivered, stop the clocks.
 
-        Regulation B's clocks don't wait for notices about pricing, which only an acceptance waits for.
+        They don't wait for notices with deadlines of their own (`WITHOUT_CLOCK`).
         A counteroffer without a denial starts its own clock.
         """
-        if row.status == DELIVERED and self.kind != PRICING:
+        if row.status == DELIVERED and self.kind not in WITHOUT_CLOCK:
             at = self.delivered_at or row.changed_at
             why = Clock.TOLD_WHAT_IS_MISSING if self.kind == INCOMPLETE else Clock.TOLD
             same = {"move": self.move_id, "counteroffer": self.counteroffer_id}
             others = Notice.objects.filter(application=self.application_id, **same)
-            if not others.filter(status__in=UNDELIVERED).exclude(kind=PRICING).exists():
+            if not others.filter(status__in=UNDELIVERED).exclude(kind__in=WITHOUT_CLOCK).exists():
                 Clock.stop(self.application_id, why, now=at)
             offered = self.counteroffer
             if offered is not None and not offered.with_denial and offered.closed_at is None:

@@ -46,13 +46,14 @@ from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import lender_of
+from credit.terms.withdrawals import is_withdrawable
 
 # The transition of each button on the applicant's page, and its label.
 _SENDS = {
     states.DRAFT: (states.SUBMITTED, _("Send it")),
     states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
 }
-_COLUMNS = ("id", "status", "provider_id", "accepted_at", "amount_cents", "created_at")
+_COLUMNS = ("id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at")
 _BODY = re.compile(r"<body[^>]*>")
 
 
@@ -179,6 +180,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "costs": rows_of(terms.terms) if is_loan else [],
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
+        "withdrawable": is_withdrawable(application),
         "notices": _notices_of(application),
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),

@@ -1,6 +1,7 @@
 """Pages about the terms of a loan: checked before the decision, accepted or declined, and the agreement to print."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -10,19 +11,21 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.api.rate_limits import consume
+from config.core.currencies import amount_in_words
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
 from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.figures import reference_of
+from credit.core.jurisdictions import Conventions
 from credit.core.loan_words import in_words, rows_of
 from credit.models import Application, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
-from credit.terms import acceptance, counteroffers
+from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable
 from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
@@ -73,7 +76,7 @@ class AcceptPage(MyPage):
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
     is_loan = terms.as_of is not None
-    zone = deadlines.zone_of(content.readable_applicants(application))
+    zone = _zone_of(application)
     return {
         "application": application,
         "reference": reference_of(application.pk),
@@ -125,3 +128,49 @@ class AgreementPage(MyPage):
             return agreement_page(request, agreement_of(application))
         except ApiError as refusal:
             raise Http404 from refusal
+
+
+class WithdrawalPage(MyPage):
+    """The right to withdraw from an accepted agreement, and what is due after it is used."""
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        if not withdrawals.is_withdrawable(application):
+            raise Http404
+        return render(request, "credit/my/withdrawal.html", _withdrawal_facts(application, timezone.now()))
+
+    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        get_by_uuid(own_applications(request), application_id, Http404)
+        if request.POST.get("sure") != "yes":
+            return redirect("my_withdrawal", application_id)
+        try:
+            consume("write", str(request.user.pk))
+            withdrawals.declare(application_id, actor=actor_on(request), now=timezone.now())
+            messages.success(request, gettext("You withdrew from the contract. We sent a receipt to each borrower."))
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+        return redirect("my_withdrawal", application_id)
+
+
+def _withdrawal_facts(application: Application, now: datetime) -> dict[str, Any]:
+    right = withdrawals.describe(application)
+    last_day = withdrawals.last_day_of(application, right)
+    show = partial(amount_in_words, currency=Conventions.of(application.offer_snapshot).currency)
+    owed = [
+        (gettext("Credit to pay back"), right.capital_cents and show(right.capital_cents)),
+        (gettext("Interest of each day"), right.interest_a_day_cents is not None and show(right.interest_a_day_cents)),
+        (gettext("Fee that the lender returns"), right.fee_back_cents and show(right.fee_back_cents)),
+        (gettext("Pay back by"), right.repay_by and content.day_in_words(right.repay_by)),
+    ]
+    return {
+        "application": application,
+        "reference": reference_of(application.pk),
+        "declared_at": right.declared_at and deadlines.in_words(right.declared_at, _zone_of(application)),
+        "last_day": last_day and content.day_in_words(last_day),
+        "is_open": right.is_open(now=now),
+        "owed": [(name, value) for name, value in owed if value],
+    }
+
+
+def _zone_of(application: Application) -> str:
+    return deadlines.zone_of(content.readable_applicants(application))

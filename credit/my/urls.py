@@ -12,6 +12,7 @@ urlpatterns = [
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
     path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
+    path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(
         "/applications/<str:application_id>/documents/<str:document_id>",
         pages.UploadPage.as_view(),

@@ -49,6 +49,7 @@ BY_STATUS = {
     states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
 _ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
+_WITHDRAWN_FROM = Standing(_("You withdrew from the contract"), _("Pay back what is due."), is_due=True)
 _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
 _DECLINED = Standing(_("You declined the loan"), _("Nothing more happens with it."))
 _ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))
@@ -76,7 +77,7 @@ _REFUSALS: dict[type[ApiError], Any] = {
 def standing_of(application: Any) -> Standing:
     """Describe the status of an application that `_with_standing` has loaded."""
     if application.accepted_at is not None:
-        return _ACCEPTED
+        return _ACCEPTED if application.withdrawn_from_at is None else _WITHDRAWN_FROM
     if application.status == states.WITHDRAWN and application.is_declined:
         return _DECLINED
     if application.is_offered:

@@ -20,7 +20,7 @@ from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
-from credit.terms import counteroffers, loans
+from credit.terms import counteroffers, loans, withdrawals
 
 
 class Acceptable(NamedTuple):
@@ -156,7 +156,7 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    application.save(update_fields=["accepted_at", "updated_at", "loan_terms"])
+    application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *withdrawals.conclude(application)])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     acceptance = Acceptance.objects.create(
         application=application,

@@ -10,6 +10,7 @@ from credit.api.applications.applicant_serializers import ApplicantSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.models.terms import Counteroffer
 from credit.terms.agreement import Agreement
+from credit.terms.withdrawals import RECORDED
 
 PROPOSED = "proposed"
 
@@ -149,3 +150,44 @@ class AgreementSerializer(AgreedSerializer):
     def represent(cls, thing: Agreement) -> dict[str, Any]:
         agreed = AgreedSerializer.represent(thing)
         return {**agreed, "agreement_sha256": sha256(canonical_json(agreed)).hexdigest()}
+
+
+class WithdrawalRequestSerializer(serializers.RequestSerializer):
+    """A withdrawal from an accepted agreement. A borrower sends an empty object."""
+
+    refuses_unknown = True
+    declared_at = MomentField(
+        allow_null=True,
+        default=None,
+        help_text="When the borrower sent the declaration. Only the lender sends it, with `channel`.",
+    )
+    channel = serializers.OneOfField(
+        RECORDED, allow_null=True, default=None, help_text="How the declaration reached the lender."
+    )
+
+
+class WithdrawalSerializer(serializers.ResponseSerializer):
+    """The right to withdraw from an accepted agreement, and its use. Amounts are in the currency's minor unit."""
+
+    told_of_right_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the borrowers were informed of the right (UTC); null if they were not."
+    )
+    complete_since = serializers.DateTimeField(
+        allow_null=True, help_text="When the borrowers had all terms and information (UTC); null if they did not."
+    )
+    period_ends_at = serializers.DateTimeField(
+        allow_null=True, help_text="The moment by which a declaration must be sent (UTC); null for no end."
+    )
+    declared_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a borrower sent the declaration (UTC); null before."
+    )
+    repay_by = serializers.DayField(allow_null=True, help_text="The last day for repayment; null before a withdrawal.")
+    interest_a_day_cents = serializers.Int64Field(
+        allow_null=True, help_text="The interest of each day until repayment; null for a line of credit."
+    )
+    capital_cents = serializers.Int64Field(
+        allow_null=True, help_text="The capital to repay; null for a line of credit."
+    )
+    fee_back_cents = serializers.Int64Field(
+        allow_null=True, help_text="The fee that the lender returns; null if the approval names no loan."
+    )

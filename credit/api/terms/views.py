@@ -23,12 +23,14 @@ from credit.core.errors import (
     ReasonsRequired,
     TermsOutsideOffer,
     TermsRequired,
+    WithdrawalOver,
 )
 from credit.core.machine import COUNTEROFFER
 from credit.models import Counteroffer, Proposal
 from credit.review.services import change_status
-from credit.terms import counteroffers
+from credit.terms import counteroffers, withdrawals
 from credit.terms.agreement import Agreement, agreement_of, in_words
+from credit.terms.withdrawals import Withdrawable
 
 SHOWN_MAX = 100
 HTML = "text/html"
@@ -144,3 +146,34 @@ class AgreementViewSet(ApiViewSet):
         if agreement.includes_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         return agreement_page(request, agreement) if request.accepted_renderer.media_type == HTML else agreement
+
+
+class WithdrawalViewSet(ApiViewSet):
+    """The right to withdraw from an accepted agreement."""
+
+    tag = "applications"
+
+    @endpoint(access="applications:read", answer=serializers.WithdrawalSerializer, errors=(*READ_ERRORS, NotFound))
+    def retrieve(self, request: ApiRequest, application_id: str) -> Withdrawable:
+        """Get the right of withdrawal from an agreement.
+
+        It exists once terms of an offer under Directive (EU) 2023/2225 are accepted (Article 26). The response has the
+        end of the period, and after a withdrawal the amounts that are due.
+        """
+        return withdrawals.describe(load_for(application_id, actor_of(request)))
+
+    @_writes_application(
+        body=serializers.WithdrawalRequestSerializer,
+        answer=serializers.WithdrawalSerializer,
+        errors=(ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired, WithdrawalOver),
+    )
+    def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Withdrawable:
+        """Withdraw from an agreement.
+
+        A borrower's withdrawal ends the agreement for all borrowers, and each gets a receipt by mail. A reviewer, or a
+        member of the lender, records a declaration that was sent to the lender: `declared_at` is when it was sent.
+
+        Idempotent. After the period the response is 400 `E3019`, with the last day in `details`.
+        """
+        declared = withdrawals.declare(application_id, **body, actor=actor_of(request), now=timezone.now())
+        return withdrawals.describe(declared)

@@ -190,6 +190,9 @@ def _decide(service: Service, me: str) -> None:
             raise WalkFailed(f"A decision is not in the ledger after {ANCHOR_SECONDS} s.")
         time.sleep(0.05)
     service.call("GET /v1/applications/{application_id}/agreement", **of)
+    # The agreement follows the law of the United States, which gives no right of withdrawal.
+    service.call("GET /v1/applications/{application_id}/withdrawal", **of, status=404)
+    service.call("POST /v1/applications/{application_id}/withdrawal", {}, **of, status=404)
 
 
 def _offer_other_terms(service: Service) -> None:

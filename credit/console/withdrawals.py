@@ -1,0 +1,173 @@
+"""Withdrawals from contracts at the back office, and the information that decides about their period."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.html import NOTHING, column, moment
+from config.backoffice.timeline import TimelineEntry
+from config.backoffice.transitions import CREDENTIAL
+from config.core.currencies import amount_in_words
+from config.core.lifecycle import Actor
+from config.core.log_in import gave_second_factor
+from credit.console.records import OfApplication
+from credit.core.jurisdictions import Conventions
+from credit.models import Application, ContractWithdrawal
+from credit.models.applications import REVIEW_PERMISSION
+from credit.terms import withdrawals
+
+_FACTS = (
+    ("complete_since", "All contractual terms and information"),
+    ("told_of_right_at", "The information about the right of withdrawal"),
+)
+
+
+class InformationForm(SeenForm):
+    fact = forms.ChoiceField(label="Which information", choices=_FACTS)
+    reason = forms.CharField(max_length=500, help_text="It is logged with your name.")
+
+
+class ProvidedForm(InformationForm):
+    at = forms.DateTimeField(label="When it was provided", initial=timezone.now, help_text="In UTC.")
+
+
+class DeclarationForm(SeenForm):
+    channel = forms.ChoiceField(choices=[(channel, channel.replace("_", " ")) for channel in withdrawals.RECORDED])
+    declared_at = forms.DateTimeField(
+        label="When it was sent", initial=timezone.now, help_text="In UTC; by post, the day on which it was posted."
+    )
+
+
+def _state(_request: HttpRequest, application: Application, form: Any) -> str:
+    withdrawals.state_fact(
+        application.pk, form.cleaned_data["fact"], at=form.cleaned_data.get("at"), now=timezone.now()
+    )
+    return _in_words(form)
+
+
+def _in_words(form: Any) -> str:
+    about = form.cleaned_data
+    state = f"provided at {about['at']:%Y-%m-%d %H:%M}" if "at" in about else "missing"
+    return f"{dict(_FACTS)[about['fact']]}: {state}. {about['reason']}"
+
+
+def _record(request: HttpRequest, application: Application, form: Any) -> str:
+    facts = {name: form.cleaned_data[name] for name in ("channel", "declared_at")}
+    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+    with transaction.atomic():
+        withdrawals.declare(str(application.pk), **facts, actor=actor, now=timezone.now())
+    return "The withdrawal is recorded."
+
+
+def _seen(application: Application) -> str:
+    return f"{application.told_of_right_at}:{application.complete_since}:{application.withdrawn_from_at}"
+
+
+def _refusal(application: Application) -> str:
+    return "" if application.withdrawn_from_at is None else "A borrower has withdrawn from the agreement."
+
+
+_ACTIONS = (
+    RecordAction(
+        name="information-missing", label="Information was missing", permission=REVIEW_PERMISSION, run=_state,
+        form=InformationForm, refusal=_refusal, seen=_seen, logged=_in_words,
+        consequences=lambda _application: [
+            "The period of withdrawal runs on, until 12 months and 14 days after the conclusion.",
+            "Without the information about the right of withdrawal it has no end.",
+        ],
+    ),
+    RecordAction(
+        name="information-provided", label="Information provided", permission=REVIEW_PERMISSION, run=_state,
+        form=ProvidedForm, refusal=_refusal, seen=_seen, logged=_in_words,
+        consequences=lambda _application: ["The period of withdrawal runs for 14 days from that moment."],
+    ),
+    RecordAction(
+        name="contract-withdrawal", label="Record a withdrawal from the contract", permission=REVIEW_PERMISSION,
+        run=_record, form=DeclarationForm, refusal=_refusal, seen=_seen,
+        consequences=lambda _application: [
+            "The agreement ends for all borrowers, and each gets a receipt by mail.",
+            "The withdrawal is kept with your name and can't be taken back.",
+        ],
+    ),
+)  # fmt: skip
+
+
+class WithdrawalDesk(ReviewAdmin):
+    """The right of withdrawal on an application's page."""
+
+    record_actions: ClassVar[tuple[RecordAction, ...]] = _ACTIONS
+
+    def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
+        actions = super().actions_of(request, record)
+        if withdrawals.is_withdrawable(record) and self.may_review(request, record):
+            return actions
+        return [action for action in actions if action not in _ACTIONS]
+
+
+def period_rows(application: Application) -> list[tuple[str, str]]:
+    """Return what a case's panel shows of the right of withdrawal; nothing without it."""
+    if not withdrawals.is_withdrawable(application):
+        return []
+    right = withdrawals.describe(application)
+    last_day = withdrawals.last_day_of(application, right)
+    if right.declared_at is not None:
+        return [("Withdrawn from", f"{right.declared_at:%Y-%m-%d}"), ("Repayment due", str(right.repay_by))]
+    return [("Withdrawal possible", "without end" if last_day is None else f"to the end of {last_day}")]
+
+
+def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
+    if application.withdrawn_from_at is None:
+        return
+    row = application.contract_withdrawal
+    yield TimelineEntry(
+        at=row.declared_at,
+        title="Withdrawn from the contract",
+        actor=row.principal.get_username(),
+        credential=row.credential,
+        facts=(("by", row.channel), ("recorded", f"{row.received_at:%Y-%m-%d %H:%M}"), ("repay by", str(row.repay_by))),
+        id=str(row.pk),
+    )
+
+
+@admin.register(ContractWithdrawal)
+class ContractWithdrawalAdmin(OfApplication):
+    """Withdrawals from contracts, and the money that is due, the latest first."""
+
+    list_display = ("__str__", "about", "declared", "channel", "repay_by", "capital", "interest_a_day", "fee_back")
+    list_filter = ("channel",)
+    list_select_related = ("application__loan_terms",)
+    ordering = ("-id",)
+    fields = (
+        "about", "declared", "received", "channel", "period_ends", "repay_by", "capital", "interest_a_day", "fee_back",
+        "principal", "credential",
+    )  # fmt: skip
+
+    declared = column(moment, "declared_at", "sent", ordering="declared_at")
+    received = column(moment, "received_at", "recorded")
+
+    @admin.display(description="end of the period")
+    def period_ends(self, record: ContractWithdrawal) -> SafeString | str:
+        return NOTHING if record.period_ends_at is None else moment(record.period_ends_at)
+
+    @admin.display(description="capital")
+    def capital(self, record: Any) -> str:
+        return self._money(record, withdrawals.describe(record.application).capital_cents)
+
+    @admin.display(description="interest a day")
+    def interest_a_day(self, record: Any) -> str:
+        return self._money(record, record.interest_a_day_cents)
+
+    @admin.display(description="fee to return")
+    def fee_back(self, record: Any) -> str:
+        return self._money(record, withdrawals.describe(record.application).fee_back_cents)
+
+    def _money(self, record: Any, amount: int | None) -> str:
+        currency = Conventions.of(record.application.offer_snapshot).currency
+        return NOTHING if amount is None else amount_in_words(amount, currency)

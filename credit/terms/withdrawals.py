@@ -1,0 +1,218 @@
+"""The right to withdraw from an accepted agreement (Directive (EU) 2023/2225, Art. 26): its period, and its use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from config.core.credentials import InsufficientScope
+from config.core.errors import NotFound, ValidationFailed
+from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor
+from config.mail.outbox import queue_mail
+from credit.applications.services import load_for
+from credit.core import withdrawal
+from credit.core.applicants import language_of
+from credit.core.errors import WithdrawalOver
+from credit.core.eu_credit import follows_directive
+from credit.core.jurisdictions import Conventions
+from credit.models import Application, ContractWithdrawal, Notice
+from credit.models.applications import record_application_event
+from credit.models.notices import WITHDRAWAL_REMINDER
+
+# By which a lender's member records a declaration that a borrower sent to the lender.
+RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)
+FACTS = ("told_of_right_at", "complete_since")  # columns that decide about the period
+
+
+@dataclass(frozen=True)
+class Withdrawable:
+    """The right of withdrawal from an agreement; `repay_by` and `declared_at` are null until it is used."""
+
+    told_of_right_at: datetime | None
+    complete_since: datetime | None
+    period_ends_at: datetime | None
+    declared_at: datetime | None
+    repay_by: date | None
+    interest_a_day_cents: int | None
+    capital_cents: int | None
+    fee_back_cents: int | None
+
+    def is_open(self, *, now: datetime) -> bool:
+        return self.declared_at is None and (self.period_ends_at is None or now < self.period_ends_at)
+
+
+def is_withdrawable(application: Application) -> bool:
+    """Return whether the directive gives a right of withdrawal from the accepted agreement."""
+    return application.accepted_at is not None and follows_directive(application.offer_snapshot)
+
+
+def conclude(application: Application) -> list[str]:
+    """Set when the borrowers were informed, at the acceptance; return the changed columns, none under another law."""
+    if not is_withdrawable(application):
+        return []
+    application.told_of_right_at = application.complete_since = application.accepted_at
+    return [*FACTS]
+
+
+def describe(application: Application) -> Withdrawable:
+    """Return the right of withdrawal; raises NotFound before the acceptance, and without such a right."""
+    if not is_withdrawable(application):
+        raise NotFound("There is no right of withdrawal: the terms were not accepted, or another law applies.")
+    used: ContractWithdrawal | None = getattr(application, "contract_withdrawal", None)
+    terms = application.loan_terms
+    return Withdrawable(
+        told_of_right_at=application.told_of_right_at,
+        complete_since=application.complete_since,
+        period_ends_at=_period_end(application) if used is None else used.period_ends_at,
+        declared_at=None if used is None else used.declared_at,
+        repay_by=None if used is None else used.repay_by,
+        interest_a_day_cents=interest_a_day(application),
+        capital_cents=None if terms is None or terms.term_months is None else terms.amount_cents,
+        fee_back_cents=None if terms is None else terms.fee_cents,
+    )
+
+
+def interest_a_day(application: Application) -> int | None:
+    """Return the interest of a day on the whole loan; None for a line of credit, whose drawn amount is not known."""
+    terms = application.loan_terms
+    if terms is None or terms.term_months is None:
+        return None
+    day_count = Conventions.of(application.offer_snapshot).day_count
+    return withdrawal.interest(terms.amount_cents, terms.rate_percent, day_count=day_count)
+
+
+def countries_of(application: Application) -> list[str]:
+    """Return the countries of the borrowers; none once they are erased."""
+    return [person["address"]["country"] for person in application.applicants or () if person.get("address")]
+
+
+def _period_end(application: Application) -> datetime | None:
+    concluded_at: Any = application.accepted_at
+    return withdrawal.period_end(
+        countries_of(application),
+        concluded_at=concluded_at,
+        complete_since=application.complete_since,
+        told_of_right_at=application.told_of_right_at,
+    )
+
+
+def last_day_of(application: Application, right: Withdrawable) -> date | None:
+    """Return the last day of the period; None for a period without an end."""
+    end = right.period_ends_at
+    return None if end is None else withdrawal.last_day_of(end, countries_of(application))
+
+
+def declare(
+    application_id: str,
+    *,
+    actor: Actor,
+    now: datetime,
+    declared_at: datetime | None = None,
+    channel: str | None = None,
+) -> Application:
+    """Withdraw from the agreement of the actor's own application, or record that a borrower did.
+
+    `declared_at` and `channel` are of a declaration that reached the lender: only who may review the application sends
+    them. A declaration counts by when it was sent. Idempotent. Raises ApplicationNotFound, InsufficientScope,
+    ReviewerRequired, SecondFactorRequired, NotFound as `describe`, ValidationFailed, WithdrawalOver.
+    """
+    application = load_for(application_id, actor)
+    if application.consumer_id == actor.user.pk:
+        if declared_at is not None or channel is not None:
+            name = "declared_at" if channel is None else "channel"
+            raise ValidationFailed.of_member(name, "Must be omitted: only a member of the lender records it.")
+        sent_at, way = now, ContractWithdrawal.PORTAL if actor.credential == "my" else ContractWithdrawal.API
+    else:
+        if actor.limited:
+            raise InsufficientScope("No scope allows recording a withdrawal.")
+        if refusal := application.check_reviewer(actor):
+            raise refusal
+        sent_at, way = _recorded(declared_at, channel)
+    with transaction.atomic(savepoint=False):
+        application = Application.objects.select_for_update(of=("self",)).get(pk=application.pk)
+        right = describe(application)
+        if right.declared_at is None:
+            _check_in_time(application, right, sent_at, now=now)
+            _store(application, right, sent_at=sent_at, way=way, actor=actor, now=now)
+    return application
+
+
+def _recorded(declared_at: datetime | None, channel: str | None) -> tuple[datetime, str]:
+    if declared_at is None:
+        raise ValidationFailed.of_member("declared_at", "Required: when the borrower sent the declaration.")
+    if channel not in RECORDED:
+        raise ValidationFailed.of_member("channel", f"Required: one of {', '.join(RECORDED)}.")
+    return declared_at, channel
+
+
+def _check_in_time(application: Application, right: Withdrawable, sent_at: datetime, *, now: datetime) -> None:
+    concluded_at: Any = application.accepted_at
+    if not concluded_at <= sent_at <= now:
+        message = f"Must be from the acceptance ({rfc3339(concluded_at)}) to now."
+        raise ValidationFailed.of_member("declared_at", message)
+    end, last = right.period_ends_at, last_day_of(application, right)
+    if end is not None and last is not None and sent_at >= end:
+        raise WithdrawalOver(
+            f"The period for withdrawing from the agreement ended on {last}.",
+            details={"last_day": last.isoformat(), "period_ends_at": rfc3339(end)},
+        )
+
+
+def _store(
+    application: Application, right: Withdrawable, *, sent_at: datetime, way: str, actor: Actor, now: datetime
+) -> None:
+    """Write the withdrawal; the caller holds the lock of the application's row."""
+    application.contract_withdrawal = ContractWithdrawal.objects.create(
+        application=application,
+        declared_at=sent_at,
+        received_at=now,
+        channel=way,
+        period_ends_at=right.period_ends_at,
+        repay_by=withdrawal.repay_by(sent_at, countries_of(application)),
+        interest_a_day_cents=right.interest_a_day_cents,
+        principal=actor.user,
+        credential=actor.credential,
+    )
+    application.withdrawn_from_at = sent_at
+    application.updated_at = max(now, application.updated_at + timedelta(microseconds=1))
+    application.save(update_fields=["withdrawn_from_at", "updated_at"])
+    Notice.cancel_undelivered(application, now=now, kind=WITHDRAWAL_REMINDER)
+    link = f"{settings.APP_URL}/my/applications/{application.pk}/withdrawal"
+    for address, language in _receipts(application):
+        queue_mail(address, "contract_withdrawn", {"link": link}, language=language, now=now)
+    record_application_event("contract_withdrawn", application, now=now)
+
+
+def _receipts(application: Application) -> Iterator[tuple[str, str]]:
+    """Yield the address and the language of each borrower; the account's own address if the first gave none."""
+    persons = list(application.applicants or ())
+    addresses = [person.get("email") for person in persons] or [None]
+    addresses[0] = addresses[0] or application.consumer.email
+    for number, address in enumerate(addresses, start=1):
+        if address:
+            yield address, language_of(application.applicants, number=number)
+
+
+def state_fact(application_id: Any, fact: str, *, at: datetime | None, now: datetime) -> Application:
+    """Clear or set again a moment that decides about the period (`FACTS`), for the console, which logs the reason.
+
+    Raises NotFound as `describe`, and ValidationFailed after a withdrawal, or for a moment outside of the agreement.
+    """
+    if fact not in FACTS:
+        raise ValidationFailed.of_member("fact", f"Must be one of {', '.join(FACTS)}.")
+    with transaction.atomic(savepoint=False):
+        application = Application.objects.select_for_update(of=("self",)).get(pk=application_id)
+        right = describe(application)
+        if right.declared_at is not None:
+            raise ValidationFailed("A borrower has withdrawn from the agreement already.")
+        concluded_at: Any = application.accepted_at
+        if at is not None and not concluded_at <= at <= now:
+            message = f"Must be from the acceptance ({rfc3339(concluded_at)}) to now."
+            raise ValidationFailed.of_member("at", message)
+        setattr(application, fact, at)
+        application.save(update_fields=[fact])
+    return application

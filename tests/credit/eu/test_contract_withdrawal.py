@@ -1,0 +1,218 @@
+"""`GET` and `POST /applications/{id}/withdrawal`, its page, and what it changes."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.utils import timezone
+
+from config.mail.models import OutgoingMail
+from config.webhooks.models import Event
+from credit.core.applicants import Applicants
+from credit.models import Acceptance, Application, ContractWithdrawal, LoanTerms
+from credit.terms import loans
+from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.eu.offers import eu_offer
+from tests.credit.support import key_of
+from tests.credit.terms.lending import applied
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+ADDRESS = {"line1": "Hauptstr. 1", "line2": None, "city": "Berlin", "region": None, "postal_code": "10115"}
+PERSON = {"legal_name": "Ada Beispiel", "email": "ada@example.test", "address": {**ADDRESS, "country": "DE"}}
+OTHER = {**PERSON, "legal_name": "Ben Beispiel", "email": "ben@example.test", "language": "es"}
+BERLIN = ZoneInfo("Europe/Berlin")
+CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # the last day is 15 December
+
+
+def concluded(*, at=CONCLUDED, persons=(PERSON,), terms=None, **columns):
+    """An accepted agreement: 10,000.00 at 14.2 % for 24 months, with a fee of 300.00."""
+    offer = eu_offer(**(terms or {}))
+    application = applied(offer, status="approved", applicants=Applicants.of(list(persons)))
+    loan = loans.Loan(1_000_000, loans._rate(14.2, ""), 24, 30_000)
+    named = loans.compute(application, loan, kind=LoanTerms.APPROVAL, now=at)
+    named.save(force_insert=True)
+    moments = {"accepted_at": at, "told_of_right_at": at, "complete_since": at, **columns}
+    Application.objects.filter(pk=application.pk).update(loan_terms=named, **moments)
+    Acceptance.objects.create(
+        application=application, terms_sha256=named.terms_sha256, loan_terms=named, accepted_at=at,
+        principal=application.consumer, credential="jwt",
+    )  # fmt: skip
+    application.refresh_from_db()
+    return application
+
+
+def read(client, application):
+    return client.read(f"/applications/{application.pk}/withdrawal")
+
+
+def declare(client, application, **body):
+    return client.send(f"/applications/{application.pk}/withdrawal", body)
+
+
+@pytest.fixture
+def recent():
+    return concluded(at=timezone.now() - timedelta(days=2))
+
+
+def test_right_of_withdrawal_has_its_period_and_figures():
+    application = concluded()
+    body = read(client_of(application.consumer), application).json()
+    assert body == {
+        "told_of_right_at": "2026-12-01T10:00:00.000000Z", "complete_since": "2026-12-01T10:00:00.000000Z",
+        "period_ends_at": "2026-12-15T23:00:00.000000Z", "declared_at": None, "repay_by": None,
+        "interest_a_day_cents": 389, "capital_cents": 1_000_000, "fee_back_cents": 30_000,
+    }  # fmt: skip
+
+
+def test_day_count_of_the_offer_decides_about_the_interest():
+    application = concluded(terms={"day_count": "30_360"})
+    assert read(client_of(application.consumer), application).json()["interest_a_day_cents"] == 394
+
+
+def test_borrower_who_was_not_informed_can_withdraw_without_end():
+    application = concluded(at=timezone.now() - timedelta(days=2000), told_of_right_at=None)
+    client = client_of(application.consumer)
+    assert read(client, application).json()["period_ends_at"] is None
+    assert declare(client, application).status_code == 200
+
+
+def test_withdrawal_ends_the_agreement_once_and_for_all_borrowers(recent):
+    application = recent
+    application.applicants = Applicants.of([PERSON, OTHER])
+    application.save()
+    client = client_of(application.consumer)
+    body = declare(client, application).json()
+    application.refresh_from_db()
+    row = ContractWithdrawal.objects.get()
+    assert (application.status, application.withdrawn_from_at) == ("approved", row.declared_at)
+    assert (row.channel, row.repay_by) == ("api", row.received_at.astimezone(BERLIN).date() + timedelta(days=30))
+    assert declare(client, application).json() == body == read(client, application).json()
+    assert ContractWithdrawal.objects.count() == 1
+    mails = OutgoingMail.objects.filter(template="contract_withdrawn").order_by("recipient")
+    assert [(mail.recipient, mail.language) for mail in mails] == [
+        ("ada@example.test", "en"),
+        ("ben@example.test", "es"),
+    ]
+    events = Event.objects.filter(type="application.contract_withdrawn")
+    assert {event.account_id for event in events} == {application.consumer_id, lender_of_row(application).pk}
+
+
+def test_withdrawal_after_the_last_day_names_that_day():
+    application = concluded(at=timezone.now() - timedelta(days=40))
+    answer = declare(client_of(application.consumer), application)
+    assert_error(answer, 400, "E3019")
+    details = answer.json()["details"]
+    assert details["last_day"] in answer.json()["message"]
+    assert not ContractWithdrawal.objects.exists()
+
+
+def test_lender_records_a_declaration_that_was_sent_in_time():
+    application = concluded(at=timezone.now() - timedelta(days=40))
+    lender = client_of(application.provider_owner(str(application.provider_id), application.created_at).get().owner)
+    sent_at = (timezone.now() - timedelta(days=35)).replace(microsecond=0)
+    body = declare(lender, application, declared_at=sent_at.isoformat(), channel="post").json()
+    assert datetime.fromisoformat(body["declared_at"]) == sent_at
+    row = ContractWithdrawal.objects.get()
+    assert (row.channel, row.principal) == ("post", lender_of_row(application))
+
+
+def lender_of_row(application):
+    return application.provider_owner(str(application.provider_id), application.created_at).get().owner
+
+
+@pytest.mark.parametrize(("body", "field"), [
+    ({}, "declared_at"), ({"declared_at": "2026-12-02T10:00:00Z"}, "channel"),
+    ({"declared_at": "1999-12-02T10:00:00Z", "channel": "post"}, "declared_at"),
+    ({"declared_at": "2999-12-02T10:00:00Z", "channel": "post"}, "declared_at"),
+    ({"declared_at": "yesterday", "channel": "post"}, "declared_at"), ({"channel": "pigeon"}, "channel"),
+    ({"unknown": 1}, "unknown"),
+])  # fmt: skip
+def test_record_of_a_lender_without_its_facts_is_refused(recent, body, field):
+    answer = declare(client_of(lender_of_row(recent)), recent, **body)
+    assert_error(answer, 400, "E1001")
+    assert field in answer.content.decode()
+    assert not ContractWithdrawal.objects.exists()
+
+
+def test_borrower_cannot_date_the_declaration_back(recent):
+    body = {"declared_at": "2026-12-02T10:00:00Z", "channel": "post"}
+    assert_error(declare(client_of(recent.consumer), recent, **body), 400, "E1001")
+
+
+def test_only_the_borrower_and_the_lender_can_declare(recent):
+    assert_error(declare(client_of(UserFactory()), recent), 404, "E4002")
+    assert_error(read(client_of(UserFactory()), recent), 404, "E4002")
+    assert_error(declare(key_of(recent.consumer, "applications:read"), recent), 403, "E2005")
+    body = {"declared_at": timezone.now().isoformat(), "channel": "post"}
+    assert_error(declare(key_of(lender_of_row(recent), "applications:write"), recent, **body), 403, "E2005")
+
+
+def test_agreement_under_another_law_has_no_right():
+    offer = eu_offer(regime="none", regime_reason="Secured by a mortgage.")
+    application = applied(offer, status="approved", accepted_at=timezone.now())
+    client = client_of(application.consumer)
+    assert_error(read(client, application), 404, "E4001")
+    assert_error(declare(client, application), 404, "E4001")
+
+
+def test_ended_agreement_is_not_reopened(recent):
+    declare(client_of(recent.consumer), recent)
+    body = {"status": "under_review", "updated_by": "x", "reason": "A mistake."}
+    answer = client_of(lender_of_row(recent)).replace(f"/applications/{recent.pk}/status", body)
+    assert_error(answer, 400, "E3001")
+
+
+def test_page_withdraws_and_shows_what_is_due(recent, client):
+    client.force_login(recent.consumer)
+    address = f"/my/applications/{recent.pk}/withdrawal"
+    page = client.get(address).content.decode()
+    assert "without giving a reason until the end of" in page
+    assert "3.89" in page
+    assert address in client.get(f"/my/applications/{recent.pk}").content.decode()
+    client.post(address, {})
+    assert not ContractWithdrawal.objects.exists()
+    client.post(address, {"sure": "yes"})
+    assert ContractWithdrawal.objects.get().channel == "portal"
+    page = client.get(address).content.decode()
+    assert "You withdrew from this contract on" in page
+    assert "<form" not in page.partition("<main")[2]
+
+
+@pytest.fixture
+def desk(recent):
+    """The back office for a reviewer, and the page of the application."""
+    return backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{recent.pk}/"
+
+
+def act(client, page, name, **fields):
+    form = client.get(f"{page}do/{name}/").context["form"]
+    return client.post(f"{page}do/{name}/", {"seen": form.initial["seen"], **fields})
+
+
+def test_reviewer_clears_and_sets_when_the_information_was_complete(desk, recent):
+    client, page = desk
+    assert "to the end of" in client.get(f"{page}change/").content.decode()
+    act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
+    recent.refresh_from_db()
+    assert (recent.complete_since, recent.told_of_right_at is None) == (None, False)
+    assert "A page was missing." in str(LogEntry.objects.latest("pk").get_change_message())
+    at = timezone.now().replace(microsecond=0) - timedelta(days=1)
+    act(client, page, "information-provided", fact="complete_since", reason="Sent.", at=f"{at:%Y-%m-%d %H:%M:%S}")
+    recent.refresh_from_db()
+    assert recent.complete_since == at
+
+
+def test_reviewer_records_a_letter_and_sees_the_money_due(desk, recent):
+    client, page = desk
+    sent = timezone.now() - timedelta(days=1)
+    act(client, page, "contract-withdrawal", channel="post", declared_at=f"{sent:%Y-%m-%d %H:%M:%S}")
+    row = ContractWithdrawal.objects.get()
+    assert row.channel == "post"
+    shown = client.get("/admin/credit/contractwithdrawal/").content.decode()
+    assert "10,000.00" in shown
+    assert "300.00" in shown
+    assert "3.89" in client.get(f"/admin/credit/contractwithdrawal/{row.pk}/change/").content.decode()
+    assert "Withdrawn from the contract" in client.get(f"{page}change/").content.decode()
