@@ -67,13 +67,7 @@ REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
 # The address of clamd, which scans uploads; unset: uploads are not scanned.
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
-# Notices to applicants: their legal profile, delivery, the agency that they name, and replacements of their texts.
-NOTICE_PROFILE = environment.choice("NOTICE_PROFILE", "us", ("us", "eu"))
-if NOTICE_PROFILE == "eu":
-    raise ImproperlyConfigured(
-        "NOTICE_PROFILE=eu is not available: this version doesn't compute the figures that Directive (EU) 2023/2225 "
-        "requires in notices. Remove the setting, or set it to us."
-    )
+# Notices to applicants: their delivery, the agency that they name, and replacements of their texts.
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
 # A code of `credit/core/agencies.py`, or the agency's name and address. A lender's own agency comes first.

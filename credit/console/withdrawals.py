@@ -17,6 +17,7 @@ from config.backoffice.transitions import CREDENTIAL
 from config.core.currencies import amount_in_words
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
+from credit.applications import withdrawal_right
 from credit.console.records import OfApplication
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal
@@ -106,17 +107,17 @@ class WithdrawalDesk(ReviewAdmin):
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         actions = super().actions_of(request, record)
-        if withdrawals.is_withdrawable(record) and self.may_review(request, record):
+        if withdrawal_right.is_withdrawable(record) and self.may_review(request, record):
             return actions
         return [action for action in actions if action not in _ACTIONS]
 
 
 def period_rows(application: Application) -> list[tuple[str, str]]:
     """Return what a case's panel shows of the right of withdrawal; nothing without it."""
-    if not withdrawals.is_withdrawable(application):
+    if not withdrawal_right.is_withdrawable(application):
         return []
-    right = withdrawals.describe(application)
-    last_day = withdrawals.last_day_of(application, right)
+    right = withdrawal_right.describe(application)
+    last_day = withdrawal_right.last_day_of(application, right)
     if right.declared_at is not None:
         return [("Withdrawn from", f"{right.declared_at:%Y-%m-%d}"), ("Repayment due", str(right.repay_by))]
     return [("Withdrawal possible", "without end" if last_day is None else f"to the end of {last_day}")]
@@ -158,7 +159,7 @@ class ContractWithdrawalAdmin(OfApplication):
 
     @admin.display(description="capital")
     def capital(self, record: Any) -> str:
-        return self._money(record, withdrawals.describe(record.application).capital_cents)
+        return self._money(record, withdrawal_right.describe(record.application).capital_cents)
 
     @admin.display(description="interest a day")
     def interest_a_day(self, record: Any) -> str:
@@ -166,7 +167,7 @@ class ContractWithdrawalAdmin(OfApplication):
 
     @admin.display(description="fee to return")
     def fee_back(self, record: Any) -> str:
-        return self._money(record, withdrawals.describe(record.application).fee_back_cents)
+        return self._money(record, withdrawal_right.describe(record.application).fee_back_cents)
 
     def _money(self, record: Any, amount: int | None) -> str:
         currency = Conventions.of(record.application.offer_snapshot).currency

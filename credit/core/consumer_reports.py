@@ -17,6 +17,9 @@ REPORTS_MAX = 5
 _REQUIRED = ("agency", "address", "phone")
 _OF_SCORE = ("score", "range", "date", "factors")
 RANK = "ranks_above_percent"
+CATEGORIES_MAX = 20
+# What Directive (EU) 2023/2225, Art. 19(6), requires of a database that a rejection is based on.
+RESULT, CATEGORIES, SUPPLIER = "result", "categories", "supplier"
 _WHERE = "metadata.consumer_report"
 
 
@@ -24,10 +27,12 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     """Return the reports that a decision's metadata names, each with every member; empty if it names none.
 
     `consumer_report` is one report or a list of up to REPORTS_MAX for each applicant: `{agency, address, phone, score?,
-    range?, date?, factors?, ranks_above_percent?, applicant?}`. They are strings, integers (`score` and the two of
-    `range`), a date, a list of strings, and the percentage of consumers with a lower score. The number of the applicant
-    whom the report is about is 1, the default, to `applicants`. `score` requires `range`, `date`, and `factors`. Raises
-    ValidationFailed for any other shape, and for an agency that an applicant has twice.
+    range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. They are strings,
+    integers (`score` and the two of `range`), a date, a list of strings, and the percentage of consumers with a lower
+    score. `result` is what the report has, and `categories` are those of its data; `supplier` is the company that
+    supplied it. The number of the applicant whom the report is about is 1, the default, to `applicants`. `score`
+    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency that an
+    applicant has twice.
     """
     named = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if named is None:
@@ -56,6 +61,9 @@ def _report(named: Any, where: str, applicants: int) -> dict[str, Any]:
             f"Must be the number of an applicant: {FIRST} to {applicants}." if applicants > FIRST else "Must be 1."
         )
         raise _wrong(where, "applicant", message)
+    for name in (RESULT, SUPPLIER):
+        report[name] = None if named.get(name) is None else _text(named, name, where)
+    report[CATEGORIES] = None if named.get(CATEGORIES) is None else _categories(named, where)
     if all(named.get(name) is None for name in _OF_SCORE):
         return {**report, **dict.fromkeys((*_OF_SCORE, RANK))}
     if not _is_number(named.get("score")):
@@ -99,6 +107,26 @@ def _day(report: dict[str, Any], where: str) -> str:
     if day is None:
         raise _wrong(where, "date", "Must be a day such as 2026-01-31.")
     return day.isoformat()
+
+
+def _categories(report: dict[str, Any], where: str) -> list[str]:
+    named = report[CATEGORIES]
+    try:
+        categories = [_words(category) for category in named] if isinstance(named, list) else []
+    except ValueError:
+        categories = []
+    if not 1 <= len(categories) <= CATEGORIES_MAX:
+        raise _wrong(where, CATEGORIES, f"Must be a list of 1 to {CATEGORIES_MAX} texts, such as payment history.")
+    return categories
+
+
+def require_result(reports: list[dict[str, Any]]) -> None:
+    """Raise ValidationFailed unless each report has its result and the categories of its data (Art. 19(6))."""
+    for position, report in enumerate(reports):
+        for name in (RESULT, CATEGORIES):
+            if report[name] is None:
+                message = "Required where a rejection in the European Union is based on a report (Article 19(6))."
+                raise _wrong(f"{_WHERE}[{position}]", name, message)
 
 
 def _factors(report: dict[str, Any], where: str) -> list[str]:

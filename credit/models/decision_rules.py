@@ -13,7 +13,7 @@ from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorReq
 from config.core.names import shows_nothing
 from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
-from credit.core.consumer_reports import RANK, reports_of
+from credit.core.consumer_reports import RANK, reports_of, require_result
 from credit.core.due import Due, OfferRequirements
 from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
 from credit.core.eu_credit import follows_directive
@@ -169,14 +169,19 @@ class DecisionRules(StatefulModel):
         return is_less or (terms.term_months or 0) < (requested.term_months or 0)
 
     @property
+    def is_scored_in_eu(self) -> bool:
+        return Conventions.of(self.offer_snapshot).is_eu and self.decision_score is not None
+
+    @property
     def is_reconsiderable(self) -> bool:
         """Whether the applicant can request reconsideration of what was decided.
 
-        That is a rejection, an open counteroffer, or an approval for less than was requested until it is accepted.
+        That is a rejection, an open counteroffer, or until it is accepted an approval for less than was requested. In
+        the European Union it is also every approval with a score (Directive (EU) 2023/2225, Art. 18(8)(c)).
         """
         if self.status == UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
-        is_less = self.status == APPROVED and self.accepted_at is None and self.approves_less
+        is_less = self.status == APPROVED and self.accepted_at is None and (self.approves_less or self.is_scored_in_eu)
         return is_less or self.status == REJECTED
 
     @property
@@ -229,6 +234,8 @@ class DecisionRules(StatefulModel):
         An approval or a counteroffer of an offer that discloses scores has `ranks_above_percent` with each score.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
+        if to == REJECTED and Conventions.of(self.offer_snapshot).is_eu:
+            require_result(reports)
         if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:

@@ -29,6 +29,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.api.documents.parsers import take_one_file
+from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import LANGUAGES, language_of
@@ -46,7 +47,6 @@ from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import lender_of
-from credit.terms.withdrawals import is_withdrawable
 
 # The transition of each button on the applicant's page, and its label.
 _SENDS = {

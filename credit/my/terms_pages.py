@@ -15,6 +15,7 @@ from config.core.currencies import amount_in_words
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
+from credit.applications import withdrawal_right
 from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.figures import reference_of
@@ -135,7 +136,7 @@ class WithdrawalPage(MyPage):
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
-        if not withdrawals.is_withdrawable(application):
+        if not withdrawal_right.is_withdrawable(application):
             raise Http404
         return render(request, "credit/my/withdrawal.html", _withdrawal_facts(application, timezone.now()))
 
@@ -153,8 +154,8 @@ class WithdrawalPage(MyPage):
 
 
 def _withdrawal_facts(application: Application, now: datetime) -> dict[str, Any]:
-    right = withdrawals.describe(application)
-    last_day = withdrawals.last_day_of(application, right)
+    right = withdrawal_right.describe(application)
+    last_day = withdrawal_right.last_day_of(application, right)
     show = partial(amount_in_words, currency=Conventions.of(application.offer_snapshot).currency)
     owed = [
         (gettext("Credit to pay back"), right.capital_cents and show(right.capital_cents)),

@@ -6,7 +6,7 @@ it ends when it is `delivered`. It may have `failed`, or be `cancelled` by a cha
 `ReviewRequest` of the consumer is completed by the next decision, by another person than the first one. The events are
 `notice.ready`, `.delivered` and `.overdue`, `application.review_requested` and `.review_answered`.
 
-The rules are those of 12 CFR 1002.9 (Regulation B) and 15 USC 1681m(a), as far as a program can follow them. For
-`NOTICE_PROFILE=eu` they are those of Directive (EU) 2023/2225 and GDPR Art. 22. The operator's counsel decides whether
-a notice complies.
+The rules are those of 12 CFR 1002.9 (Regulation B) and 15 USC 1681m(a), as far as a program can follow them. For offers
+with `jurisdiction` `eu` they are those of Directive (EU) 2023/2225 and GDPR Art. 22. The operator's counsel decides
+whether a notice complies.
 """

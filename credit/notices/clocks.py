@@ -11,17 +11,17 @@ decision has the 30 days of (a)(1)(ii).
 """
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
-
-from django.conf import settings
 
 from config.core.lifecycle import Actor, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert
 from credit.core import machine as states
 from credit.core.applicants import FIRST
 from credit.core.consumer_reports import reports_of
+from credit.core.jurisdictions import EU, Conventions
 from credit.core.risk_based_pricing import applicants_owed
+from credit.models import Application
 from credit.models import notices as models
 from credit.models.applications import record_application_event
 from credit.models.notices import (
@@ -33,14 +33,15 @@ from credit.models.notices import (
     INCOMPLETE,
     PRICING,
     UNDELIVERED,
+    WITHDRAWAL_REMINDER,
     Clock,
     Notice,
     ReviewRequest,
 )
 
-EU = "eu"
-# Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
+# Directive (EU) 2023/2225, Art. 18(9) and 19(6), says "without delay"; the number is ours.
 EU_WITHOUT_DELAY_DAYS = 3
+REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)  # after the conclusion: Art. 10(1)
 _SYSTEM = Actor.system("applications")
 _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 
@@ -139,14 +140,15 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     """Write the notices that are owed; `about` is their `move` or `counteroffer`. Return which clocks ran before."""
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
-    is_soon = settings.NOTICE_PROFILE == EU and kind != INCOMPLETE
+    conventions = Conventions.of(application.offer_snapshot)
+    is_soon = conventions.is_eu and kind != INCOMPLETE
     if Clock.ACTION not in running and (is_soon or not running):
         days = EU_WITHOUT_DELAY_DAYS if is_soon else None
         running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
     members = {
         "application": application,
         "provider_id": application.provider_id,
-        "profile": settings.NOTICE_PROFILE,
+        "profile": conventions.jurisdiction,
         "due_at": min(running.values()),
         "look_at": now,
         "created_at": now,
@@ -161,9 +163,31 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     return ran
 
 
+def owe_reminders(application: Application, *, now: datetime) -> None:
+    """Write the reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
+
+    It is owed where the information of Art. 10 was provided less than a day before (Directive (EU) 2023/2225, Art.
+    10(1)). The caller has just stored the acceptance.
+    """
+    move = application.history.filter(status=states.APPROVED).latest("position")
+    for number, _person in enumerate(application.applicants or [None], start=FIRST):
+        Notice.objects.create(
+            application=application,
+            provider_id=application.provider_id,
+            move=move,
+            kind=WITHDRAWAL_REMINDER,
+            applicant=None if number == FIRST else number,
+            profile=EU,
+            due_at=now + REMINDER_UNTIL,
+            look_at=now + REMINDER_FROM,
+            created_at=now,
+            updated_at=now,
+        )
+
+
 def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
     """Return the applicants who must get a notice about pricing; none if they get an adverse action notice."""
-    if settings.NOTICE_PROFILE == EU or kind not in {APPROVAL, COUNTEROFFER}:
+    if Conventions.of(application.offer_snapshot).is_eu or kind not in {APPROVAL, COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
         return []  # 12 CFR 1022.74(b)

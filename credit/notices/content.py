@@ -14,21 +14,31 @@ from django.template.loader import render_to_string
 from django.utils import formats, translation
 from django.utils.translation import gettext
 
+from config.core.currencies import amount_in_words
 from config.core.json_text import rfc3339
+from credit.applications import withdrawal_right
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core.agencies import agency_text
 from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
 from credit.core.figures import reference_of
+from credit.core.jurisdictions import EU, Conventions
 from credit.core.loan_words import FIGURES, rows_of
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.risk_based_pricing import blocks_for
 from credit.models import LoanTerms
-from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, Notice
-from credit.notices.clocks import EU
+from credit.models.notices import (
+    ADVERSE_ACTION,
+    APPROVAL,
+    COUNTEROFFER,
+    INCOMPLETE,
+    PRICING,
+    WITHDRAWAL_REMINDER,
+    Notice,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,9 @@ class Lacking:
 
 
 # The blocks that the notice to a further applicant shares with the notice about the application.
-_OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "creditor"})
+_OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
+# By which way a decision was made: without a score, by a person who had one, or by the score alone.
+NONE, ASSISTED, ALONE = "none", "assisted", "alone"
 
 
 def blocks_of(
@@ -52,17 +64,24 @@ def blocks_of(
     has_source: bool = False,
     can_ask: bool = False,
     is_other: bool = False,
+    way: str = NONE,
+    has_debt_advice: bool = False,
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
     `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). With
     `can_ask` the applicant can request reconsideration of what the notice states. The block of 15 USC 1681m(a) is part
     of notices of adverse action, and never without `reports`; with `has_source` so is that of 1681m(b)(1).
+    In the European Union a notice states the `way` of the decision, and the rights, only if a score was computed for it
+    (Directive (EU) 2023/2225, Art. 18(8), (9)).
     With `is_other` the notice discloses to a further applicant their own report alone. The notice about the
     application goes to the first applicant (12 CFR 1002.9(f)).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
+    is_scored = is_eu and kind != INCOMPLETE and way != NONE
+    if kind == WITHDRAWAL_REMINDER:
+        return ["withdrawal", "creditor"]
     blocks = (
         ("action", True),
         ("terms", has_terms and kind in {APPROVAL, COUNTEROFFER}),
@@ -74,10 +93,11 @@ def blocks_of(
         ("source", is_adverse and not is_eu and has_source),
         ("score", is_adverse and not is_eu and any(report["score"] is not None for report in reports)),
         ("ecoa", is_adverse and not is_eu),
-        ("automated", is_eu and kind != INCOMPLETE),
-        ("rights", is_eu and can_ask),
+        ("automated", is_scored),
+        ("rights", is_scored),
+        ("debt_advice", kind == ADVERSE_ACTION and is_eu and has_debt_advice),
         ("creditor", True),
-        ("review", can_ask and not is_eu),
+        ("review", can_ask and not is_scored),
     )
     return [name for name, is_in in blocks if is_in and (not is_other or name in _OF_OTHERS)]
 
@@ -111,9 +131,16 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     respond_by = None
     if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
-    automated = move is not None and move.principal_id is None and move.credential.startswith("model:")
+    way = _way_of(notice)
     return {
-        "blocks": _blocks(notice, is_denial=is_denial, has_terms=terms is not None, reports=reports),
+        "blocks": _blocks(
+            notice,
+            is_denial=is_denial,
+            has_terms=terms is not None,
+            reports=reports,
+            way=way,
+            has_debt_advice=bool(provider.debt_advice),
+        ),
         "kind": notice.kind,
         "is_denial": is_denial,
         "application_id": str(application.pk),
@@ -125,8 +152,12 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
         "reports": reports if is_denial or notice.kind == PRICING else [],
-        "automated": automated,
-        "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE, PRICING} else _terms(terms),
+        "automated": way == ALONE,
+        "way": way,
+        "debt_advice": provider.debt_advice,
+        "reviewed_at": _reviewed_at(notice),
+        "withdrawal": _withdrawal(notice),
+        "terms": None if terms is None or notice.kind not in {APPROVAL, COUNTEROFFER} else _terms(terms),
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
         "respond_by": respond_by,
@@ -135,7 +166,38 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     }
 
 
-def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: bool) -> list[str]:
+def _way_of(notice: Notice) -> str:
+    move = notice.move
+    if move is not None and move.principal_id is None and move.credential.startswith("model:"):
+        return ALONE
+    return NONE if notice.application.decision_score is None else ASSISTED
+
+
+def _withdrawal(notice: Notice) -> dict[str, Any] | None:
+    """Return what a reminder states of the right of withdrawal (Directive (EU) 2023/2225, Art. 10(1))."""
+    if notice.kind != WITHDRAWAL_REMINDER:
+        return None
+    application: Any = notice.application
+    right = withdrawal_right.describe(application)
+    last_day = withdrawal_right.last_day_of(application, right)
+    return {
+        "concluded_at": rfc3339(application.accepted_at),
+        "last_day": None if last_day is None else last_day.isoformat(),
+        "interest_a_day_cents": right.interest_a_day_cents,
+        "currency": Conventions.of(application.offer_snapshot).currency,
+    }
+
+
+def _reviewed_at(notice: Notice) -> str | None:
+    """Return when the applicant requested the reconsideration that this decision completes; None for others."""
+    if notice.move is None:
+        return None
+    requests = notice.application.review_requests.filter(answered_at=notice.move.changed_at)
+    request = requests.order_by("-id").first()
+    return None if request is None else rfc3339(request.requested_at)
+
+
+def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> list[str]:
     application: Any = notice.application
     if notice.kind == PRICING:
         return blocks_for(application.offer_snapshot, reports)
@@ -160,7 +222,8 @@ def _can_ask(notice: Notice) -> bool:
     if move is None:
         return True  # a counteroffer
     application: Any = notice.application
-    return move.status == REJECTED or (move.status == APPROVED and application.approves_less)
+    is_less = application.approves_less or application.is_scored_in_eu
+    return move.status == REJECTED or (move.status == APPROVED and is_less)
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
@@ -201,12 +264,25 @@ def render(content: dict[str, Any], profile: str) -> str:
             "reference": reference_of(UUID(content["application_id"])),
             "submitted_on": day_in_words(content["submitted_at"]),
             "decided_on": day_in_words(content["decided_at"]),
+            "reviewed_on": day_in_words(content.get("reviewed_at")),
             "until_on": _deadline(content["until"], content),
             "respond_by_on": _deadline(content["respond_by"], content),
+            **_withdrawal_words(content.get("withdrawal")),
             "reports": [{**report, "dated_on": day_in_words(report["date"])} for report in content["reports"]],
             "figures": rows_of(content["terms"]["kept"], FIGURES) if content["terms"] else [],
         }
         return render_to_string("notices/notice.html", context)
+
+
+def _withdrawal_words(facts: dict[str, Any] | None) -> dict[str, str]:
+    if facts is None:
+        return {}
+    interest = facts["interest_a_day_cents"]
+    return {
+        "concluded_on": day_in_words(facts["concluded_at"]),
+        "last_day": day_in_words(facts["last_day"]),
+        "interest_a_day": "" if interest is None else amount_in_words(interest, facts["currency"]),
+    }
 
 
 def _deadline(value: str | None, content: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from config.core.lifecycle import Actor
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
+from credit.applications.withdrawal_right import conclude
 from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
 from credit.core.machine import APPROVED, WITHDRAWN
 from credit.core.quotes import Instalment
@@ -20,7 +21,7 @@ from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
-from credit.terms import counteroffers, loans, withdrawals
+from credit.terms import counteroffers, loans
 
 
 class Acceptable(NamedTuple):
@@ -106,7 +107,7 @@ def accept(
         else:
             terms = _confirmed_terms(terms, terms_sha256, as_of=as_of, now=now)
         _require_pricing_notices(application)
-        if application.approves_less:
+        if application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
         _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
     return application
@@ -156,7 +157,7 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *withdrawals.conclude(application)])
+    application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *conclude(application)])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     acceptance = Acceptance.objects.create(
         application=application,

@@ -93,11 +93,6 @@ def by_environment(**answers):
     return lambda environment: answers[environment]
 
 
-def test_notices_by_eu_law_refuse_to_start_until_their_figures_are_computed():
-    with pytest.raises(ImproperlyConfigured, match="NOTICE_PROFILE=eu is not available"):
-        read("development", NOTICE_PROFILE="eu")
-
-
 @pytest.mark.parametrize("name", SETTINGS)
 def test_each_setting_is_as_the_table_says(of_each, name):
     assert tuple(of_each[one].get(name) for one in ENVIRONMENTS) == SETTINGS[name]

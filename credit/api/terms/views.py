@@ -14,7 +14,9 @@ from config.core.credentials import InsufficientScope
 from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.terms import serializers
+from credit.applications import withdrawal_right
 from credit.applications.services import load_for
+from credit.applications.withdrawal_right import Withdrawable
 from credit.core.errors import (
     READ_ERRORS,
     ApplicationNotFound,
@@ -30,7 +32,6 @@ from credit.models import Counteroffer, Proposal
 from credit.review.services import change_status
 from credit.terms import counteroffers, withdrawals
 from credit.terms.agreement import Agreement, agreement_of, in_words
-from credit.terms.withdrawals import Withdrawable
 
 SHOWN_MAX = 100
 HTML = "text/html"
@@ -160,7 +161,7 @@ class WithdrawalViewSet(ApiViewSet):
         It exists once terms of an offer under Directive (EU) 2023/2225 are accepted (Article 26). The response has the
         end of the period, and after a withdrawal the amounts that are due.
         """
-        return withdrawals.describe(load_for(application_id, actor_of(request)))
+        return withdrawal_right.describe(load_for(application_id, actor_of(request)))
 
     @_writes_application(
         body=serializers.WithdrawalRequestSerializer,
@@ -176,4 +177,4 @@ class WithdrawalViewSet(ApiViewSet):
         Idempotent. After the period the response is 400 `E3019`, with the last day in `details`.
         """
         declared = withdrawals.declare(application_id, **body, actor=actor_of(request), now=timezone.now())
-        return withdrawals.describe(declared)
+        return withdrawal_right.describe(declared)

@@ -12,8 +12,8 @@ import credit
 from credit.core.applicant_schema import PATHS, title_of_member
 from credit.core.reasons import REASONS
 from credit.notices.services import consent_text
-from tests.credit.notices.test_table import REPORT, SCORE
-from tests.credit.notices.world import WHOLE, World
+from tests.credit.notices.test_table import FOUND, REPORT, SCORE
+from tests.credit.notices.world import WHOLE, World, offer_of
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(credit.__file__).parent
@@ -80,12 +80,14 @@ REQUIRED = [
      ["Lo que necesitamos de usted Payslip",
       "Envíenos esta información a más tardar el 6 de marzo de 2028, 4:00 a.m. PST.",
       "Si no la recibimos para entonces, no seguiremos considerando su solicitud."]),
-    ("eu", "en", [(5, "reject", {"consumer_report": REPORT})],
-     ["based on a consultation of the following database", "Example Bureau", "This decision was made by a person.",
-      "the right to have a person look at the decision, to express your own point of view", CREDITOR]),
-    ("eu", "es", [(5, "reject", {"consumer_report": REPORT})],
-     ["se basa en la consulta de la siguiente base de datos", "Esta decisión fue tomada por una persona.",
-      "Tiene derecho a que una persona examine la decisión, a expresar su punto de vista"]),
+    ("eu", "en", [(5, "reject", {"consumer_report": REPORT | FOUND})],
+     ["based on a consultation of the following database", "Example Bureau", "Supplied by: Example Data",
+      "Result of the consultation: Two arrears",
+      "Categories of data that were taken into account: Payment history Debts",
+      "you can get advice here: Debt Advice Center", CREDITOR, "You can ask for another look at this decision."]),
+    ("eu", "es", [(5, "reject", {"consumer_report": REPORT | FOUND})],
+     ["se basa en la consulta de la siguiente base de datos", "Resultado de la consulta: Two arrears",
+      "Categorías de datos que se tuvieron en cuenta: Payment history Debts", "Debt Advice Center"]),
 ]  # fmt: skip
 
 
@@ -114,9 +116,8 @@ def read(html):
     return re.sub(r"\s+", " ", " ".join(reader.text)).replace(" :", ":"), reader.language
 
 
-def page_of(profile, language, steps, settings):
-    settings.NOTICE_PROFILE = profile
-    world = World(person={**WHOLE, "language": language})
+def page_of(profile, language, steps):
+    world = World(offer_of(profile), person={**WHOLE, "language": language})
     world.submit(0)
     for day, name, *with_what in steps:
         getattr(world, name)(day, **(with_what[0] if with_what else {}))
@@ -126,14 +127,14 @@ def page_of(profile, language, steps, settings):
 
 
 @pytest.mark.parametrize(("profile", "language", "steps", "sentences"), REQUIRED)
-def test_every_required_sentence_is_there(settings, profile, language, steps, sentences):
-    text, spoken = page_of(profile, language, steps, settings)
+def test_every_required_sentence_is_there(profile, language, steps, sentences):
+    text, spoken = page_of(profile, language, steps)
     assert spoken == language
     for sentence in sentences:
         assert sentence in text, (sentence, text)
 
 
-def test_a_persons_text_is_escaped(settings):
+def test_a_persons_text_is_escaped():
     other = {"code": "other", "text": "<script>alert(1)</script>"}
     world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
     world.submit(0)
@@ -143,8 +144,8 @@ def test_a_persons_text_is_escaped(settings):
     assert "<b>" not in world.notice.html
 
 
-def test_a_report_without_a_score_says_nothing_of_one(settings):
-    text, _ = page_of("us", "en", [(5, "reject", {"consumer_report": REPORT})], settings)
+def test_a_report_without_a_score_says_nothing_of_one():
+    text, _ = page_of("us", "en", [(5, "reject", {"consumer_report": REPORT})])
     assert "Example Bureau" in text
     assert "score" not in text
 
@@ -153,7 +154,7 @@ def test_a_folder_replaces_a_block(settings, tmp_path):
     (tmp_path / "notices").mkdir()
     (tmp_path / "notices" / "creditor.html").write_text("Counsel's words for {{ creditor.name }}.")
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
-    text, _ = page_of("us", "en", [(5, "reject")], settings)
+    text, _ = page_of("us", "en", [(5, "reject")])
     assert "Counsel's words for Cedar Bank." in text
     assert "Federal Equal Credit Opportunity Act" in text
 
@@ -215,8 +216,7 @@ def test_text_of_people_is_isolated_by_direction(file):
     "\u07ca\u07d3 5", "\U0001e900\U0001e923 9", "\u0641\u0627\u0637\u0645\u0647\u200c\u0632 [2]",
     "Ada \u05d0\u05d1 Lovelace", "\u202eevil\u202c", "Wolfeschlegelsteinhausenbergerdorff" * 2,
 ])  # fmt: skip
-def test_a_name_of_any_direction_is_isolated_in_a_notice(settings, name):
-    settings.NOTICE_PROFILE = "us"
+def test_a_name_of_any_direction_is_isolated_in_a_notice(name):
     world = World(person={**WHOLE, "legal_name": name})
     world.submit(0)
     world.reject(5)

@@ -13,7 +13,7 @@ from tests.api import assert_error, client_of
 from tests.credit.notices.test_agencies import REPORT, SCORE
 from tests.credit.notices.test_joint_applicants import PARTNER, SECOND_REPORT, joint
 from tests.credit.notices.test_pages import read
-from tests.credit.notices.world import TERMS, World, provider_offer
+from tests.credit.notices.world import TERMS, World, offer_of, provider_offer
 from tests.credit.test_my_pages import browser_of
 
 pytestmark = pytest.mark.django_db
@@ -97,15 +97,18 @@ def test_the_best_rate_is_the_offers_lowest_in_four_decimals(lowest, rate, is_be
     assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
 
 
-def test_an_adverse_action_and_the_eu_owe_no_notice_about_pricing(settings):
+def test_an_adverse_action_owes_no_notice_about_pricing():
     world = lent()
     world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
     world.issue(6)
     assert pricing_of(world) == {}
     world.silence(41)
-    world.move(42, "under_review", reason="Again.")
-    settings.NOTICE_PROFILE = "eu"
-    world.move(43, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED})
+
+
+def test_offer_in_the_european_union_owes_no_notice_about_pricing():
+    world = World(offer_of("eu"))
+    world.submit(0)
+    world.move(5, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED})
     assert pricing_of(world) == {}
 
 

@@ -9,10 +9,11 @@ import pytest
 from config.core.errors import ApiError
 from credit.core.reasons import text_of
 from credit.documents.requests import request_documents
-from credit.models import Clock
+from credit.models import Clock, Offer
 from credit.notices.content import Lacking, gather
 from credit.review.automatic import decide_scored
-from tests.credit.notices.world import BECAUSE, World
+from tests.credit.eu.offers import CONTACT, EU_TERMS
+from tests.credit.notices.world import BECAUSE, World, offer_of
 from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer, verify
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -25,9 +26,10 @@ NOT_COMPLETED = "action reasons ecoa creditor"
 OTHER_TERMS = "action terms until creditor review"
 COMBINED = "action terms until reasons ecoa creditor review"
 INCOMPLETE = "action missing period creditor"
-EU_DENIED = "action reasons automated rights creditor"
+EU_DENIED = "action reasons debt_advice creditor review"
 
 REPORT = {"agency": "Example Bureau", "address": "1 File Street, Chester, PA 19016", "phone": "800-555-0100"}
+FOUND = {"result": "Two arrears", "categories": ["Payment history", "Debts"], "supplier": "Example Data"}
 SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["Length of time accounts are open"]}
 FIVE = [*(f"Factor {number}" for number in range(4)), "Number of inquiries"]
 
@@ -96,15 +98,13 @@ TABLE = [
     ("four reasons", "comment 9(b)(2)-1", "us",
      [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file", "residence_short", "inquiries_stated"]})],
      ("adverse_action", 30, DENIED)),
-    ("denied", "2023/2225 Art. 18(6)", "eu", [(5, "reject")], ("adverse_action", 8, EU_DENIED)),
-    ("denied on a database", "2023/2225 Art. 19(5)", "eu",
-     [(5, "reject", {"consumer_report": REPORT})],
-     ("adverse_action", 8, "action reasons database automated rights creditor")),
-    ("approved", "2023/2225 Art. 18", "eu",
-     [(5, "approve")], ("approval", 8, "action terms automated rights creditor")),
-    ("other terms with the denial", "2023/2225 Art. 18(6)", "eu",
-     [(5, "counter", {"with_denial": True})],
-     ("counteroffer", 8, "action terms until reasons automated rights creditor")),
+    ("denied", "2023/2225 Art. 18(9)", "eu", [(5, "reject")], ("adverse_action", 8, EU_DENIED)),
+    ("denied on a database", "2023/2225 Art. 19(6)", "eu",
+     [(5, "reject", {"consumer_report": REPORT | FOUND})],
+     ("adverse_action", 8, "action reasons database debt_advice creditor review")),
+    ("approved", "2023/2225 Art. 18", "eu", [(5, "approve")], ("approval", 8, APPROVED)),
+    ("other terms with the denial", "2023/2225 Art. 18(9)", "eu",
+     [(5, "counter", {"with_denial": True})], ("counteroffer", 8, "action terms until reasons creditor review")),
     ("asked for more", "2023/2225 Art. 18", "eu", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
 ]  # fmt: skip
 
@@ -116,9 +116,8 @@ def test_there_are_forty_of_them():
 @pytest.mark.parametrize(
     ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
 )
-def test_due_notices(settings, profile, steps, owed):
-    settings.NOTICE_PROFILE = profile
-    world = World()
+def test_due_notices(profile, steps, owed):
+    world = World(offer_of(profile))
     world.submit(0)
     for day, name, *with_what in steps:
         getattr(world, name)(day, **(with_what[0] if with_what else {}))
@@ -145,9 +144,13 @@ class TestScored:
     """Of a score the reasons are those of the factors that were scored (1002.9(b)(2), comments 4 to 6)."""
 
     def world(self, settings, said, profile="us"):
-        settings.DECISIONING, settings.NOTICE_PROFILE = "automatic", profile
+        settings.DECISIONING = "automatic"
         offer, _ = scored_offer()
-        offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street"
+        if profile == "eu":
+            Offer.objects.filter(pk=offer.pk).update(**EU_TERMS)
+            offer.refresh_from_db()
+        for name, value in {**CONTACT, "name": "Cedar Bank", "address": "1 Bank Street"}.items():
+            setattr(offer.provider, name, value)
         offer.provider.save()
         world = World(offer)
         application = world.application

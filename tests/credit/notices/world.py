@@ -17,6 +17,7 @@ from credit.review.services import change_status
 from credit.terms import counteroffers
 from credit.terms.acceptance import accept, describe
 from tests.credit.applicants import PERSON
+from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import SAID, listed
 from tests.factories import ApplicationFactory, UserFactory
@@ -32,6 +33,17 @@ def provider_offer(**terms):
     """An offer of a lender that notices can name."""
     offer = listed(**terms)
     offer.provider.name, offer.provider.address, offer.provider.created_at = "Cedar Bank", ADDRESS, START
+    offer.provider.save()
+    return offer
+
+
+def offer_of(profile):
+    """An offer under a law, of a lender that notices can name."""
+    if profile == "us":
+        return provider_offer()
+    offer = provider_offer(**EU_TERMS)
+    for name, value in CONTACT.items():
+        setattr(offer.provider, name, value)
     offer.provider.save()
     return offer
 

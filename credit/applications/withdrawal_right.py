@@ -1,0 +1,91 @@
+"""The right to withdraw from an accepted agreement (Directive (EU) 2023/2225, Art. 26): its period, and its figures."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from config.core.errors import NotFound
+from credit.core import withdrawal
+from credit.core.eu_credit import follows_directive
+from credit.core.jurisdictions import Conventions
+from credit.models import Application, ContractWithdrawal
+
+FACTS = ("told_of_right_at", "complete_since")  # columns that decide about the period
+
+
+@dataclass(frozen=True)
+class Withdrawable:
+    """The right of withdrawal from an agreement; `repay_by` and `declared_at` are null until it is used."""
+
+    told_of_right_at: datetime | None
+    complete_since: datetime | None
+    period_ends_at: datetime | None
+    declared_at: datetime | None
+    repay_by: date | None
+    interest_a_day_cents: int | None
+    capital_cents: int | None
+    fee_back_cents: int | None
+
+    def is_open(self, *, now: datetime) -> bool:
+        return self.declared_at is None and (self.period_ends_at is None or now < self.period_ends_at)
+
+
+def is_withdrawable(application: Application) -> bool:
+    """Return whether the directive gives a right of withdrawal from the accepted agreement."""
+    return application.accepted_at is not None and follows_directive(application.offer_snapshot)
+
+
+def conclude(application: Application) -> list[str]:
+    """Set when the borrowers were informed, at the acceptance; return the changed columns, none under another law."""
+    if not is_withdrawable(application):
+        return []
+    application.told_of_right_at = application.complete_since = application.accepted_at
+    return [*FACTS]
+
+
+def describe(application: Application) -> Withdrawable:
+    """Return the right of withdrawal; raises NotFound before the acceptance, and without such a right."""
+    if not is_withdrawable(application):
+        raise NotFound("There is no right of withdrawal: the terms were not accepted, or another law applies.")
+    used: ContractWithdrawal | None = getattr(application, "contract_withdrawal", None)
+    terms = application.loan_terms
+    return Withdrawable(
+        told_of_right_at=application.told_of_right_at,
+        complete_since=application.complete_since,
+        period_ends_at=_period_end(application) if used is None else used.period_ends_at,
+        declared_at=None if used is None else used.declared_at,
+        repay_by=None if used is None else used.repay_by,
+        interest_a_day_cents=interest_a_day(application),
+        capital_cents=None if terms is None or terms.term_months is None else terms.amount_cents,
+        fee_back_cents=None if terms is None else terms.fee_cents,
+    )
+
+
+def interest_a_day(application: Application) -> int | None:
+    """Return the interest of a day on the whole loan; None for a line of credit, whose drawn amount is not known."""
+    terms = application.loan_terms
+    if terms is None or terms.term_months is None:
+        return None
+    day_count = Conventions.of(application.offer_snapshot).day_count
+    return withdrawal.interest(terms.amount_cents, terms.rate_percent, day_count=day_count)
+
+
+def countries_of(application: Application) -> list[str]:
+    """Return the countries of the borrowers; none once they are erased."""
+    return [person["address"]["country"] for person in application.applicants or () if person.get("address")]
+
+
+def _period_end(application: Application) -> datetime | None:
+    concluded_at: Any = application.accepted_at
+    return withdrawal.period_end(
+        countries_of(application),
+        concluded_at=concluded_at,
+        complete_since=application.complete_since,
+        told_of_right_at=application.told_of_right_at,
+    )
+
+
+def last_day_of(application: Application, right: Withdrawable) -> date | None:
+    """Return the last day of the period; None for a period without an end."""
+    end = right.period_ends_at
+    return None if end is None else withdrawal.last_day_of(end, countries_of(application))
