@@ -8,7 +8,7 @@ from config.core.errors import NotFound
 from credit.core import withdrawal
 from credit.core.eu_credit import follows_directive
 from credit.core.jurisdictions import Conventions
-from credit.models import Application, ContractWithdrawal
+from credit.models import Application, ContractWithdrawal, LoanTerms
 
 FACTS = ("told_of_right_at", "complete_since")  # columns that decide about the period
 
@@ -35,11 +35,12 @@ def is_withdrawable(application: Application) -> bool:
     return application.accepted_at is not None and follows_directive(application.offer_snapshot)
 
 
-def conclude(application: Application) -> list[str]:
+def conclude(application: Application, *, is_told: bool, is_complete: bool) -> list[str]:
     """Set when the borrowers were informed, at the acceptance; return the changed columns, none under another law."""
     if not is_withdrawable(application):
         return []
-    application.told_of_right_at = application.complete_since = application.accepted_at
+    application.told_of_right_at = application.accepted_at if is_told else None
+    application.complete_since = application.accepted_at if is_complete else None
     return [*FACTS]
 
 
@@ -55,15 +56,14 @@ def describe(application: Application) -> Withdrawable:
         period_ends_at=_period_end(application) if used is None else used.period_ends_at,
         declared_at=None if used is None else used.declared_at,
         repay_by=None if used is None else used.repay_by,
-        interest_a_day_cents=interest_a_day(application),
+        interest_a_day_cents=interest_a_day(application, terms),
         capital_cents=None if terms is None or terms.term_months is None else terms.amount_cents,
         fee_back_cents=None if terms is None else terms.fee_cents,
     )
 
 
-def interest_a_day(application: Application) -> int | None:
+def interest_a_day(application: Application, terms: LoanTerms | None) -> int | None:
     """Return the interest of a day on the whole loan; None for a line of credit, whose drawn amount is not known."""
-    terms = application.loan_terms
     if terms is None or terms.term_months is None:
         return None
     day_count = Conventions.of(application.offer_snapshot).day_count

@@ -6,15 +6,17 @@ Its drawdowns and repayments are not known beforehand. Directive (EU) 2023/2225,
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
+from django.utils.translation import gettext_noop
+
 from credit.core.apr import EXACT, Payment, in_month, month_of
 from credit.core.quotes import half_up
 
 # The assumptions of part II, in words for documents.
 ASSUMPTIONS = {
-    "a": "The credit is drawn down at once and in full.",
-    "d": "An overdraft without a term runs for three months.",
-    "e": "The credit runs for a year, and is repaid in twelve equal monthly parts of the capital.",
-    "h": "A ceiling that is not agreed yet is 1,500 euros.",
+    "a": gettext_noop("The credit is drawn down at once and in full."),
+    "d": gettext_noop("An overdraft without a term runs for three months."),
+    "e": gettext_noop("The credit runs for a year, and is repaid in twelve equal monthly parts of the capital."),
+    "h": gettext_noop("A ceiling that is not agreed yet is 1,500 euros."),
 }
 OVERDRAFT_MONTHS, OPEN_END_MONTHS = 3, 12
 CEILING_ASSUMED = 1_500_00  # (h), in minor units of the euro

@@ -48,7 +48,7 @@ class Acceptance(_SignedRecord):
         LoanTerms, null=True, on_delete=models.PROTECT, related_name="acceptances", db_index=False
     )
     accepted_at = models.DateTimeField()
-    members = JsonTextField(
+    members: Any = JsonTextField(
         null=True, help_text="The members of the agreement by Directive (EU) 2023/2225, Art. 21; null under other law."
     )
 

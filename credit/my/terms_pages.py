@@ -30,6 +30,7 @@ from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable
 from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
+from credit.terms.members import is_complete, members_of
 
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
@@ -122,8 +123,12 @@ class AgreementPage(MyPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         terms = acceptance.describe(application, now=timezone.now())
         if terms.acceptable and terms.as_of is not None:
-            agreement = {"lender": lender_of(application), "borrower": application, "starts_on": terms.as_of}
+            lender = lender_of(application)
+            agreement = {"lender": lender, "borrower": application, "starts_on": terms.as_of}
             page = {**agreement_in_words(terms), "agreement": agreement, "is_proposed": True}
+            loan = acceptance.offered_terms(application, now=timezone.now())
+            page["members"] = loan and members_of(application, loan, lender)
+            page["is_incomplete"] = bool(page["members"]) and not is_complete(page["members"])
             return render(request, "credit/agreement.html", page)
         try:
             return agreement_page(request, agreement_of(application))

@@ -22,6 +22,8 @@ from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
+from credit.terms.agreement import lender_of
+from credit.terms.members import is_complete, members_of
 
 
 class Acceptable(NamedTuple):
@@ -51,6 +53,13 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
     if terms is None:
         is_open, expires_at, terms = False, None, application.loan_terms
     return _acceptable(terms, is_open, expires_at, application.accepted_at)
+
+
+def offered_terms(application: Application, *, now: datetime) -> LoanTerms | None:
+    """Return the loan that can be accepted today, perhaps not saved; None for an approval that names none."""
+    offered = counteroffers.acceptable_of(application, now=now)
+    terms = application.loan_terms if offered is None else offered.loan_terms
+    return None if terms is None else terms_today(terms, now=now)
 
 
 def _acceptable(
@@ -157,13 +166,16 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *conclude(application)])
+    members: Any = None if terms is None else members_of(application, terms, lender_of(application))
+    informed = conclude(application, is_told=members is not None, is_complete=is_complete(members))
+    application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     acceptance = Acceptance.objects.create(
         application=application,
         terms_sha256=terms_sha256,
         loan_terms=terms,
         accepted_at=now,
+        members=members,
         principal=actor.user,
         credential=actor.credential,
     )

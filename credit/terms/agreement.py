@@ -13,6 +13,7 @@ from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
 from credit.terms.loans import schedule_of
+from credit.terms.members import is_complete
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Agreement:
     disclosure: LoanTerms
     decision: Decided
     acceptance: Acceptance
+
+    @property
+    def members(self) -> Any:
+        """Return the members by Directive (EU) 2023/2225, Art. 21, as they were accepted; None under another law."""
+        return self.acceptance.members
 
     @property
     def includes_score(self) -> bool:
@@ -100,4 +106,11 @@ def in_words(agreement: Any) -> dict[str, Any]:
         (row.number, row.due_on, *map(money, (row.payment_cents, row.interest_cents, row.principal_cents)))
         for row in agreement.schedule or ()
     ]
-    return {"loan": rows_of(agreement.terms, LOAN + COST[4:]), "disclosed": disclosed, "schedule": schedule}
+    members = getattr(agreement, "members", None)
+    return {
+        "loan": rows_of(agreement.terms, LOAN + COST[4:]),
+        "disclosed": disclosed,
+        "schedule": schedule,
+        "members": members,
+        "is_incomplete": members is not None and not is_complete(members),
+    }

@@ -116,6 +116,14 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null where none is kept.")
 
 
+class AgreementMemberSerializer(serializers.JsonPartSerializer):
+    """A member of an agreement by Directive (EU) 2023/2225, Article 21."""
+
+    name = serializers.TextField(help_text="The member's name, such as `withdrawal`.")
+    title = serializers.TextField(help_text="Its title, in the first borrower's language.")
+    text = serializers.TextField(allow_null=True, help_text="Its words and figures; null while it is missing.")
+
+
 class AgreedSerializer(serializers.ResponseSerializer):
     """Everything that `agreement_sha256` is of."""
 
@@ -139,6 +147,11 @@ class AgreedSerializer(serializers.ResponseSerializer):
     disclosure = DisclosureSerializer(help_text="The four figures of 12 CFR 1026.18.")
     decision = AgreedDecisionSerializer(help_text="The approval, with its proof.")
     acceptance = AgreedAcceptanceSerializer(help_text="The acceptance, with its proof.")
+    members = AgreementMemberSerializer(
+        many=True,
+        required=False,
+        help_text="The members by Directive (EU) 2023/2225, Article 21; absent for an agreement under another law.",
+    )
 
 
 class AgreementSerializer(AgreedSerializer):

@@ -1,0 +1,204 @@
+"""The members of a credit agreement by Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
+
+The lender's words are those of the offer (`texts`), in its language; titles and figures are in the borrower's.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Any
+
+from django.utils import translation
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext, gettext_noop
+
+from config.core.currencies import amount_in_words
+from credit.applications.withdrawal_right import interest_a_day
+from credit.core.applicants import language_of
+from credit.core.early_repayment import early_repayment
+from credit.core.eu_credit import applies, follows_directive
+from credit.core.jurisdictions import Conventions
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line
+from credit.models import Application, LoanTerms, Provider
+from credit.terms.loans import schedule_of
+
+# The name and the title of each member, in the order of Article 21(1).
+TITLES = {
+    "credit_type": gettext_noop("Type of credit"),
+    "parties": gettext_noop("Lender, and intermediary"),
+    "total_credit": gettext_noop("Total amount of credit"),
+    "drawdown": gettext_noop("Conditions of the drawdown"),
+    "duration": gettext_noop("Duration"),
+    "goods": gettext_noop("Goods or services, and their cash price"),
+    "rate": gettext_noop("Borrowing rate"),
+    "apr": gettext_noop("Annual percentage rate, and total amount payable"),
+    "payments": gettext_noop("Payments"),
+    "amortisation": gettext_noop("Amortisation table"),
+    "interest_and_charges": gettext_noop("Interest and charges without repayment of capital"),
+    "charges": gettext_noop("Other charges"),
+    "late_payment": gettext_noop("Late payments: rate and charges"),
+    "default": gettext_noop("Warning: missing or late payments"),
+    "notary": gettext_noop("Notarial fees"),
+    "sureties": gettext_noop("Sureties and insurance"),
+    "withdrawal": gettext_noop("Right of withdrawal"),
+    "linked_credit": gettext_noop("Rights of linked credit"),
+    "early_repayment": gettext_noop("Early repayment"),
+    "termination": gettext_noop("Termination"),
+    "redress": gettext_noop("Complaints and redress out of court"),
+    "other_terms": gettext_noop("Other contractual terms"),
+    "supervisor": gettext_noop("Supervisory authority"),
+    "debt_advice": gettext_noop("Debt advice"),
+}
+# Article 21 requires these only where they apply.
+_CONDITIONAL = frozenset({"goods", "interest_and_charges", "charges", "notary", "linked_credit", "other_terms"})
+
+
+def members_of(application: Application, terms: LoanTerms, lender: Provider | None) -> list[dict[str, Any]] | None:
+    """Return the members of the agreement in the first borrower's language; None if the directive does not apply.
+
+    Each has its `name`, its `title`, and its `text`, which is None while it is missing.
+    """
+    if not follows_directive(application.offer_snapshot):
+        return None
+    with translation.override(language_of(application.applicants)):
+        texts = _texts_of(application, terms, lender)
+        members = []
+        for name, title in TITLES.items():
+            text = texts.get(name) or (gettext("Does not apply.") if name in _CONDITIONAL else None)
+            members.append({"name": name, "title": gettext(title), "text": text})
+    return members
+
+
+def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
+    return members is not None and all(member["text"] for member in members)
+
+
+def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
+    """Return the text of each member that has one."""
+    offer: Mapping[str, Any] = application.offer_snapshot or {}
+    said: Mapping[str, str] = offer.get("texts") or {}
+    words = {name: text if applies(text) else gettext("Does not apply.") for name, text in said.items()}
+    conventions = Conventions.of(offer)
+    show = partial(amount_in_words, currency=conventions.currency)
+    is_line = terms.term_months is None
+
+    def join(*parts: str | None) -> str:
+        return "\n".join(part for part in parts if part)
+
+    kept_back = terms.fee_cents if conventions.is_fee_kept_back else 0
+    texts = {
+        "credit_type": words.get("credit_type") or (gettext("Line of credit") if is_line else gettext("Loan")),
+        "parties": _contact(lender, words.get("intermediary")),
+        "total_credit": show(terms.amount_cents - kept_back),
+        "drawdown": words.get("drawdown"),
+        "duration": gettext("Open-end") if is_line else gettext("%s months") % terms.term_months,
+        "goods": join(words.get("goods"), words.get("cash_price")),
+        "rate": join(
+            gettext("%s a year") % _percent(terms.rate_percent, "0.01"),
+            *(words.get(name) for name in ("rate_index", "rate_periods", "rate_changes")),
+        ),
+        "apr": _apr(terms, kept_back, show),
+        "payments": join(_payments(terms, show), words.get("allocation")),
+        "amortisation": words.get("amortisation") or _amortisation(is_line=is_line),
+        "interest_and_charges": words.get("interest_and_charges"),
+        "charges": join(
+            gettext("Fee: %s") % show(terms.fee_cents) if terms.fee_cents else None,
+            *(words.get(name) for name in ("accounts", "means_of_payment", "other_charges", "charge_changes")),
+        ),
+        "late_payment": words.get("late_payment"),
+        "default": words.get("default")
+        and join(gettext("Missing payments can have severe consequences for you."), words["default"]),
+        "notary": words.get("notary"),
+        "sureties": words.get("sureties") and join(words["sureties"], words.get("insurance")),
+        "withdrawal": _withdrawal(application, terms, show),
+        "linked_credit": words.get("linked_credit"),
+        "early_repayment": words.get("early_repayment") and join(_early(terms, show), words["early_repayment"]),
+        "termination": words.get("termination") or (None if is_line else gettext("Does not apply.")),
+        "redress": lender
+        and lender.redress
+        and join(lender.redress["name"], lender.redress["url"], words["ombudsman"]),
+        "other_terms": words.get("other_terms"),
+        "supervisor": lender and lender.supervisor and join(lender.supervisor["name"], lender.supervisor["address"]),
+        "debt_advice": lender and lender.debt_advice,
+    }
+    return {name: str(text) for name, text in texts.items() if text}
+
+
+def _percent(value: Decimal, places: str) -> str:
+    return f"{number_format(value.quantize(Decimal(places), ROUND_HALF_UP))}\u00a0%"
+
+
+def _contact(lender: Provider | None, intermediary: str | None) -> str | None:
+    parts = [] if lender is None else [lender.name, lender.address, lender.phone, lender.email]
+    if not parts or not all(parts):
+        return None
+    return "\n".join([*map(str, parts), gettext("Intermediary: %s") % (intermediary or gettext("Does not apply."))])
+
+
+def _redress(lender: Provider | None, words: str | None) -> str | None:
+    body = None if lender is None else lender.redress
+    return "\n".join([body["name"], body["url"], words]) if body and words else None
+
+
+def _apr(terms: LoanTerms, kept_back: int, show: Any) -> str:
+    if terms.apr_percent is None:
+        letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=False)
+        return "\n".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
+    total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
+    words = gettext("%(apr)s; in all you pay %(total)s. Assumption: both parties fulfill the agreement as agreed.")
+    return words % {"apr": _percent(terms.apr_percent, "0.1"), "total": show(total)}
+
+
+def _payments(terms: LoanTerms, show: Any) -> str:
+    schedule = schedule_of(terms)
+    if not schedule:
+        return gettext("As you draw the credit down and repay it.")
+    words = gettext("%(number)s monthly payments of %(payment)s, the last of %(final)s. The first is due on %(day)s.")
+    return words % {
+        "number": len(schedule),
+        "payment": show(schedule[0].payment_cents),
+        "final": show(schedule[-1].payment_cents),
+        "day": date_format(schedule[0].due_on, gettext("F j, Y")),
+    }
+
+
+def _amortisation(*, is_line: bool) -> str:
+    if is_line:
+        return gettext("Does not apply.")
+    return gettext("You can request an amortisation table at any time during the agreement, free of charge.")
+
+
+def _withdrawal(application: Application, terms: LoanTerms, show: Any) -> str:
+    words = gettext(
+        "You can withdraw from the agreement within 14 calendar days without giving a reason. The period begins on the "
+        "day after the conclusion of the agreement, or after the day on which you have all terms and information, if "
+        "that is later. It is enough that you send the declaration in time, on your page with us or to the lender. You "
+        "then pay back the capital and the interest until then, within 30 calendar days after you sent the declaration."
+    )
+    daily = interest_a_day(application, terms)
+    if daily is None:
+        return words
+    figures = {"interest": show(daily), "amount": show(terms.amount_cents)}
+    return f"{words} {gettext('The interest is %(interest)s a day, on %(amount)s.') % figures}"
+
+
+def _early(terms: LoanTerms, show: Any) -> str:
+    words = gettext("You can repay the credit early at any time, fully or partially. The total cost then falls by the "
+                    "interest and the costs of the time that is left.")  # fmt: skip
+    example = early_repayment(schedule_of(terms), start=terms.as_of, fee=terms.fee_cents)
+    if example is None:
+        return words
+    figures = {
+        "day": date_format(example.on, gettext("F j, Y")),
+        "capital": show(example.capital),
+        "fee": show(example.fee_reduction),
+        "compensation": show(example.compensation_max),
+    }
+    return "{} {}".format(
+        words,
+        gettext(
+            "Example: if you repay on %(day)s, you owe %(capital)s of capital. The fee falls by %(fee)s, in proportion "
+            "to the time that is left. A compensation is at most %(compensation)s."
+        )
+        % figures,
+    )

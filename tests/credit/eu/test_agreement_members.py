@@ -1,0 +1,85 @@
+"""The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance sets."""
+
+import pytest
+
+from credit.core.applicants import Applicants
+from credit.models import Acceptance, Provider
+from credit.terms.members import TITLES, is_complete
+from tests.api import client_of
+from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer
+from tests.credit.eu.test_contract_withdrawal import PERSON
+from tests.credit.terms.lending import applied, approve, lender_of, take_up
+
+pytestmark = pytest.mark.django_db
+LOAN = {"amount_cents": 1_000_000, "rate_percent": 14.2, "term_months": 24, "fee_cents": 30_000}
+
+
+def accepted(person=PERSON, **terms):
+    offer = eu_offer(**{"apr_max_percent": 40, **terms})
+    application = applied(offer, applicants=Applicants.of([person]))
+    assert approve(lender_of(offer), application, LOAN).status_code == 200
+    return application, take_up(client_of(application.consumer), application)
+
+
+def agreed(**about):
+    application, answer = accepted(**about)
+    assert answer.status_code == 200, answer.content
+    application.refresh_from_db()
+    client = client_of(application.consumer)
+    shown = client.read(f"/applications/{application.pk}/agreement").json()
+    page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
+    return application, {member["name"]: member["text"] for member in shown["members"]}, page
+
+
+def test_agreement_has_24_members_each_with_its_text():
+    application, members, page = agreed()
+    assert list(members) == list(TITLES)
+    assert len(members) == 24
+    assert all(members.values())
+    assert "<h1>Credit agreement</h1>" in page
+    assert (application.complete_since, application.told_of_right_at) == (application.accepted_at,) * 2
+    assert members["sureties"] == members["goods"] == "Does not apply."
+    assert members["total_credit"] == "9,700.00\u00a0EUR"
+    assert "18.8\u00a0%" in members["apr"]
+    assert "11,545.80\u00a0EUR" in members["apr"]
+    assert "3.89\u00a0EUR a day" in members["withdrawal"]
+    assert "A compensation is at most" in members["early_repayment"]
+    assert members["parties"].startswith("Harbor Crédit\n1 Quai du Port")
+
+
+def test_agreement_without_a_member_is_no_credit_agreement_and_not_complete():
+    texts = {name: text for name, text in TEXTS.items() if name != "late_payment"}
+    application, members, page = agreed(texts=texts)
+    assert members["late_payment"] is None
+    assert "<h1>Credit agreement</h1>" not in page
+    assert "Terms of the credit (incomplete)" in page
+    assert (application.complete_since, application.told_of_right_at) == (None, application.accepted_at)
+
+
+def test_members_stay_as_they_were_accepted():
+    application, members, _page = agreed()
+    Provider.objects.update(phone="+33 1 00 00 00 00")
+    kept = Acceptance.objects.get(application=application).members
+    assert {member["name"]: member["text"] for member in kept} == members
+    assert is_complete(kept)
+
+
+def test_members_are_in_the_language_of_the_borrower():
+    _application, members, _page = agreed(person={**PERSON, "language": "es"})
+    assert members["goods"] == "No se aplica."
+    assert members["total_credit"] == "9.700,00\u00a0EUR"
+
+
+def test_fee_that_is_paid_apart_adds_to_the_total_payable():
+    _application, members, _page = agreed(fee_financed=False)
+    assert members["total_credit"] == "10,000.00\u00a0EUR"
+    assert "11,845.80\u00a0EUR" in members["apr"]
+
+
+def test_agreement_in_the_united_states_has_no_members():
+    offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
+    application = applied(offer)
+    approve(lender_of(offer), application, LOAN)
+    take_up(client_of(application.consumer), application)
+    shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
+    assert "members" not in shown
