@@ -14,6 +14,7 @@ from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
 from credit.applications.withdrawal_right import conclude
 from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
+from credit.core.eu_credit import follows_directive
 from credit.core.machine import APPROVED, WITHDRAWN
 from credit.core.quotes import Instalment
 from credit.core.reasons import DECLINED_TEXT
@@ -166,7 +167,9 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    members: Any = None if terms is None else members_of(application, terms, lender_of(application))
+    members: Any = None
+    if terms is not None and follows_directive(application.offer_snapshot):
+        members = members_of(application, terms, lender_of(application))
     informed = conclude(application, is_told=members is not None, is_complete=is_complete(members))
     application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
