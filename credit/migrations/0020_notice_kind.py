@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("credit", "0018_contract_withdrawal")]
+    dependencies = [("credit", "0019_contract_withdrawal")]
 
     operations = [
         migrations.AlterField(

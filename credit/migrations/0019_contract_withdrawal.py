@@ -11,7 +11,7 @@ from config.core.groups import OPERATIONS, REVIEWER, SUPPORT, GrantToGroups
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('credit', '0017_eu_credit'),
+        ('credit', '0018_version_certificate'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
