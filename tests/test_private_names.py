@@ -55,6 +55,7 @@ DOCUMENTED_METHODS = {
     "ChoiceField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
+    "AddIndexConcurrently": "database_backwards database_forwards",
     "Operation": "database_backwards database_forwards describe state_forwards",
     "DateTimeField": "to_internal_value",
     "ContextMixin": "get_context_data",
