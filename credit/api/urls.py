@@ -46,6 +46,7 @@ _of_an_application = [
 _of_a_provider = [
     path("", ProviderViewSet.as_view({"put": "replace"})),
     path("/notices", ProviderNoticeViewSet.as_view({"get": "list"})),
+    path("/application-links", ProviderViewSet.as_view({"post": "link"})),
     path("/members", ProviderViewSet.as_view({"get": "members", "post": "invite"})),
     path("/members/me", ProviderViewSet.as_view({"post": "accept_invitation"})),
     path("/members/<str:user_id>", ProviderViewSet.as_view({"put": "change_member", "delete": "remove_member"})),

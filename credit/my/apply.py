@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from allauth.account.adapter import get_adapter
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import QuerySet
@@ -21,9 +22,10 @@ from credit.core.figures import money
 from credit.models import Application, Offer
 from credit.my.content import Row, offer_to_edit, readable_applicants
 from credit.my.forms import ApplicationForms
-from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
-from credit.offers.catalogue import CatalogueFilter
+from credit.offers.catalogue import CatalogueFilter, active_offers
+from credit.offers.links import LinkEnded, read_link
 
 _SAVE, _CHECK = "save", "check"
 _RANGE = " \u2013 "
@@ -142,6 +144,26 @@ class ApplyPage(_FormPage):
         if offer is None:
             raise Http404
         return offer
+
+
+class LinkPage(InTheirLanguage):
+    """The form that a partner's link opens, filled in; without a log-in the offer. Opening it stores nothing."""
+
+    def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        try:
+            prefill = read_link(token, now=timezone.now())
+        except LinkEnded:
+            return render(request, "credit/my/link.html", status=410)
+        offers = _offers(request).ever_seen() if request.user.is_authenticated else active_offers()
+        offer = _with_number(offers).filter(pk=prefill.offer_id).first()
+        if offer is None:
+            return render(request, "credit/my/link.html", status=410)
+        if not request.user.is_authenticated:
+            may_sign_up = get_adapter(request).is_open_for_signup(request)
+            facts = {"offer": offer, "rows": rows_of(offer), "may_sign_up": may_sign_up}
+            return render(request, "credit/my/link.html", facts)
+        typed = ApplicationForms(offer, prefill=prefill, language=_language())
+        return render(request, "credit/my/form.html", {"forms": typed, "offer": offer, "is_prefilled": True})
 
 
 class EditPage(_FormPage):

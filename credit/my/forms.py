@@ -23,6 +23,7 @@ from credit.core.profile import TEXT_MAX_LENGTH
 from credit.models import Offer
 from credit.my.content import SHARED, title_of, value_in_words
 from credit.my.words import lacks
+from credit.offers.links import Prefill
 
 _CENTS = "_cents"
 _LONG_TEXT = 300  # characters, from which on a text has a field of several lines
@@ -281,9 +282,13 @@ class ShareForm(DraftForm):
 class ApplicationForms:
     """The forms of one application to an offer, together."""
 
-    def __init__(self, offer: Offer, typed: Any = None, *, application: Any = None, language: str) -> None:
+    def __init__(
+        self, offer: Offer, typed: Any = None, *, application: Any = None, prefill: Prefill | None = None, language: str
+    ) -> None:
         stored = None if application is None else application.application_data
         persons = [] if application is None or application.applicants is None else application.applicants.persons
+        if prefill is not None:
+            stored, persons = prefill.application_data, prefill.applicants
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)

@@ -104,14 +104,14 @@ def localized(request: HttpRequest) -> Iterator[None]:
         yield
 
 
-class _InTheirLanguage(View):
+class InTheirLanguage(View):
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         with localized(request):
             answer = super().dispatch(request, *args, **options)
             return answer.render() if isinstance(answer, TemplateResponse) else answer
 
 
-class MyPage(LoginRequiredMixin, _InTheirLanguage):
+class MyPage(LoginRequiredMixin, InTheirLanguage):
     """A page in the person's language."""
 
 

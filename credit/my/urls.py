@@ -6,6 +6,7 @@ urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
     path("/applications/<str:application_id>", pages.ApplicationPage.as_view(), name="my_application"),
     path("/apply", apply.OffersPage.as_view(), name="my_apply"),
+    path("/apply/link/<str:token>", apply.LinkPage.as_view(), name="my_apply_link"),
     path("/apply/<str:offer_id>", apply.ApplyPage.as_view(), name="my_apply_for"),
     path("/applications/<str:application_id>/edit", apply.EditPage.as_view(), name="my_edit"),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),

@@ -4,7 +4,13 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from rest_framework.fields import empty
+
 from config.api import serializers
+from credit.api.applications.applicant_serializers import (
+    ApplicantAddressRequestSerializer,
+    ApplicantRequestSerializer,
+)
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
     ExampleSerializer,
@@ -18,11 +24,13 @@ from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
 from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
+from credit.core.applicants import APPLICANTS_MAX
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.countries import US_STATES
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
+from credit.offers.links import EXPIRES_IN_HOURS_MAX, PREFILL_MAX_BYTES
 
 TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
@@ -384,6 +392,61 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
                 "applications, as an integer."
             }
         }
+
+
+def _optional(fields: dict[str, Any]) -> dict[str, Any]:
+    for field in fields.values():
+        field.required, field.default = False, empty
+    return fields
+
+
+class PrefilledAddressSerializer(ApplicantAddressRequestSerializer):
+    """What is known of where a person lives."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return _optional(super().get_fields())
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return attrs
+
+
+class PrefilledApplicantSerializer(ApplicantRequestSerializer):
+    """What is known of a person; each field can be missing."""
+
+    address = PrefilledAddressSerializer(help_text="Where the person lives.")
+
+    def get_fields(self) -> dict[str, Any]:
+        return _optional(super().get_fields())
+
+
+class PrefillSerializer(serializers.RequestSerializer):
+    """Answers that the form begins with."""
+
+    refuses_unknown = True
+    application_data = serializers.DictField(
+        default=dict, help_text="Fields of the offer's schema, `amount_cents`, and `term_months`."
+    )
+    applicants = serializers.ListField(
+        child=PrefilledApplicantSerializer(), max_length=APPLICANTS_MAX, default=list, help_text="Up to two applicants."
+    )
+
+
+class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
+    """The offer that the link opens, and the answers that it fills in."""
+
+    refuses_unknown = True
+    offer_id = serializers.Int64Field(help_text="An active offer of the provider.")
+    prefill = PrefillSerializer(
+        required=False, help_text=f"Answers that the applicant checks: at most {PREFILL_MAX_BYTES:,} bytes as JSON."
+    )
+    expires_in_hours = serializers.Int32Field(min_value=1, max_value=EXPIRES_IN_HOURS_MAX, default=168)
+
+
+class ApplicationLinkSerializer(serializers.ResponseSerializer):
+    """A link to the form of an application."""
+
+    url = serializers.TextField(help_text="The address to open in a browser.")
+    expires_at = serializers.DateTimeField(help_text="When the link ends (UTC).")
 
 
 class ProvidersPageSerializer(serializers.PageSerializer):

@@ -21,6 +21,7 @@ from credit.core.errors import OfferNotFound, OfferUnavailable, ProviderNotFound
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers import catalogue, decisions, providers
 from credit.offers import services as offers
+from credit.offers.links import ApplicationLink, make_link
 from credit.scoring import matching
 
 # Declarations that all writing methods share.
@@ -152,6 +153,23 @@ class ProviderViewSet(ApiViewSet):
         The request sets its public name and postal address, which notices contain. Only the owner can do it.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
+
+    @endpoint(
+        access="applications:write",
+        body=serializers.ApplicationLinkRequestSerializer,
+        answer=serializers.ApplicationLinkSerializer,
+        status=201,
+        errors=(ProviderNotFound, OfferNotFound, OfferUnavailable, SecondFactorRequired),
+    )
+    def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
+        """Create a link to an application form.
+
+        The link opens the form of the offer with the answers of `prefill`, also for persons without an account. The
+        applicant checks and sends them. The link is signed, and stays valid until it expires.
+        """
+        provider = providers.load_read(provider_id, actor_of(request))
+        prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
+        return make_link(provider, **body, prefill=prefill, now=timezone.now())
 
     @_reads_offers(
         page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)

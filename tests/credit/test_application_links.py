@@ -1,0 +1,123 @@
+"""Links of partners to the form of an application: signed, filled in, and without effect when they are opened."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from credit.models import Application
+from credit.offers.links import LinkEnded, read_link
+from tests.api import client_of
+from tests.credit.terms.lending import listed
+from tests.credit.test_my_apply import SCHEMA
+from tests.credit.test_my_language import spanish
+from tests.credit.test_my_pages import browser_of
+from tests.factories import UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+PREFILL = {
+    "application_data": {"amount_cents": 800_000, "purpose": "car", "income_cents": 5_400_000},
+    "applicants": [{"legal_name": "Ada <Example>", "email": "ADA@example.test", "address": {"city": "Portland"}}],
+}
+
+
+@pytest.fixture
+def offer():
+    return listed(application_schema=SCHEMA)
+
+
+def create(offer, user=None, **body):
+    api = client_of(user or offer.provider.owner)
+    return api.send(f"/providers/{offer.provider_id}/application-links", {"offer_id": offer.pk, **body})
+
+
+def link_to(offer, **body):
+    response = create(offer, prefill=PREFILL, **body)
+    assert response.status_code == 201, response.content
+    return "/my/apply/link/" + response.json()["url"].partition("/my/apply/link/")[2]
+
+
+def test_a_link_opens_the_form_with_the_answers_of_the_partner(offer, user):
+    page = browser_of(user).get(link_to(offer)).content.decode()
+    for value in ("8000.00", "54000.00", "Ada &lt;Example&gt;", "ada@example.test", "Portland"):
+        assert f'value="{value}"' in page, value
+    assert re.search(r'<option value="car" selected', page)
+    assert f'action="/my/apply/{offer.pk}"' in page
+    assert "Some answers were filled in for you." in page
+
+
+def test_a_link_without_an_account_shows_the_offer_and_none_of_the_answers(offer):
+    path = link_to(offer)
+    response = Client().get(path)
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert offer.name in page
+    assert "Ada" not in page
+    assert f"/account/login?next={path.replace('=', '%3D').replace(':', '%3A')}" in page.replace("/login/?", "/login?")
+
+
+def test_opening_a_link_stores_nothing_and_uses_nothing_up(offer, user):
+    path = link_to(offer)
+    for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
+        assert browser.get(path).status_code == 200
+        assert browser.head(path).status_code == 200
+    assert not Application.objects.exists()
+
+
+def test_the_address_of_a_link_has_no_answers(offer):
+    assert "Ada" not in link_to(offer)
+    assert "QWRh" not in link_to(offer)  # Base64 of it
+
+
+def test_an_altered_or_expired_link_shows_a_page_with_a_way_on(offer, user, monkeypatch):
+    path = link_to(offer, expires_in_hours=1)
+    token = path.rpartition("/")[2]
+    read_link(token, now=timezone.now() + timedelta(minutes=59))
+    with pytest.raises(LinkEnded):
+        read_link(token, now=timezone.now() + timedelta(hours=1, seconds=1))
+    for altered in (
+        path[:-2] + ("A" if path[-2] != "A" else "B") + path[-1],
+        path[:-20],
+        "/my/apply/link/x",
+        path.replace(":", ""),
+    ):
+        for browser in (Client(), browser_of(user)):
+            response = browser.get(altered)
+            assert response.status_code == 410
+            assert "This link has ended" in response.content.decode()
+
+
+def test_a_link_ends_with_its_offer(offer, user):
+    path = link_to(offer)
+    type(offer).objects.update(is_active=False)
+    assert browser_of(user).get(path).status_code == Client().get(path).status_code == 410
+
+
+def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
+    path = link_to(offer)
+    for browser in (Client(), browser_of(user)):
+        for address in (path, path[:-1]):
+            text = browser.get(address, headers={"Accept-Language": "es"}).content.decode()
+            assert "rellenad" in spanish(text) or "Este enlace ya no es válido" in text
+
+
+@pytest.mark.parametrize(("body", "status", "words"), [
+    ({"prefill": {"application_data": {"amont_cents": 1}}}, 400, "no field 'amont_cents'. Its fields: amount_cents"),
+    ({"prefill": {"applicants": [{"name": "Ada"}]}}, 400, "Unknown field"),
+    ({"prefill": {"applicants": [{"email": "ada"}]}}, 400, "Must be an e-mail address"),
+    ({"prefill": {"applicants": [{}, {}, {}]}}, 400, "applicants"),
+    ({"prefill": {"application_data": {"story": "x" * 1_500}}}, 400, "at most 1,500 bytes"),
+    ({"prefill": {"application_data": 5}}, 400, "application_data"),
+    ({"expires_in_hours": 721}, 400, "expires_in_hours"), ({"expires_in_hours": 0}, 400, "expires_in_hours"),
+    ({"offer_id": 987_654}, 404, "Offer not found"), ({"prefil": {}}, 400, "prefill"),
+])  # fmt: skip
+def test_a_wrong_request_is_refused_in_words(offer, body, status, words):
+    response = create(offer, **body)
+    assert response.status_code == status, response.content
+    assert words in response.content.decode()
+
+
+def test_only_those_who_act_for_the_lender_create_links(offer, user):
+    assert create(offer, user).json()["code"] == "E4012"
