@@ -75,13 +75,11 @@ nightly: export STORM_KEYS := 1000
 nightly: export STORM_EVENTS := 10000
 nightly: export STORM_KILLS := 80
 nightly: export STORM_ROUNDS := 80
-nightly: $(BENCH_STAMP) ## Repeat for hours: storms, attacks, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
+nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
 	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/test_retries.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
-	@set -e; for name in $(filter-out __init__,$(basename $(notdir $(wildcard tests/system/attacks/*.py)))); do \
-		echo "Attack: $$name"; $(BIN)/python -m tests.system.attacks.$$name; done
 	@$(BIN)/python -m tests.bench --peers
 	@$(BIN)/python -m tests.bench --only faults --only failover --only soak
 

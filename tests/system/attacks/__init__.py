@@ -1,1 +1,0 @@
-"""Attacks on a running server, with figures: `python -m tests.system.attacks.NAME`."""
