@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cache
 
 from babel.core import get_global
-from babel.numbers import format_currency, get_territory_currencies
+from babel.numbers import format_currency, format_decimal, get_territory_currencies
 from django.utils.translation import get_language
 
 _WITHOUT_MINOR_UNIT = frozenset(
@@ -35,6 +35,15 @@ def currencies_in_use() -> frozenset[str]:
     )
 
 
+def _locale() -> str:
+    return (get_language() or "en").replace("-", "_")
+
+
+def number_in_words(value: Decimal | float) -> str:
+    """Return a number with its own decimals in the language of the moment: "18.8", "18,8"."""
+    return str(format_decimal(Decimal(str(value)), locale=_locale(), decimal_quantization=False))
+
+
 def amount_in_words(minor_units: int, currency: str) -> str:
     """Return an amount in the language of the moment, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
 
@@ -42,6 +51,5 @@ def amount_in_words(minor_units: int, currency: str) -> str:
     """
     exponent = exponent_of(currency)
     amount = Decimal(minor_units).scaleb(-exponent)
-    language = (get_language() or "en").replace("-", "_")
     pattern = f"{_PATTERNS[exponent]}\u00a0¤¤"
-    return str(format_currency(amount, currency, pattern, locale=language, currency_digits=False))
+    return str(format_currency(amount, currency, pattern, locale=_locale(), currency_digits=False))

@@ -700,6 +700,7 @@ def check_price(card: Any, total: int, terms: Any) -> None:
 # --- What a loan costs: 12 CFR 1026, Appendix J, exact but for a rate that is found between two bounds ----------------
 
 RATE_MAX_PERCENT = 1_000_000
+EU_METHOD = "eu_annex_iii"
 FIGURES = (
     "payment_cents", "final_payment_cents", "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents",
     "apr_percent", "method",
@@ -747,6 +748,7 @@ class Loan:
         self.first = day(first)
         _must(first is None or (self.first is not None and self.first > self.start), "its first payment has no day")
         self.schedule = [] if self.months is None else self.amortised(self.months)
+        self.method = terms["method"]
 
     def amortised(self, months: int) -> list[dict[str, Any]]:
         """Return the level payments: each a month's interest and the rest principal, the last the remaining balance."""
@@ -802,13 +804,36 @@ class Loan:
     def figures(self) -> dict[str, Any]:
         """Return what the terms say of the cost; all null for a line of credit."""
         if self.months is None:
-            return dict.fromkeys(FIGURES)
+            return {**dict.fromkeys(FIGURES), "method": EU_METHOD if self.method == EU_METHOD else None}
         paid = [row["payment_cents"] for row in self.schedule]
         financed, total = self.amount - self.fee, sum(paid)
-        rate = self.annual_rate(financed, paid)
-        return dict(
-            zip(FIGURES, (paid[0], paid[-1], total, total - financed, financed, rate, "us_appendix_j"), strict=True)
-        )
+        is_eu = self.method == EU_METHOD
+        rate = self.effective_rate(financed, paid) if is_eu else self.annual_rate(financed, paid)
+        method = EU_METHOD if is_eu else "us_appendix_j"
+        return dict(zip(FIGURES, (paid[0], paid[-1], total, total - financed, financed, rate, method), strict=True))
+
+    def effective_rate(self, financed: int, paid: list[int]) -> Decimal:
+        """Return the rate of Directive (EU) 2023/2225, Annex III, half up to four digits, by bisection."""
+        on = self.due_day()
+        spans = [months_between(self.start, due, on) for due in self.dates]
+        _must(sum(paid) >= financed, "the payments are less than what is financed")
+        with localcontext(FIFTY_DIGITS):
+            years = []
+            for months, days in spans:
+                end = self.start + timedelta(days=days)
+                years.append(Decimal(months) / 12 + Decimal(days) / (end - month_later(end, -12, end.day)).days)
+
+            def worth(percent: Decimal) -> Decimal:
+                growth = (1 + percent / 100).ln()
+                return sum(
+                    (cents * (-growth * year).exp() for cents, year in zip(paid, years, strict=True)), Decimal(0)
+                )
+
+            low, high = Decimal(0), Decimal(RATE_MAX_PERCENT)
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if worth(middle) > financed else (low, middle)
+            return high.quantize(Decimal("0.0001"), ROUND_HALF_UP)
 
     def unit(self) -> tuple[Fraction, list[tuple[int, Fraction]]]:
         """Return the unit-periods in a year, and for each payment how many whole ones pass, and what part of one."""

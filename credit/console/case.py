@@ -79,18 +79,18 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
-    terms = application.offer_snapshot or {}
+    terms, currency = application.offer_snapshot or {}, application.conventions.shown_currency
     broken = {name: text for name, _, text in outside(terms, figures.amount_cents, figures.term_months)}
     term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, terms)
     burden = figures.percent_of_income(instalment)
     shown = [
-        ("Amount", money(figures.amount_cents), broken.get("amount_cents", "")),
+        ("Amount", money(figures.amount_cents, currency), broken.get("amount_cents", "")),
         ("Term", "" if term is None else f"{term} months", broken.get("term_months", "")),
-        ("Income a month", money(income), ""),
-        ("Debts a month", money(debt), ""),
+        ("Income a month", money(income, currency), ""),
+        ("Debts a month", money(debt, currency), ""),
         ("Debt to income", f"{share} %" if share is not None else "", ""),
-        ("Instalment", money(instalment) and f"{money(instalment)} at the offer's lowest rate", ""),
+        ("Instalment", money(instalment, currency) and f"{money(instalment, currency)} at the offer's lowest rate", ""),
         ("Instalment to income", f"{burden} %" if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]

@@ -13,7 +13,9 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
 from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE, lender_actor
+from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.figures import money
+from credit.core.jurisdictions import Conventions
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
@@ -29,16 +31,19 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
-    return [_figure(name, value) for name, value in shown.items() if value not in (None, "")]
+    conventions = Conventions.of(terms)
+    return [_figure(name, value, conventions) for name, value in shown.items() if value not in (None, "")]
 
 
-def _figure(name: str, value: Any) -> tuple[str, Any]:
-    """Return a term with its name: cents as dollars, percent with two decimals."""
+def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
+    """Return a term with its name: amounts in the currency, percent with two decimals."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     if is_number and name.endswith("_cents"):
-        return words(name.removesuffix("_cents")), money(int(value))
+        return words(name.removesuffix("_cents")), money(int(value), conventions.shown_currency)
     if is_number and name.endswith("_percent"):
-        return words(name.removesuffix("_percent")).replace("apr", "APR"), f"{value:.2f} %"
+        return words(name.removesuffix("_percent")).replace(
+            "apr", "rate" if conventions.is_eu else "APR"
+        ), f"{value:.2f} %"
     return words(name), value
 
 
@@ -156,7 +161,7 @@ class ProviderAdmin(NamedRecords):
     search_fields = ("=id", "owner__username")
     search_help_text = "A provider's id, words of its name, or its owner's user name"
     ordering = ("-created_at",)
-    fields = readonly_fields = ("id", "name", "address", "agency", "owner", "created_at")
+    fields = readonly_fields = ("id", "name", "address", "agency", *LENDER_FIELDS, "owner", "created_at")
     inlines = (ProviderMemberInline,)
     change_form_template = "credit/backoffice_provider.html"
     record_actions = (

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from config.core.currencies import amount_in_words
 from config.core.ids import INT64_MAX
+from credit.core.jurisdictions import Conventions
 
 Bound = tuple[str, Any, str]  # the member, the limit, in words
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
@@ -68,10 +70,11 @@ class Figures:
 def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int | None) -> Iterator[Bound]:
     """Yield the limits of an offer's terms that an amount and a term break."""
     least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
+    currency = Conventions.of(terms).shown_currency
     if amount_cents is not None and least is not None and amount_cents < least:
-        yield "amount_cents", least, f"The offer lends {money(least)} or more."
+        yield "amount_cents", least, f"The offer lends {money(least, currency)} or more."
     if amount_cents is not None and most is not None and amount_cents > most:
-        yield "amount_cents", most, f"The offer lends {money(most)} or less."
+        yield "amount_cents", most, f"The offer lends {money(most, currency)} or less."
     months = sorted(terms.get("term_options_months") or ())
     if months and term_months is not None and term_months not in months:
         yield "term_months", months, f"The offer's terms are {', '.join(map(str, months))} months."
@@ -81,9 +84,14 @@ def either(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def money(cents: int | None) -> str:
-    """Return cents as people read them: 250000 is "$2,500.00", None is nothing."""
+def money(cents: int | None, currency: str | None = None) -> str:
+    """Return minor units as people read them: 250000 is "$2,500.00", None is nothing.
+
+    `currency` is `Conventions.shown_currency`. With a currency the amount has its code, in the language of the moment.
+    """
     if cents is None:
         return ""
+    if currency is not None:
+        return amount_in_words(cents, currency)
     sign, cents = ("-", -cents) if cents < 0 else ("", cents)
     return f"{sign}${cents // 100:,}.{cents % 100:02}"

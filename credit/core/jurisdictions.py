@@ -10,7 +10,7 @@ from typing import Any, Self
 
 US, EU = JURISDICTIONS = ("us", "eu")
 ACT_365, THIRTY_360 = DAY_COUNTS = ("act_365", "30_360")
-_METHODS = {US: "us_appendix_j", EU: "eu_annex_iii"}
+METHODS = {US: "us_appendix_j", EU: "eu_annex_iii"}
 DEFAULT_CURRENCY = {US: "USD", EU: "EUR"}
 
 
@@ -40,5 +40,10 @@ class Conventions:
         return self.jurisdiction == EU
 
     @property
+    def shown_currency(self) -> str | None:
+        """The currency that `figures.money` writes; None for dollars with their sign, as in the United States."""
+        return self.currency if self.is_eu else None
+
+    @property
     def apr_method(self) -> str:
-        return _METHODS[self.jurisdiction]
+        return METHODS[self.jurisdiction]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
 
+from config.core.currencies import number_in_words
 from credit.core.figures import money
 
 _TITLES = {
@@ -20,18 +21,34 @@ _TITLES = {
     "payment_cents": gettext_noop("Monthly payment"),
     "final_payment_cents": gettext_noop("Final payment"),
 }
-_HUNDREDTH = Decimal("0.01")  # people read an annual percentage rate with two decimals; the API returns four
+# The figures of Directive (EU) 2023/2225, Art. 3, which stand in place of those of 12 CFR 1026.18.
+_EU_NAMES = {
+    "finance_charge_cents": "total_cost_cents",
+    "amount_financed_cents": "total_credit_cents",
+    "total_of_payments_cents": "total_payable_cents",
+}
+_EU_TITLES = {
+    **_TITLES,
+    "rate_percent": gettext_noop("Borrowing rate a year"),
+    "apr_percent": gettext_noop("Annual percentage rate of charge (APR)"),
+    "total_cost_cents": gettext_noop("Total cost of the credit"),
+    "total_credit_cents": gettext_noop("Total amount of credit"),
+    "total_payable_cents": gettext_noop("Total amount payable"),
+}
+# People read an annual percentage rate with two decimals, in the EU with one; the API returns four.
+_HUNDREDTH, _TENTH = Decimal("0.01"), Decimal("0.1")
 FIGURES = tuple(_TITLES)
 LOAN, COST = FIGURES[:4], FIGURES[4:]
 
 
 def in_words(terms: Mapping[str, Any]) -> str:
     """Return a loan as one line."""
+    currency = terms.get("currency")
     figures = {
-        "amount": money(terms["amount_cents"]),
-        "rate": terms["rate_percent"],
+        "amount": money(terms["amount_cents"], currency),
+        "rate": display("rate_percent", terms["rate_percent"], currency).removesuffix(" %"),
         "months": terms.get("term_months"),
-        "fee": money(terms.get("fee_cents")),
+        "fee": money(terms.get("fee_cents"), currency),
     }
     line = gettext("%(amount)s at %(rate)s %%, a line of credit")
     loan = gettext("%(amount)s at %(rate)s %% for %(months)s months") if figures["months"] else line
@@ -40,14 +57,20 @@ def in_words(terms: Mapping[str, Any]) -> str:
 
 def rows_of(terms: Mapping[str, Any], names: Sequence[str] = COST) -> list[tuple[str, str]]:
     """Return what a loan is and costs, named; of a line of credit nothing is computed."""
-    is_line = terms["term_months"] is None
-    titles = {**_TITLES, **({"amount_cents": gettext_noop("Credit limit")} if is_line else {})}
-    return [(gettext(titles[name]), _display(name, terms[name])) for name in names if terms[name] is not None]
+    is_line, currency = terms["term_months"] is None, terms.get("currency")
+    titles = {**(_EU_TITLES if currency else _TITLES)}
+    if is_line:
+        titles["amount_cents"] = gettext_noop("Credit limit")
+    shown = [_EU_NAMES.get(name, name) for name in names] if currency else names
+    return [(gettext(titles[name]), display(name, terms[name], currency)) for name in shown if terms[name] is not None]
 
 
-def _display(name: str, value: Any) -> str:
+def display(name: str, value: Any, currency: str | None = None) -> str:
+    """Return a figure as people read it; `currency` is that of terms in the European Union."""
     if name.endswith("_cents"):
-        return money(value)
+        return money(value, currency)
     if name == "apr_percent":
-        return f"{Decimal(str(value)).quantize(_HUNDREDTH, ROUND_HALF_UP)} %"
-    return f"{value} %" if name.endswith("_percent") else str(value)
+        value = Decimal(str(value)).quantize(_TENTH if currency else _HUNDREDTH, ROUND_HALF_UP)
+    if name.endswith("_percent"):
+        return f"{number_in_words(value) if currency else value} %"
+    return str(value)

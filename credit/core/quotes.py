@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext, gettext_noop
+
+from config.core.currencies import number_in_words
 from config.core.errors import MissingParameter, ValidationFailed
 from credit.core import apr
 from credit.core.errors import OfferUnavailable
-from credit.core.figures import outside
+from credit.core.figures import money, outside
 from credit.core.jurisdictions import Conventions
 
 if TYPE_CHECKING:
@@ -20,6 +24,10 @@ METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")
+TENTH = Decimal("0.1")
+# Directive (EU) 2023/2225, Art. 8(1), word for word.
+PERSONALIZED = gettext_noop("This offer is personalized by automated processing of personal data.")  # Art. 13
+WARNING = gettext_noop("Caution! Borrowing money costs money")
 
 
 def half_up(cents: Decimal) -> int:
@@ -100,23 +108,36 @@ def make_quote(
     apr_percent: Decimal | None,
     fee_cents: int,
     first_payment_on: date | None,
-    method: str,
+    method: str | None,
     today: date,
 ) -> dict[str, Any]:
-    """Return the quote for a loan that is paid out today, less the prepaid fee.
+    """Return the quote for a loan that is paid out today, less the prepaid fee, by the offer's method by default.
 
     Raises OfferUnavailable for an offer that is closed, MissingParameter when neither the query nor the offer names a
     rate, ValidationFailed for what the offer does not lend.
     """
     if not offer.is_active:
         raise OfferUnavailable
+    conventions = offer.conventions
+    if conventions.is_eu and method not in {None, conventions.apr_method}:
+        raise ValidationFailed.of_member("method", f"Must be {conventions.apr_method} for an offer with `eu`.")
     rate = _note_rate(offer, apr_percent)
     for member, _, words in outside(offer.terms(), amount_cents, term_months):
         raise ValidationFailed.of_member(member, words)
     figures, schedule = cost_of(
-        amount_cents, rate, term_months, fee_cents, first_payment_on, method=method, today=today
+        amount_cents,
+        rate,
+        term_months,
+        fee_cents,
+        first_payment_on,
+        method=method or conventions.apr_method,
+        today=today,
     )
-    return {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": serialize_schedule(schedule)}
+    quote = {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": serialize_schedule(schedule)}
+    if not conventions.is_eu:
+        return quote
+    totals = eu_totals(conventions, amount_cents, fee_cents, figures["finance_charge_cents"])
+    return {**quote, **totals, "warning": offer.warning, "representative_example": offer.representative_example}
 
 
 def cost_of(
@@ -162,12 +183,58 @@ def cost_of(
 def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
     """Return the figures of the representative example of an offer's terms, for a loan that starts today."""
     example = terms["example"]
-    rate, method = Decimal(str(example["rate_percent"])), Conventions.of(terms).apr_method
+    loan = (example["amount_cents"], Decimal(str(example["rate_percent"])), example["months"], example["fee_cents"])
+    return _example_cost(*loan, Conventions.of(terms).apr_method, today)
+
+
+@lru_cache(maxsize=1024)  # lists show the same examples all day, and a rate takes milliseconds
+def _example_cost(
+    amount_cents: int, rate: Decimal, months: int, fee_cents: int, method: str, today: date
+) -> dict[str, Any]:
     figures, _ = cost_of(
-        example["amount_cents"], rate, example["months"], example["fee_cents"], None,
+        amount_cents, rate, months, fee_cents, None,
         method=method, today=today, where="example.", rate_member="rate_percent",
     )  # fmt: skip
     return figures
+
+
+def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_cents: int | None) -> dict[str, Any]:
+    """Return the currency, and the figures of Directive (EU) 2023/2225, Art. 3; without a cost two are null."""
+    credit = amount_cents - (fee_cents if conventions.is_fee_kept_back else 0)
+    return {
+        "currency": conventions.currency,
+        "fee_financed": conventions.is_fee_kept_back,
+        "total_credit_cents": credit,
+        "total_cost_cents": cost_cents,
+        "total_payable_cents": None if cost_cents is None else credit + cost_cents,
+    }
+
+
+def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
+    """Return the example's loan, its figures, and both in one sentence, in the language of the moment."""
+    conventions, example = Conventions.of(terms), terms["example"]
+    costs = example_cost(terms, today=today)
+    amount, fee = example["amount_cents"], example["fee_cents"]
+    figures = {
+        **example,
+        **eu_totals(conventions, amount, fee, costs["finance_charge_cents"]),
+        "payment_cents": costs["payment_cents"],
+        "apr_percent": float(costs["apr_percent"]),
+    }
+    shown = {
+        "credit": money(figures["total_credit_cents"], conventions.currency),
+        "rate": number_in_words(example["rate_percent"]),
+        "months": example["months"],
+        "payment": money(figures["payment_cents"], conventions.currency),
+        "fee": money(fee, conventions.currency),
+        "payable": money(figures["total_payable_cents"], conventions.currency),
+        "apr": number_in_words(costs["apr_percent"].quantize(TENTH, ROUND_HALF_UP)),
+    }
+    sentence = gettext(
+        "Representative example: total amount of credit %(credit)s, borrowing rate %(rate)s %% a year (fixed), "
+        "%(months)s monthly payments of %(payment)s, fee %(fee)s, total amount payable %(payable)s, APR %(apr)s %%."
+    )
+    return {**figures, "text": sentence % shown}
 
 
 def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:

@@ -7,12 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
 from config.core.search_words import as_column, words_of
-from credit.core import agencies, eu_credit, jurisdictions
+from credit.core import agencies, eu_credit, jurisdictions, quotes
 from credit.core import risk_based_pricing as pricing_rules
 
 
@@ -314,6 +316,23 @@ class Offer(models.Model):
     @property
     def conventions(self) -> jurisdictions.Conventions:
         return jurisdictions.Conventions.of(self.terms())
+
+    @property
+    def warning(self) -> str | None:
+        """The warning of Directive (EU) 2023/2225, Art. 8; None in the United States."""
+        return gettext(quotes.WARNING) if self.conventions.is_eu else None
+
+    @property
+    def personalized(self) -> str | None:
+        """The statement of Art. 13 about an EU offer that a score hides or prices; None without a model."""
+        is_scored = self.conventions.is_eu and self.blockscore_model_id is not None
+        return gettext(quotes.PERSONALIZED) if is_scored else None
+
+    @property
+    def representative_example(self) -> dict[str, Any] | None:
+        if not self.example or not self.conventions.is_eu:
+            return None
+        return quotes.representative_example(self.terms(), today=timezone.now().date())
 
     def terms(self) -> dict[str, Any]:
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}

@@ -10,6 +10,8 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, rfc3339
+from credit.core.jurisdictions import EU, METHODS
+from credit.core.quotes import eu_totals
 from credit.models.closable import ClosableModel
 
 
@@ -85,7 +87,13 @@ class LoanTerms(models.Model):
             "amount_financed_cents": self.amount_financed_cents,
             "apr_percent": number(self.apr_percent),
             "method": self.method or None,
+            **(self._of_directive() if self.method == METHODS[EU] else {}),
         }
+
+    def _of_directive(self) -> dict[str, Any]:
+        """Return the currency, and the figures of Directive (EU) 2023/2225, Art. 3; null for a line of credit."""
+        conventions = self.application.conventions
+        return eu_totals(conventions, self.amount_cents, self.fee_cents, self.finance_charge_cents)
 
     def to_record(self) -> dict[str, Any]:
         """Return what a record for the ledger says of them."""

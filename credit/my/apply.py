@@ -60,11 +60,18 @@ def rows_of(offer: Offer) -> list[Row]:
     """Return what an offer lends, at which rates, and where, named."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     low, high = offer.apr_min_percent, offer.apr_max_percent
+    conventions = offer.conventions
     rates = [f"{float(rate):g} %" for rate in dict.fromkeys((low, high)) if rate is not None]
     months = ", ".join(map(str, sorted(offer.term_options_months or ())))
     rows = [
-        (gettext("Amount"), _RANGE.join(money(cents) for cents in (least, most) if cents is not None)),
-        (gettext("Annual percentage rate"), _RANGE.join(rates)),
+        (
+            gettext("Amount"),
+            _RANGE.join(money(cents, conventions.shown_currency) for cents in (least, most) if cents is not None),
+        ),
+        (
+            gettext("Borrowing rate a year") if conventions.is_eu else gettext("Annual percentage rate"),
+            _RANGE.join(rates),
+        ),
         (gettext("Number of months"), months),
         (gettext("States"), ", ".join(offer.included_states or ())),
         (gettext("Not in"), ", ".join(offer.excluded_states or ())),

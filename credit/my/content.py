@@ -77,7 +77,7 @@ def figure_rows(application: Application) -> list[Row]:
     """Return the amount and the term that are applied for."""
     figures, rows = Figures(application.application_data), []
     if figures.amount_cents is not None:
-        rows.append((gettext("Amount"), money(figures.amount_cents)))
+        rows.append((gettext("Amount"), money(figures.amount_cents, application.conventions.shown_currency)))
     if figures.term_months is not None:
         rows.append((gettext("Number of months"), str(figures.term_months)))
     return rows
@@ -102,17 +102,20 @@ def data_rows(application: Application) -> list[Row]:
     members = requirements_of(application).members
     in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
     known = {name: data[name] for name in members if name in data}
-    rows = _rows({name: value for name, value in {**known, **data}.items() if name not in in_loan}, members)
+    currency = application.conventions.shown_currency
+    rows = _rows({name: value for name, value in {**known, **data}.items() if name not in in_loan}, members, currency)
     return list(islice(rows, ROWS_MAX))
 
 
-def _rows(data: Mapping[str, Any], members: Mapping[str, Any], above: str = "", depth: int = 0) -> Iterator[Row]:
+def _rows(
+    data: Mapping[str, Any], members: Mapping[str, Any], currency: str | None, above: str = "", depth: int = 0
+) -> Iterator[Row]:
     for name, value in data.items():
         title = above + title_of(name, members.get(name, {}))
         if isinstance(value, dict) and value and depth < _DEPTH_MAX:
-            yield from _rows(value, {}, f"{title}, ", depth + 1)
+            yield from _rows(value, {}, currency, f"{title}, ", depth + 1)
         elif value is not None:
-            yield title, value_in_words(name, value)
+            yield title, value_in_words(name, value, currency)
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:
@@ -122,7 +125,7 @@ def title_of(name: str, member: Mapping[str, Any]) -> str:
     return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
 
 
-def value_in_words(name: str, value: Any) -> str:
+def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
     """Return a value as people read it: money, days, and truths in words, lists with commas."""
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
@@ -130,10 +133,10 @@ def value_in_words(name: str, value: Any) -> str:
         day = day_of(value)
         return value if day is None else day_in_words(day)
     if isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
-        return ", ".join(value_in_words(name, part) for part in value)
+        return ", ".join(value_in_words(name, part, currency) for part in value)
     if isinstance(value, int | float):
         if name.endswith(_CENTS) and float(value).is_integer():
-            return money(int(value))
+            return money(int(value), currency)
         return f"{value:,}" if abs(value) >= _SEPARATED_FROM else str(value)
     return json.dumps(value, ensure_ascii=False)
 

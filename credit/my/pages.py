@@ -131,7 +131,7 @@ def _heading(application: Any) -> dict[str, Any]:
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
-        "amount": money(application.amount_cents),
+        "amount": money(application.amount_cents, application.conventions.shown_currency),
         "standing": standing_of(application),
         "since": application.since,
     }

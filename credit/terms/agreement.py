@@ -95,15 +95,26 @@ def in_words(agreement: Any) -> dict[str, Any]:
 
     `agreement` has `terms` and `schedule`: an `Agreement`, or the `Acceptable` terms of one before its acceptance.
     """
+    currency = agreement.terms.get("currency")
     meant = (
         gettext("The cost of the credit as a yearly rate."),
-        gettext("The dollar amount the credit costs."),
-        gettext("The credit provided, less the fee."),
+        gettext("Interest and all other costs of the credit.")
+        if currency
+        else gettext("The dollar amount the credit costs."),
+        gettext("The sums that are made available to you.")
+        if currency
+        else gettext("The credit provided, less the fee."),
         gettext("The amount you will have paid when you have made all scheduled payments."),
     )
+    if currency:
+        meant = (*meant[:3], gettext("The total amount of credit and its total cost."))
     disclosed = [(*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4]), meant, strict=False)]
     schedule = [
-        (row.number, row.due_on, *map(money, (row.payment_cents, row.interest_cents, row.principal_cents)))
+        (
+            row.number,
+            row.due_on,
+            *(money(cents, currency) for cents in (row.payment_cents, row.interest_cents, row.principal_cents)),
+        )
         for row in agreement.schedule or ()
     ]
     members = getattr(agreement, "members", None)

@@ -14,13 +14,13 @@ from config.core.json_text import canonical_json, day_of
 from config.core.lifecycle import StatusHistory, Transition
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
 from credit.core.card import APPROVE, Price, number_of
-from credit.core.errors import TermsOutsideOffer, TermsRequired
+from credit.core.errors import AprAboveCap, TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
+from credit.core.jurisdictions import Conventions
 from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, serialize_schedule
 from credit.models import Application
 from credit.models.terms import LoanTerms, loan_to_dict, number
 
-METHOD = "us_appendix_j"
 MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
 
 
@@ -81,20 +81,27 @@ def compute(
     """Return the terms of a loan that starts today, not saved, with what it costs; `loan` may have begun before.
 
     Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. Raises
-    TermsOutsideOffer, if it is checked, for an annual percentage rate above the offer's highest.
+    TermsOutsideOffer or AprAboveCap, if it is checked, for an annual percentage rate above the offer's highest.
     """
     today = now.date()
     about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
     schedule: list[Instalment] = []  # for a line of credit
+    conventions = Conventions.of(application.offer_snapshot)
+    if conventions.is_eu:
+        about["method"] = conventions.apr_method
     if loan.term_months is not None:
         figures, schedule = cost_of(
             loan.amount_cents, loan.rate_percent, loan.term_months, loan.fee_cents, loan.first_payment_on,
-            method=METHOD, today=today, where=f"{where}.", rate_member="rate_percent",
+            method=conventions.apr_method, today=today, where=f"{where}.", rate_member="rate_percent",
         )  # fmt: skip
         about |= {**figures, "schedule_sha256": sha256(canonical_json(serialize_schedule(schedule))).hexdigest()}
     terms = LoanTerms(application=application, kind=kind, as_of=today, made_at=now, **about)
-    highest = _percent((application.offer_snapshot or {}).get("apr_max_percent")) if bounded else None
-    if highest is not None and _is_dearer(terms, schedule, highest):
+    offer: Mapping[str, Any] = application.offer_snapshot or {}
+    highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
+    if cap is not None and terms.apr_percent is not None and terms.apr_percent > cap:
+        raise AprAboveCap(f"The annual percentage rate is {terms.apr_percent}, above the offer's `apr_cap`: {cap}.")
+    # The highest rate of an EU offer bounds the borrowing rate alone.
+    if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
         words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
     terms.terms_sha256 = sha256(canonical_json(terms.to_dict())).hexdigest()

@@ -88,6 +88,8 @@ class Asked:
         between the two.
         """
         condition = Q(product_type__in=self.categories) if self.categories else Q()
+        if self.low_cents is not None or self.high_cents is not None:
+            condition &= Q(currency=None) | Q(currency=CURRENCY)
         if self.low_cents is not None:
             condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
         if self.high_cents is not None:

@@ -41,13 +41,13 @@ def price_bounds(offer: Offer) -> tuple[int, int]:
 
 def describe(offer: Offer, terms: Collection[str], inputs: dict[str, list[dict[str, str]]] | None = None) -> Any:
     """Return the product with the variants of `terms`; `inputs` are what a lookup asked for, by term."""
-    low, high = price_bounds(offer)
+    (low, high), currency = price_bounds(offer), offer.conventions.currency
     product = {
         "id": str(offer.pk),
         "title": offer.name,
         "description": {"plain": " ".join(filter(None, (_in_words(offer, terms_of(offer)), offer.description)))},
         "categories": [{"value": offer.product_type, "taxonomy": "merchant"}],
-        "price_range": {"min": _price(low), "max": _price(high)},
+        "price_range": {"min": _price(low, currency), "max": _price(high, currency)},
         "variants": [_variant(offer, term, inputs) for term in terms],
         "metadata": {
             **_figures(offer),
@@ -74,7 +74,7 @@ def _variant(offer: Offer, term: str, inputs: dict[str, list[dict[str, str]]] | 
         "id": f"{offer.pk}-{term}",
         "title": f"{offer.name}, {term_label(term).lower()}",
         "description": {"plain": _in_words(offer, [term])},
-        "price": _price(price_bounds(offer)[0]),
+        "price": _price(price_bounds(offer)[0], offer.conventions.currency),
         "availability": {"available": True},
         "options": selected_options(term),
         "metadata": {**_figures(offer), "term_months": None if term == ANY_TERM else int(term)},
@@ -87,30 +87,44 @@ def _figures(offer: Offer) -> dict[str, Any]:
         "price_means": PRICE_MEANS,
         "amount_min_cents": offer.loan_amount_min_cents,
         "amount_max_cents": offer.loan_amount_max_cents,
-        "apr_min_percent": offer.apr_min_percent,
-        "apr_max_percent": offer.apr_max_percent,
+        # A note rate is not an annual percentage rate, which only the example of an EU offer has.
+        "apr_min_percent": None if offer.conventions.is_eu else offer.apr_min_percent,
+        "apr_max_percent": None if offer.conventions.is_eu else offer.apr_max_percent,
     }
 
 
-def _price(cents: int) -> dict[str, Any]:
-    return {"amount": cents, "currency": CURRENCY}
+def _price(cents: int, currency: str) -> dict[str, Any]:
+    return {"amount": cents, "currency": currency}
 
 
 def _in_words(offer: Offer, terms: list[str]) -> str:
     low, high = price_bounds(offer)
-    amounts = f"from {money(low)}" + ("" if offer.loan_amount_max_cents is None else f" to {money(high)}")
+    currency = offer.conventions.shown_currency
+    most = "" if offer.loan_amount_max_cents is None else f" to {money(high, currency)}"
+    amounts = f"from {money(low, currency)}{most}"
     length = "Any term" if terms == [ANY_TERM] else f"Repaid over {either([*terms[:-1], term_label(terms[-1])])}"
-    return f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}."
+    return " ".join([f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}.", *_advertising(offer)])
+
+
+def _advertising(offer: Offer) -> list[str]:
+    """Return the sentences that Directive (EU) 2023/2225, Art. 8 and 13, requires of an EU offer."""
+    example = offer.representative_example
+    return [
+        text
+        for text in (offer.warning and f"{offer.warning}.", example and example["text"], offer.personalized)
+        if text
+    ]
 
 
 def _rates(offer: Offer) -> str:
     low, high = offer.apr_min_percent, offer.apr_max_percent
+    name = "borrowing rate" if offer.conventions.is_eu else "annual percentage rate (APR)"
     if low is None and high is None:
-        return "No annual percentage rate (APR) is named"
+        return f"No {name} is named"
     if low == high:
-        return f"The annual percentage rate (APR) is {_percent(low)}"
+        return f"The {name} is {_percent(low)}"
     bounds = ("" if low is None else f" from {_percent(low)}") + ("" if high is None else f" up to {_percent(high)}")
-    return f"The annual percentage rate (APR) is{bounds}"
+    return f"The {name} is{bounds}"
 
 
 def _percent(rate: float | None) -> str:

@@ -193,3 +193,35 @@ class ExampleSerializer(serializers.JsonPartSerializer):
     months = serializers.Int32Field(help_text="The number of payments.")
     rate_percent = serializers.NumberField(help_text="The borrowing rate a year: 14.2 is 14.2 %.")
     fee_cents = serializers.Int64Field(help_text="The fee, in the currency's minor unit.")
+
+
+class RepresentativeExampleSerializer(ExampleSerializer):
+    """A representative example, with what its loan costs."""
+
+    currency = serializers.TextField(help_text="The ISO 4217 code of every amount.")
+    fee_financed = serializers.FlagField(help_text="Whether the lender keeps the fee back.")
+    total_credit_cents = serializers.Int64Field(help_text="The total amount of credit.")
+    total_cost_cents = serializers.Int64Field(help_text="The total cost of the credit.")
+    total_payable_cents = serializers.Int64Field(help_text="The total amount payable.")
+    payment_cents = serializers.Int64Field(help_text="The amount of every payment except the last.")
+    apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
+    text = serializers.TextField(help_text="The example in one sentence, for people.")
+
+
+ADVERTISING = ("warning", "representative_example", "personalized")
+
+
+def advertising_fields() -> tuple[Any, Any, Any]:
+    """Return the fields of ADVERTISING, which stand wherever an EU offer is shown to applicants."""
+    return (
+        serializers.TextField(
+            allow_null=True, help_text="The warning of Directive (EU) 2023/2225, Art. 8; null in the United States."
+        ),
+        RepresentativeExampleSerializer(
+            allow_null=True, help_text="The representative example of an EU offer; null without one."
+        ),
+        serializers.TextField(
+            allow_null=True,
+            help_text="That the offer is personalized by automated processing (Art. 13); null if no score is used.",
+        ),
+    )

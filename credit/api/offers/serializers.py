@@ -13,11 +13,14 @@ from credit.api.applications.applicant_serializers import (
 )
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
+    ADVERTISING,
     ExampleSerializer,
     JurisdictionRequestSerializer,
     LenderContactRequestSerializer,
     RedressSerializer,
+    RepresentativeExampleSerializer,
     SupervisorSerializer,
+    advertising_fields,
 )
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
@@ -220,7 +223,9 @@ class QuoteQuery(serializers.QuerySerializer):
         default=None, help_text="After today (UTC), at most twelve months. Default: a month from today."
     )
     method = serializers.OneOfField(
-        METHODS, default="us_appendix_j", help_text="How `apr_percent` of the answer is computed."
+        METHODS,
+        default=None,
+        help_text="How `apr_percent` of the answer is computed. Default: by the offer's jurisdiction.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -255,6 +260,21 @@ class QuoteSerializer(serializers.ResponseSerializer):
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
     method = serializers.OneOfField(METHODS, help_text="How `apr_percent` was computed.")
     schedule = InstalmentSerializer(many=True, help_text="Every payment, the first first.")
+    currency = serializers.TextField(required=False, help_text="With `eu`: the ISO 4217 code of every amount.")
+    fee_financed = serializers.FlagField(required=False, help_text="With `eu`: whether the fee is kept back.")
+    total_credit_cents = serializers.Int64Field(
+        required=False, help_text="With `eu`: the total amount of credit, without a fee that is kept back."
+    )
+    total_cost_cents = serializers.Int64Field(
+        required=False, help_text="With `eu`: the total cost of the credit, interest and fee."
+    )
+    total_payable_cents = serializers.Int64Field(
+        required=False, help_text="With `eu`: the total amount payable, the two figures before it together."
+    )
+    warning = serializers.TextField(required=False, help_text="With `eu`: the warning of Directive (EU) 2023/2225.")
+    representative_example = RepresentativeExampleSerializer(
+        required=False, allow_null=True, help_text="With `eu`: the offer's representative example; null without one."
+    )
 
 
 class CatalogueQuery(serializers.PageQuery):
@@ -286,9 +306,10 @@ class CatalogueItemSerializer(OfferSerializer):
         allow_null=True,
         help_text="The test in which the caller sees it; null outside of any.",
     )
+    warning, representative_example, personalized = advertising_fields()
 
     class Meta(OfferSerializer.Meta):
-        fields = [*OfferSerializer.Meta.fields, "offer_id", "variant"]
+        fields = [*OfferSerializer.Meta.fields, "offer_id", "variant", *ADVERTISING]
 
 
 class HiddenSerializer(serializers.JsonPartSerializer):
@@ -334,14 +355,16 @@ class MatchedOfferSerializer(OfferSerializer):
     why_not = serializers.ListField(
         child=serializers.TextField(), help_text="Why it does not fit, for a person to read."
     )
+    warning, representative_example, personalized = advertising_fields()
 
     class Meta(OfferSerializer.Meta):
-        fields = [*OfferSerializer.Meta.fields, "matched", "why_not"]
+        fields = [*OfferSerializer.Meta.fields, "matched", "why_not", *ADVERTISING]
 
     @classmethod
     def represent(cls, thing: tuple[Offer, list[str]]) -> dict[str, Any]:
         offer, why_not = thing
-        return {**OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not}
+        advertising = {name: getattr(offer, name) for name in ADVERTISING}
+        return {**OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not, **advertising}
 
 
 class MatchSerializer(serializers.PageSerializer):

@@ -10,6 +10,7 @@ from tests.credit.scoring.making import make_model, make_version
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
+NOT_EU = dict.fromkeys(("warning", "representative_example", "personalized"))
 PATH = "/offers/match"
 SAID_GOOD, SAID_POOR = (
     {name: value for name, value in facts.items() if name.startswith("application_data.")} for facts in (GOOD, POOR)
@@ -38,7 +39,7 @@ def test_an_offer_without_a_model_fits(api):
     body = api.send(PATH, {}).json()
     assert (body["total"], body["has_more"]) == (1, False)
     (shown,) = body["offers"]
-    assert shown == {**api.read(f"/provider-offers/{offer.pk}").json(), "matched": True, "why_not": []}
+    assert shown == {**api.read(f"/provider-offers/{offer.pk}").json(), "matched": True, "why_not": [], **NOT_EU}
     assert not Score.objects.exists()
 
 

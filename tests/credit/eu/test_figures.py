@@ -1,0 +1,130 @@
+"""The figures of Directive (EU) 2023/2225, Art. 3 and 8, wherever people or programs read them."""
+
+import pytest
+from django.utils import translation
+
+from credit.core.loan_words import FIGURES, in_words, rows_of
+from credit.core.quotes import WARNING
+from credit.models import LoanTerms
+from tests.api import assert_error, client_of
+from tests.credit.commerce.support import ask
+from tests.credit.eu.offers import eu_offer
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+LOAN = {"amount_cents": 1_000_000, "rate_percent": 14.2, "term_months": 24, "fee_cents": 30_000}
+KEPT_BACK = (970_000, 184_580, 1_154_580)
+APART = (1_000_000, 184_580, 1_184_580)
+TOTALS = ("total_credit_cents", "total_cost_cents", "total_payable_cents")
+
+
+def approved(terms=LOAN, **offer_terms):
+    application = applied(eu_offer(**offer_terms))
+    response = approve(client_of(application.consumer), application, terms)
+    return application, response
+
+
+def totals_of(figures):
+    return tuple(figures[name] for name in TOTALS)
+
+
+@pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
+def test_terms_have_the_totals_of_a_fee_that_is_kept_back_or_paid_apart(is_kept_back, totals):
+    application, response = approved(fee_financed=is_kept_back)
+    assert response.status_code == 200, response.content
+    terms = acceptance_of(client_of(application.consumer), application)["terms"]
+    assert totals_of(terms) == totals
+    assert (terms["currency"], terms["method"]) == ("EUR", "eu_annex_iii")
+    assert rows_of(terms, ("apr_percent",)) == [("Annual percentage rate of charge (APR)", "18.8 %")]
+
+
+@pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
+def test_a_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, totals):
+    offer = eu_offer(fee_financed=is_kept_back)
+    query = {"amount_cents": 1_000_000, "term_months": 24, "apr_percent": "14.2", "fee_cents": 30_000}
+    quote = api.get(f"/v1/provider-offers/{offer.pk}/quote", query, headers=api.credentials).json()
+    assert totals_of(quote) == totals_of(quote["representative_example"]) == totals
+    assert (quote["method"], quote["warning"]) == ("eu_annex_iii", WARNING)
+    us_query = {**query, "method": "us_appendix_j"}
+    assert_error(api.get(f"/v1/provider-offers/{offer.pk}/quote", us_query, headers=api.credentials), 400, "E1001")
+
+
+def test_loans_are_shown_in_the_currency_and_language():
+    application, _ = approved()
+    terms = acceptance_of(client_of(application.consumer), application)["terms"]
+    shown = dict(rows_of(terms, FIGURES))
+    assert shown["Total amount of credit"] == "9,700.00\u00a0EUR"
+    assert shown["Total cost of the credit"] == "1,845.80\u00a0EUR"
+    assert shown["Total amount payable"] == "11,545.80\u00a0EUR"
+    assert in_words(terms) == "10,000.00\u00a0EUR at 14.2 % for 24 months, fee 300.00\u00a0EUR"
+    with translation.override("es"):
+        assert [value for _, value in rows_of(terms, ("total_of_payments_cents", "apr_percent"))] == [
+            "11.545,80\u00a0EUR", "18,8 %",
+        ]  # fmt: skip
+
+
+def test_an_approval_above_the_cap_is_400():
+    _, response = approved(apr_cap=18.7)
+    assert "18.7611" in assert_error(response, 400, "E1023")["message"]
+    assert not LoanTerms.objects.exists()
+
+
+@pytest.mark.parametrize(("rate_percent", "status"), [(17.5, 200), (17.6, 400)])
+def test_the_highest_rate_of_an_eu_offer_bounds_the_borrowing_rate(rate_percent, status):
+    _, response = approved({**LOAN, "rate_percent": rate_percent})
+    assert response.status_code == status
+
+
+def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
+    terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
+    application, response = approved(terms, **{**LINE, "example": None})
+    assert response.status_code == 200, response.content
+    shown = dict(rows_of(acceptance_of(client_of(application.consumer), application)["terms"], FIGURES))
+    assert shown == {"Credit limit": "10,000.00\u00a0EUR", "Borrowing rate a year": "14.2 %", "Fee": "0.00\u00a0EUR",
+                     "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
+def test_lists_of_offers_show_the_warning_and_the_example(path):
+    eu_offer(blockscore_model_id=7)
+    client = client_of(UserFactory())
+    response = client.send(path, {}) if path.endswith("match") else client.read(path)
+    body = response.json()
+    offer = body.get("items", body.get("offers"))[0]
+    assert offer["warning"] == WARNING
+    assert totals_of(offer["representative_example"]) == KEPT_BACK
+    assert "APR 18.8 %" in offer["representative_example"]["text"]
+    assert "automated processing" in offer["personalized"]
+
+
+def test_a_product_has_the_warning_the_example_and_no_note_rate_as_apr(api):
+    offer = eu_offer(currency="SEK", blockscore_model_id=7)
+    product = ask(api, "product", {"id": str(offer.pk)})["product"]
+    text = product["description"]["plain"]
+    assert f"{WARNING}." in text
+    assert "The borrowing rate is from 6.9 % up to 17.5 %." in text
+    assert "total amount payable 11,545.80\u00a0SEK, APR 18.8 %" in text
+    assert "automated processing" in text
+    assert product["price_range"]["min"] == {"amount": 100_000, "currency": "SEK"}
+    assert product["metadata"]["apr_min_percent"] is None
+    assert "$" not in str(product)
+
+
+def test_a_price_filter_in_dollars_finds_no_euros(api):
+    offer = eu_offer()
+    found = ask(api, "search", {"filters": {"price": {"min": 1}}})["products"]
+    assert found == []
+    assert [product["id"] for product in ask(api, "search", {})["products"]] == [str(offer.pk)]
+
+
+def test_pages_of_an_eu_loan_have_no_dollars(client):
+    application, _ = approved(blockscore_model_id=None)
+    client.force_login(application.consumer)
+    for path in ("/my", f"/my/applications/{application.pk}", f"/my/applications/{application.pk}/accept",
+                 f"/my/applications/{application.pk}/agreement", "/my/apply"):  # fmt: skip
+        page = client.get(path)
+        assert page.status_code == 200, path
+        text = page.content.decode()
+        assert "$" not in text.partition("<main")[2], path
+        assert "EUR" in text, path
