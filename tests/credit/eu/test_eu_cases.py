@@ -1,0 +1,211 @@
+"""Worked cases of EU law: what each document says and must not say, by when it is due, and what is refused.
+
+Each test names its article of Directive (EU) 2023/2225.
+"""
+
+from datetime import date, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit.core.lines import CEILING_ASSUMED, payments_of_line
+from credit.core.withdrawal import interest, last_day_of, period_end
+from credit.models import Offer
+from credit.review.automatic import decide_scored
+from tests.api import assert_error, client_of
+from tests.credit.eu.offers import CONTACT, EU_TERMS
+from tests.credit.eu.test_contract_withdrawal import concluded, declare
+from tests.credit.eu.test_contract_withdrawal import read as read_withdrawal
+from tests.credit.notices.test_pages import read
+from tests.credit.notices.test_table import FOUND, REPORT
+from tests.credit.notices.world import BECAUSE, World, offer_of
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, scored_offer, verify
+
+pytestmark = pytest.mark.django_db
+RIGHTS = (
+    "You have the right to a human assessment.",
+    "a clear and comprehensible explanation of the assessment of your creditworthiness",
+    "to express your own point of view", "to a review of the assessment and of the decision",
+    "To contest the decision, request the review",
+)  # fmt: skip
+BY_A_PERSON = "made by a person"
+
+
+def scored(settings, data, *, decisioning="assist", start=None):
+    settings.DECISIONING = decisioning
+    offer, _ = scored_offer()
+    Offer.objects.filter(pk=offer.pk).update(**EU_TERMS)
+    offer.refresh_from_db()
+    for name, value in {**CONTACT, "name": "Cedar Bank", "address": "1 Bank Street"}.items():
+        setattr(offer.provider, name, value)
+    offer.provider.save()
+    world = World(offer, **({} if start is None else {"start": start}))
+    application = world.application
+    application.application_data, application.share = data, ["bank", "identity"]
+    application.save()
+    verify(world.consumer.user)
+    world.move(0, "submitted", by=world.consumer)
+    return world
+
+
+def text_of(world, day=2):
+    world.issue(day)
+    assert world.notice.status == "ready", world.notice.waits_for
+    return read(world.notice.html)[0]
+
+
+def test_person_who_rejects_with_a_score_states_the_automated_assessment(settings):
+    """Art. 18(8), (9)."""
+    world = scored(settings, SAYS_POOR)
+    world.move(0, "under_review")
+    world.reject(1)
+    text = text_of(world)
+    assert "The assessment of your creditworthiness is based on automated processing of personal data." in text
+    assert all(words in text for words in (*RIGHTS, "you can get advice here: Debt Advice Center"))
+    assert BY_A_PERSON not in text
+    assert world.day_of(world.notice.due_at) <= 4  # without delay
+
+
+def test_rejection_without_a_score_has_no_word_about_automation():
+    """Art. 18(9), "where applicable"."""
+    world = World(offer_of("eu"))
+    world.submit(0)
+    world.reject(1)
+    text = text_of(world)
+    assert "automated" not in text
+    assert "human assessment" not in text
+    assert "You can ask for another look at this decision." in text
+
+
+def test_automatic_rejection_on_a_database_states_its_result_and_categories(settings):
+    """Art. 19(6). A score has no database as its source here, so a person names it."""
+    world = scored(settings, SAYS_POOR)
+    world.move(0, "under_review")
+    world.reject(1, consumer_report=REPORT | FOUND)
+    text = text_of(world)
+    for words in ("Result of the consultation: Two arrears", "Example Bureau 1 File Street", "Payment history Debts"):
+        assert words in text
+    assert "are part of our reasons above" not in text
+
+
+@pytest.mark.parametrize("missing", ["result", "categories"])
+def test_rejection_on_a_database_without_its_result_is_refused(missing):
+    """Art. 19(6)."""
+    world = World(offer_of("eu"))
+    world.submit(0)
+    report = {name: value for name, value in (REPORT | FOUND).items() if name != missing}
+    body = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": BECAUSE, "consumer_report": report}}
+    answer = client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body)
+    assert_error(answer, 400, "E1001")
+    assert f"metadata.consumer_report[0].{missing}" in answer.content.decode()
+
+
+@pytest.mark.parametrize("wrong", [
+    {"result": ""}, {"result": 7}, {"categories": []}, {"categories": "debts"}, {"categories": ["x"] * 21},
+    {"categories": [7]}, {"supplier": ""}, {"result": "\u202e"},
+])  # fmt: skip
+def test_report_with_unreadable_facts_is_refused(wrong):
+    world = World(offer_of("eu"))
+    world.submit(0)
+    report = REPORT | FOUND | wrong
+    body = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": BECAUSE, "consumer_report": report}}
+    assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1001")
+
+
+def test_approval_with_a_score_states_the_rights(settings):
+    """Art. 18(8), second sub-paragraph."""
+    world = scored(settings, SAYS_GOOD)
+    world.move(0, "under_review")
+    world.move(1, "approved", metadata={"terms": {"amount_cents": 500_000, "rate_percent": 9.9}})
+    text = text_of(world)
+    assert all(words in text for words in RIGHTS)
+    assert BY_A_PERSON not in text
+
+
+def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
+    """Art. 18(8)(c): the letter that offers the review, the request, and the answer to it."""
+    world = scored(settings, SAYS_GOOD, decisioning="automatic", start=timezone.now() - timedelta(days=3))
+    decide_scored(now=world.at(0.5))
+    assert world.application.status == "approved"
+    text = text_of(world)
+    assert "No person had a part in it." in text
+    assert all(words in text for words in RIGHTS)
+    path = f"/applications/{world.pk}/review-requests"
+    answer = client_of(world.consumer.user).send(path, {"statement": "The rate is too high."})
+    assert answer.status_code == 201, answer.content
+    world.move(3.1, "under_review", by=world.other, reason="Review.")
+    terms = {"amount_cents": 500_000, "rate_percent": 9.9}
+    world.move(3.2, "approved", by=world.other, metadata={"terms": terms}, reason="The rate stands.")
+    (closed,) = client_of(world.consumer.user).read(path).json()["review_requests"]
+    assert (closed["status"], closed["outcome"]) == ("answered", "approved")
+    text = text_of(world, day=4)
+    assert "reviewed the assessment of your creditworthiness and the decision" in text
+    assert "A person who had no part in the first decision" in text
+
+
+def moment(text):
+    return datetime.fromisoformat(text)
+
+
+def test_declaration_a_second_after_the_period_is_refused():
+    """Art. 26(1): concluded on 1 December, declared on 16 December at 00:00:01."""
+    at = moment("2026-12-01T10:00:00+01:00")
+    end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
+    assert end == moment("2026-12-16T00:00:00+01:00")
+    application = concluded(at=timezone.now() - timedelta(days=40))
+    assert_error(declare(client_of(application.consumer), application), 400, "E3019")
+
+
+def test_period_runs_from_the_complete_information():
+    """Art. 26(1)(b)."""
+    at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
+    end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
+    assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
+
+
+def test_period_never_ends_for_a_borrower_who_was_not_informed():
+    """Art. 26(2), last sentence."""
+    application = concluded(told_of_right_at=None)
+    assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
+
+
+def test_statement_of_what_is_owed_has_interest_and_the_fee(client):
+    """Art. 26(5)."""
+    application = concluded(at=timezone.now() - timedelta(days=2))
+    body = declare(client_of(application.consumer), application).json()
+    assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
+    rate = application.loan_terms.rate_percent
+    assert interest(1_000_000, rate, day_count="act_365", days=10) == 3_890
+    assert interest(1_000_000, rate, day_count="30_360") == 394
+    client.force_login(application.consumer)
+    text = read(client.get(f"/my/applications/{application.pk}/withdrawal").content.decode())[0]
+    for words in ("Interest of each day 3.89", "Fee that the lender returns 300.00", "The lender returns its fee."):
+        assert words in text
+    assert "compensation" not in text
+
+
+def test_line_without_a_ceiling_is_assumed_to_have_1500_euros():
+    """Annex III, part II (h)."""
+    assert CEILING_ASSUMED == 150_000
+    assert sum(cents for _day, cents in payments_of_line(None, 0, start=date(2026, 12, 1))) == 150_000
+
+
+def test_agreement_from_before_the_directive_follows_the_old_one():
+    """Art. 47: 14 days of Directive 2008/48/EC, and no end without the information."""
+    at = moment("2026-11-10T10:00:00+01:00")
+    end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
+    assert last_day_of(end, ["DE"]) == date(2026, 11, 24)
+    assert period_end(["DE"], concluded_at=at, complete_since=None, told_of_right_at=at) is None
+
+
+def test_acceptance_takes_an_act_of_the_borrower(client):
+    """Art. 15: the hash of the terms is required, and the page has no box that is ticked beforehand."""
+    world = World(offer_of("eu"))
+    world.submit(0)
+    world.approve(1)
+    answer = client_of(world.consumer.user).send(f"/applications/{world.pk}/acceptance", {})
+    assert answer.status_code == 400
+    client.force_login(world.consumer.user)
+    page = client.get(f"/my/applications/{world.pk}/accept").content.decode()
+    assert "checked" not in page
+    assert world.application.accepted_at is None
