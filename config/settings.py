@@ -456,7 +456,7 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = True  # for mails, notices, and `/my`; other pages are in LANGUAGE_CODE
-LANGUAGES = [("en", "English"), ("es", "Español")]
+LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
 # A line for each request: who called which operation, how it ended, how long it took. `make run` switches it on.

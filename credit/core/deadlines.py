@@ -72,7 +72,9 @@ def in_words(moment: datetime, zone: str) -> str:
     local = moment.astimezone(_zone(zone))
     # Translators: a day as Django's `date` filter writes it.
     day = formats.date_format(local, gettext("F j, Y"))
-    return f"{day}, {formats.date_format(local, 'g:i a')} {_label(local)}"
+    # Translators: a time of day as Django's `date` filter writes it.
+    time = formats.date_format(local, gettext("g:i a"))
+    return f"{day}, {time} {_label(local)}"
 
 
 def _zone(name: str) -> tzinfo:

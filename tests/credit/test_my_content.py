@@ -145,7 +145,7 @@ def test_uploaded_files_stay_listed_after_the_decision():
     assert 'type="file"' not in page
 
 
-@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("language", ["en", "es", "de"])
 def test_every_country_has_a_name(language):
     with translation.override(language):
         names = {country_name(code) for code in COUNTRIES}

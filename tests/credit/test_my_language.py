@@ -32,6 +32,14 @@ def spanish(page):
     return text
 
 
+def german(page):
+    """Return what a person reads there, of which nothing is English."""
+    text, language = read(page)
+    assert language == "de"
+    assert [phrase for phrase in ENGLISH if phrase in text] == []
+    return text
+
+
 def speaking(application, language="es-MX"):
     application.applicants = Applicants.of([{**PERSON, "language": language}])
     application.save()
@@ -92,7 +100,27 @@ def test_without_a_language_the_browser_says_it(user):
     def shown(wish):
         return read(browser_of(user).get("/my", headers={"Accept-Language": wish}).content.decode())[1]
 
-    assert [shown(wish) for wish in ("es-AR,en;q=0.5", "de,en", "fr", "")] == ["es", "en", "en", "en"]
+    wishes = ("es-AR,en;q=0.5", "de-AT,en", "fr", "")
+    assert [shown(wish) for wish in wishes] == ["es", "de", "en", "en"]
+
+
+def test_every_page_of_an_application_is_german(committed):
+    world = World(person={**PERSON, "language": "de"}, start=timezone.now())
+    application = world.application
+    assert "Der Antrag liegt beim Kreditgeber." in german(press(application, "send"))
+    world.move(0, "under_review")
+    world.approve(0)
+    world.issue(1)
+    text = german(page_of(application))
+    assert "Bewilligt" in text
+    assert "Nehmen Sie die Konditionen an, oder lehnen Sie sie ab." in text
+    assert "Prüfen Sie vor der Annahme" in german(terms_page(application))
+    terms_sha256 = world.application.loan_terms.terms_sha256
+    assert "Sie haben diesen Kredit angenommen." in german(decide(application, "accept", terms_sha256=terms_sha256))
+    browser = browser_of(application.consumer)
+    assert "Kreditvertrag" in german(agreement(browser, world.pk))
+    assert "Wie Schreiben mich erreichen" in german(browser.get("/my/consent").content.decode())
+    assert "Ihr Antrag wurde bewilligt" in german(world.notice.html)
 
 
 def test_the_mail_about_it_is_spanish_too():
