@@ -4,12 +4,11 @@ The lender's words are those of the offer (`texts`), in its language; titles and
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
 
 from django.utils import translation
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words
@@ -19,6 +18,7 @@ from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line
+from credit.core.loan_words import display
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
@@ -94,10 +94,10 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
         "duration": gettext("Open-end") if is_line else gettext("%s months") % terms.term_months,
         "goods": join(words.get("goods"), words.get("cash_price")),
         "rate": join(
-            gettext("%s a year") % _percent(terms.rate_percent, "0.01"),
+            gettext("%s a year") % display("rate_percent", terms.rate_percent, conventions.currency),
             *(words.get(name) for name in ("rate_index", "rate_periods", "rate_changes")),
         ),
-        "apr": _apr(terms, kept_back, show),
+        "apr": _apr(terms, kept_back, show, conventions.currency),
         "payments": join(_payments(terms, show), words.get("allocation")),
         "amortisation": words.get("amortisation") or _amortisation(is_line=is_line),
         "interest_and_charges": words.get("interest_and_charges"),
@@ -124,10 +124,6 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
     return {name: str(text) for name, text in texts.items() if text}
 
 
-def _percent(value: Decimal, places: str) -> str:
-    return f"{number_format(value.quantize(Decimal(places), ROUND_HALF_UP))}\u00a0%"
-
-
 def _contact(lender: Provider | None, intermediary: str | None) -> str | None:
     parts = [] if lender is None else [lender.name, lender.address, lender.phone, lender.email]
     if not parts or not all(parts):
@@ -140,13 +136,13 @@ def _redress(lender: Provider | None, words: str | None) -> str | None:
     return "\n".join([body["name"], body["url"], words]) if body and words else None
 
 
-def _apr(terms: LoanTerms, kept_back: int, show: Any) -> str:
+def _apr(terms: LoanTerms, kept_back: int, show: Any, currency: str) -> str:
     if terms.apr_percent is None:
         letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=False)
         return "\n".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
     total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
     words = gettext("%(apr)s; in all you pay %(total)s. Assumption: both parties fulfill the agreement as agreed.")
-    return words % {"apr": _percent(terms.apr_percent, "0.1"), "total": show(total)}
+    return words % {"apr": display("apr_percent", terms.apr_percent, currency), "total": show(total)}
 
 
 def _payments(terms: LoanTerms, show: Any) -> str:
