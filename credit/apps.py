@@ -20,6 +20,7 @@ class CreditConfig(Declarations, AppConfig):
     erasure_grounds = "erasure.GROUNDS"
     account_not_erased = ("erasure.open_applications",)
     export_parts = ("export.uploaded_files", "export.rendered_notices", "export.rendered_agreements")
+    consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",

@@ -9,8 +9,8 @@ from config.core.lifecycle import Follower, Transition
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
 from credit.applications.mails import mail_person
-from credit.applications.services import pin_at_submission
-from credit.core.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
+from credit.applications.services import consent_to_sharing, pin_at_submission
+from credit.core.machine import APPROVED, DECIDED, DRAFT, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
 from credit.models.scoring import PUBLISHED
 from credit.models.terms import Counteroffer
@@ -26,6 +26,11 @@ def _score(application: Any, row: Any, _transition: Transition) -> None:
 
 def _score_created(application: Any, now: datetime) -> None:
     score_submission(application, now=now)
+
+
+def _consent(application: Any, row: Any, _transition: Transition) -> None:
+    if row.previous_status == DRAFT:
+        consent_to_sharing(application, row.changed_at)
 
 
 def _supersede(application: Any, row: Any, _transition: Transition) -> None:
@@ -65,6 +70,7 @@ OF_APPLICATIONS = (
     Follower(to=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS), created=clocks.begin),
     Follower(to=(SUBMITTED,), before=pin_at_submission),
     Follower(to=(SUBMITTED,), after=_score, created=_score_created),
+    Follower(to=(SUBMITTED,), after=_consent, created=consent_to_sharing),
     Follower(after=_supersede),
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),

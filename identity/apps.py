@@ -19,11 +19,12 @@ class IdentityConfig(Declarations, AppConfig):
     prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # service B has no accounts
     prune_tasks = (
         "access.keys.announce_expiring", "accounts.seeds.hash_late_codes", "kyc.services.expire_verifications",
-        *(("accounts.erasure.erase_kept",) if settings.SERVICE == "platform" else ()),
+        *(("accounts.consents.end_unused_apps", "accounts.erasure.erase_kept") * (settings.SERVICE == "platform")),
     )  # fmt: skip
     vendor_tokens = ("bank.services.remove_items",)
     erasure_steps = ("accounts.erasure_steps.end_sessions", "accounts.erasure_steps.end_partner_access")
     mail_addresses = ("accounts.erasure_steps.addresses_of",)
+    consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")
     erase_subject = ("accounts.erasure.erase_subject",) if settings.SERVICE == "platform" else ()
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)

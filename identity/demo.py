@@ -12,6 +12,7 @@ from config.core.groups import PARTNER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
 from config.webhooks.events import record_event
+from identity.access.consents import APP
 from identity.access.keys import DEFAULT_DAYS, create_api_key
 from identity.accounts.managed import make_account
 from identity.bank.services import link_item
@@ -21,6 +22,7 @@ from identity.kyc.services import apply_state, create_verification, request_veri
 from identity.models import (
     ApiKey,
     BankItem,
+    Consent,
     Invitation,
     KycVerification,
     ManagedAccount,
@@ -56,6 +58,11 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if not BankItem.objects.filter(user=consumer).exists():
         actor = Actor(user=consumer, credential="demo")
         link_item(actor=actor, public_token=f"public-sandbox-demo-{consumer.pk}", now=now)
+    if not Consent.objects.filter(pk=demo_ids.CONSENT).exists():
+        about = {"scope": "Budget planner: offers:read", "given_at": now - timedelta(days=_VERIFIED_DAYS_AGO)}
+        Consent.objects.create(
+            id=demo_ids.CONSENT, account=consumer, kind=APP, reference=demo_ids.CONSENT, ended_at=now, **about
+        )
     if not ApiKey.objects.filter(pk=demo_ids.KEY_TO_COLLECT).exists():
         _offer_key(consumer, now=now)
 

@@ -1,5 +1,6 @@
 """Django finds the tables of an app in this module; the packages define them."""
 
+from identity.access.consents import Consent
 from identity.access.models import (
     AccountHistory,
     ApiKey,
@@ -17,7 +18,7 @@ from identity.oidc.models import IssuerSession, StaffIdentity
 from identity.providers.models import SandboxItem, SandboxVerification
 
 __all__ = [
-    "AccountHistory", "ApiKey", "BankAccount", "BankItem", "BankTransaction", "DeletionRequest", "Erasure",
+    "AccountHistory", "ApiKey", "BankAccount", "BankItem", "BankTransaction", "Consent", "DeletionRequest", "Erasure",
     "Invitation", "IssuerSession", "KycVerification", "KycVerificationHistory", "ManagedAccount", "OAuthClient",
     "OneTimeLink", "RecoveryCode", "RefreshToken", "SandboxItem", "SandboxVerification", "SigningKey", "StaffIdentity",
     "TokenFamily", "UsedSignature", "User",

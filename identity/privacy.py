@@ -134,6 +134,13 @@ TABLES = {
         subject="owner",
         purpose="calls of the account's programs",
     ),
+    "identity.Consent": table(
+        personal("scope", "text_sha256", erase=DELETE_ROW, masked=False),
+        none("id", "account", "kind", "reference", "given_at", "ends_at", "ended_at"),
+        subject="account",
+        purpose="the consents of the account",
+        ground=LEGAL_OBLIGATION,
+    ),
     "identity.UsedSignature": table(
         none("digest", "idempotency_key", "expires_at"),
     ),

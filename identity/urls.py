@@ -2,7 +2,12 @@ from django.urls import path
 
 from config.api.routers import ApiRouter
 from identity.access.views import ApiKeyViewSet
-from identity.accounts.views import AccountErasureViewSet, AccountInvitationViewSet, ManagedAccountViewSet
+from identity.accounts.views import (
+    AccountConsentViewSet,
+    AccountErasureViewSet,
+    AccountInvitationViewSet,
+    ManagedAccountViewSet,
+)
 from identity.bank.views import BankdataViewSet
 from identity.kyc.views import KycViewSet, SandboxPage
 from identity.oauth.views import OAuthClientViewSet, OAuthViewSet
@@ -19,6 +24,8 @@ urlpatterns = [
     *router.urls,
     path("invitations", AccountInvitationViewSet.as_view({"get": "list", "post": "create"})),
     path("invitations/<str:invitation_id>", AccountInvitationViewSet.as_view({"delete": "revoke"})),
+    path("account/consents", AccountConsentViewSet.as_view({"get": "list"})),
+    path("account/consents/<str:consent_id>", AccountConsentViewSet.as_view({"delete": "destroy"})),
     path("account/erasure", AccountErasureViewSet.as_view({"post": "create", "get": "retrieve", "delete": "destroy"})),
     path("accounts", ManagedAccountViewSet.as_view({"get": "list", "post": "create"})),
     path("accounts/<str:account_id>", ManagedAccountViewSet.as_view({"get": "retrieve", "delete": "disable"})),

@@ -41,6 +41,8 @@ class Declarations:
     erasure_grounds: ClassVar[Places] = ()
     account_not_erased: ClassVar[Places] = ()  # each a function of the account's id: a sentence, or "" if none applies
     mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that are an account's own
+    # each a kind of consent, and what ends it: called with the consent, `actor` and `now`
+    consent_endings: ClassVar[Places] = ()
     erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
     # each yields what a person's copy of their data has next to the rows: name, content, and the label of its table
     export_parts: ClassVar[Places] = ()

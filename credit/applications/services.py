@@ -35,6 +35,7 @@ from credit.models import (
     RequestedDocument,
 )
 from credit.models.applications import record_application_event
+from identity.access.consents import LENDER_SHARING, Consent, give_consent
 
 # How long an application may sit idle in a status before it expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
@@ -296,6 +297,20 @@ def change_application(
             Notice.cancel_undelivered(application, now=now)
         record_application_event("updated", application, now=now)
     return application
+
+
+def consent_to_sharing(application: Application, now: datetime) -> None:
+    """Store the consent to share data with the lender, which the applicant gives with the submission."""
+    if application.share:
+        scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
+        give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)
+
+
+def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  as every ending
+    Application.objects.filter(pk=consent.reference).update(share=[])
+
+
+CONSENT_ENDING = (LENDER_SHARING, _end_sharing)
 
 
 def index_applicants() -> int:

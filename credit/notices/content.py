@@ -30,6 +30,7 @@ from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.risk_based_pricing import blocks_for
 from credit.models import LoanTerms
+<<<<<<< HEAD
 from credit.models.notices import (
     ADVERSE_ACTION,
     APPROVAL,
@@ -39,6 +40,11 @@ from credit.models.notices import (
     WITHDRAWAL_REMINDER,
     Notice,
 )
+=======
+from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, Notice
+from credit.notices.clocks import EU
+from identity.access.consents import LENDER_SHARING, Consent
+>>>>>>> 7894f3a1 (List the consents of an account, and end them)
 
 
 @dataclass(frozen=True)
@@ -205,11 +211,17 @@ def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> l
         notice.kind,
         notice.profile,
         reports=reports,
-        has_source="bank" in (application.share or ()),
+        has_source="bank" in (application.share or ()) or _shared_bank_data(application),
         can_ask=_can_ask(notice),
         is_other=not notice.is_for_account,
         **about,
     )
+
+
+def _shared_bank_data(application: Any) -> bool:
+    """Return whether the applicant shared bank data at the submission, also if they ended that since."""
+    shared = Consent.objects.filter(reference=application.pk, kind=LENDER_SHARING, scope__contains=": bank")
+    return shared.exists()
 
 
 def _is_incomplete(notice: Notice) -> bool:

@@ -48,6 +48,8 @@ from credit.models.notices import (
 )
 from credit.notices.content import Lacking, gather, render
 from credit.offers import providers
+from identity.access import consents
+from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
 LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
@@ -277,7 +279,11 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
     text = consent_text(language)
     if text_sha256 != digest_of(text):
         raise ValidationFailed.of_member("text_sha256", "This is not the hash of the text as it is now: read it again.")
-    return _keep_consent(actor, text, is_given=True, now=now)
+    consent = _keep_consent(actor, text, is_given=True, now=now)
+    _of_account(actor).end(now=now)
+    scope, digest = "notices about applications", consent.text_sha256
+    consents.give_consent(actor.user.pk, ELECTRONIC_NOTICES, consent.pk, scope=scope, text_sha256=digest, now=now)
+    return consent
 
 
 def withdraw_consent(*, actor: Actor, now: datetime) -> None:
@@ -285,6 +291,18 @@ def withdraw_consent(*, actor: Actor, now: datetime) -> None:
     newest = Consent.newest_of(actor.user.pk)
     if newest is not None and newest.is_given:
         _keep_consent(actor, newest.text, is_given=False, now=now)
+        _of_account(actor).end(now=now)
+
+
+def _of_account(actor: Actor) -> consents.ConsentQuerySet:
+    return consents.Consent.objects.filter(account=actor.user.pk, kind=ELECTRONIC_NOTICES)
+
+
+def _end_consent(_consent: consents.Consent, *, actor: Actor, now: datetime) -> None:
+    withdraw_consent(actor=actor, now=now)
+
+
+CONSENT_ENDING = (ELECTRONIC_NOTICES, _end_consent)
 
 
 def _keep_consent(actor: Actor, text: str, *, is_given: bool, now: datetime) -> Consent:

@@ -19,6 +19,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor, audit_actor
 from config.mail.addresses import comparable
+from identity.access.consents import Consent
 
 
 class NamedUserManager(UserManager["User"]):
@@ -143,7 +144,9 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
 
 class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
     def revoke(self, *, now: datetime) -> None:
-        self.filter(revoked_at__isnull=True).update(revoked_at=now)
+        live = self.filter(revoked_at__isnull=True)
+        Consent.objects.filter(reference__in=live.filter(client__isnull=False).values("pk")).end(now=now)
+        live.update(revoked_at=now)
 
 
 class TokenFamily(models.Model):

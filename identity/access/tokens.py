@@ -24,6 +24,7 @@ from config.core import audit
 from config.core.credentials import InvalidToken
 from config.core.digest import digest_of
 from config.core.tokens import ALGORITHM, verify_access_token
+from identity.access.consents import APP, give_consent
 from identity.access.models import OAuthClient, RefreshToken, TokenFamily, User
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import has_one
@@ -102,6 +103,10 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
         # Not before the password that it was made with: a clock that was set back would end it at once.
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
+        if family.client is not None:
+            scope = f"{family.client.name}: {family.scope}"
+            text = digest_of("\n".join(SCOPES[name] for name in family.scope.split()))
+            give_consent(user.pk, APP, family.pk, scope=scope, text_sha256=text, now=now)
         refresh = issue_refresh_token(family=family, now=now)
         used = {} if family.client_id is None else {"unmapped": {"client": str(family.client_id)}}
         audit.emit("log_in", user=audit.person(user.pk, f"jwt:{family.pk}"), is_mfa=family.second_factor, **used)

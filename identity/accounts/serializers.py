@@ -3,6 +3,7 @@
 from typing import Any
 
 from config.api import serializers
+from identity.access.consents import Consent
 from identity.access.scopes import ACTING_SCOPES
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.models import Erasure, Invitation, ManagedAccount
@@ -117,6 +118,20 @@ class KeptRowsSerializer(serializers.ResponseSerializer):
     until = serializers.DayField(
         allow_null=True, help_text="The day on which the last one is erased; null without a known day."
     )
+
+
+class ConsentSerializer(serializers.ModelResponseSerializer):
+    """A consent of the account."""
+
+    class Meta:
+        model = Consent
+        fields = ["id", "kind", "scope", "text_sha256", "given_at", "ends_at", "ended_at"]
+
+
+class ConsentsPageSerializer(serializers.PageSerializer):
+    """A page of the account's consents."""
+
+    consents = ConsentSerializer(many=True, help_text="The newest first.")
 
 
 class ErasureSerializer(serializers.ModelResponseSerializer):

@@ -6,11 +6,11 @@ from rest_framework.response import Response
 
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
-from config.core.credentials import LOG_IN, InsufficientScope
+from config.core.credentials import FIRST_PARTY, LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.accounts import erasure, invitations, managed
+from identity.accounts import consents, erasure, invitations, managed
 from identity.accounts.models import Erasure, Invitation, ManagedAccount
 from identity.accounts.serializers import (
     AccountInvitationRequestSerializer,
@@ -19,6 +19,7 @@ from identity.accounts.serializers import (
     AccountQuery,
     ActingTokenRequestSerializer,
     ActingTokenSerializer,
+    ConsentsPageSerializer,
     ErasureSerializer,
     ManagedAccountRequestSerializer,
     ManagedAccountSerializer,
@@ -72,6 +73,30 @@ class AccountInvitationViewSet(ApiViewSet):
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
         invitations.revoke(invitation, actor=actor_of(request), now=timezone.now())
+
+
+class AccountConsentViewSet(ApiViewSet):
+    """The consents of the caller's own account."""
+
+    tag = "accounts"
+
+    @endpoint(access=FIRST_PARTY, page=PageQuery, answer=ConsentsPageSerializer)
+    def list(self, request: ApiRequest) -> Any:
+        """List your consents.
+
+        The newest is first. A consent without `ended_at` counts.
+        """
+        return consents.consents_of(request.user)
+
+    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(NotFound,))
+    def destroy(self, request: ApiRequest, consent_id: str) -> None:
+        """End a consent.
+
+        The API revokes the tokens of an app, unlinks a bank and removes it at the vendor, stops notices by mail, or
+        stops sharing an application's data with its lender. Data that a lender has already used stay in its decision.
+        Idempotent.
+        """
+        consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
 
 class AccountErasureViewSet(ApiViewSet):

@@ -29,6 +29,7 @@ from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
+from identity.access.consents import BANK_LINK, Consent, give_consent
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, linked_again
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import (
@@ -102,7 +103,12 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
             setattr(item, name, value)
         item.save()
     # Linking again replaces what is gone for good. Items that the person approved stay.
-    BankItem.objects.filter(user=actor.user, provider=settings.OPEN_BANKING, gone_at__isnull=False).delete()
+    gone = BankItem.objects.filter(user=actor.user, provider=settings.OPEN_BANKING, gone_at__isnull=False)
+    if not is_new:
+        Consent.objects.filter(reference=item.pk).end(now=now)
+    Consent.objects.filter(reference__in=gone.values("pk")).end(now=now)
+    gone.delete()
+    give_consent(actor.user.pk, BANK_LINK, item.pk, scope=f"{item.provider}: {item.item_id}", now=now)
     record_event(
         "bankdata.item.linked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
     )
@@ -136,13 +142,27 @@ def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
 
     Approved accounts and transactions stay. Raises BankItemNotFound.
     """
-    item = _own_item(actor.user, item_id)
+    _unlink(_own_item(actor.user, item_id), actor=actor, now=now)
+
+
+def _unlink(item: BankItem, *, actor: Actor, now: datetime) -> None:
     if not BankItem.objects.linked().filter(pk=item.pk).update(unlinked_at=now, updated_at=now):
         raise BankItemNotFound
+    Consent.objects.filter(reference=item.pk).end(now=now)
     record_event(
         "bankdata.item.unlinked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
     )
     transaction.on_commit(partial(_remove_now, item, now))
+
+
+def _end_link(consent: Consent, *, actor: Actor, now: datetime) -> None:
+    """Unlink the bank of a consent; nothing, if it is unlinked already."""
+    item = BankItem.objects.linked().filter(pk=consent.reference).first()
+    if item is not None:
+        _unlink(item, actor=actor, now=now)
+
+
+CONSENT_ENDING = (BANK_LINK, _end_link)
 
 
 def _unlinked() -> QuerySet[BankItem]:

@@ -19,7 +19,7 @@ from config.core.names import NameTaken, check_keys, clean_name, save_named
 from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
-from identity.access.models import AccountHistory, OAuthClient, User, is_loopback
+from identity.access.models import AccountHistory, OAuthClient, TokenFamily, User, is_loopback
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 
@@ -170,6 +170,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
         disable_of_client(client.client_id, now=now)
+        TokenFamily.objects.filter(client=client).revoke(now=now)
         _note_change("deleted", client, actor, now)
         client.delete()
     forget_credentials()

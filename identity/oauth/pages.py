@@ -20,12 +20,12 @@ from oauthlib.oauth2 import InvalidRequestError
 
 from config.core.ids import queryable
 from config.core.log_in import gave_second_factor
-from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
 from identity.access.models import OAuthClient, TokenFamily
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
 from identity.access.second_factor import has_one
 from identity.accounts import managed
+from identity.accounts.consents import end_app_access
 
 CHALLENGE_MAX = 128  # RFC 7636, section 4.2
 NONCE_MAX = 255  # the grant's column requires a value; a request without `openid` gets no ID token
@@ -179,7 +179,6 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
                 managed.end_access(account, now=timezone.now())
             return HttpResponseRedirect("/oauth/grants")
         client = get_object_or_404(OAuthClient, client_id=queryable(request.POST.get("client_id", "")))
-        TokenFamily.objects.filter(user=user, client=client).revoke(now=timezone.now())
-        disable_of_client(client.client_id, account_id=user.pk, now=timezone.now())
+        end_app_access(user, client, now=timezone.now())
         forget_credentials()
         return HttpResponseRedirect("/oauth/grants")

@@ -1,0 +1,158 @@
+"""/v1/account/consents: a consent is stored where it is given, and ending it ends what it permits."""
+
+from importlib import import_module
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.utils import timezone
+
+from config.core.digest import digest_of
+from config.ops import pruning
+from credit.models import Application
+from credit.models import Consent as NoticeConsent
+from credit.notices.services import consent_text
+from identity.bank.models import BankItem
+from identity.models import AccountHistory, Consent, OAuthClient, TokenFamily
+from identity.providers.models import SandboxItem
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+from tests.identity.test_bankdata_exchange import exchange as link_bank
+
+pytestmark = pytest.mark.django_db
+PATH = "/account/consents"
+FIELDS = {"id", "kind", "scope", "text_sha256", "given_at", "ends_at", "ended_at"}
+
+
+def newest(api):
+    """Return the newest consent that the API lists."""
+    return api.read(PATH).json()["consents"][0]
+
+
+def ended(api):
+    """End the newest consent, twice; return it."""
+    consent = newest(api)
+    assert (set(consent), consent["ended_at"]) == (FIELDS, None)
+    for _ in range(2):
+        assert api.remove(f"{PATH}/{consent['id']}").status_code == 200
+    assert newest(api)["ended_at"] is not None
+    assert AccountHistory.objects.filter(action="consent.ended", object_id=consent["id"]).count() == 1
+    return consent
+
+
+def authorize(user):
+    client, secret = make_client()
+    tokens = exchange(code_for(user, client), client, secret).json()
+    return client, ApiClient(bearer=tokens["access_token"])
+
+
+def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
+    client, app = authorize(user)
+    assert app.read("/auth/me").status_code == 200
+    consent = ended(api)
+    assert (consent["kind"], consent["scope"]) == ("app", "Budget app: offers:read")
+    assert len(consent["text_sha256"]) == 64
+    assert app.read("/auth/me").status_code == 401
+    assert TokenFamily.objects.get(client=client).revoked_at is not None
+
+
+@pytest.mark.parametrize("end", ["page", "client", "password"])
+def test_access_of_an_app_that_ends_otherwise_ends_its_consent(user, end):
+    client, _app = authorize(user)
+    now = timezone.now()
+    if end == "page":
+        TokenFamily.objects.filter(client=client).revoke(now=now)
+    elif end == "client":
+        OAuthClient.objects.filter(pk=client.pk).delete()
+    else:
+        user.credentials_changed_at = now
+        user.save(update_fields=["credentials_changed_at"])
+    pruning.prune(now=now)
+    assert Consent.objects.get().ended_at is not None
+
+
+def test_app_with_live_tokens_keeps_its_consent_after_prune(user):
+    authorize(user)
+    pruning.prune(now=timezone.now())
+    assert Consent.objects.get().ended_at is None
+
+
+def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, django_capture_on_commit_callbacks):
+    link_bank(api, user)
+    consent_id = newest(api)["id"]
+    with django_capture_on_commit_callbacks(execute=True):
+        ended(api)
+    assert SandboxItem.objects.get().removed_at is not None
+    assert not BankItem.objects.exists()
+    assert Consent.objects.get().pk.hex == consent_id.replace("-", "")
+
+
+def test_unlinked_bank_ends_its_consent(api, user):
+    item_id = link_bank(api, user).json()["item_id"]
+    assert api.remove(f"/bankdata/items/{item_id}").status_code == 200
+    assert newest(api)["ended_at"] is not None
+
+
+def test_ended_consent_to_electronic_notices_stops_them(api, user):
+    digest = digest_of(consent_text("en"))
+    for _ in range(2):
+        body = {"text_sha256": digest, "language": "en"}
+        assert api.replace("/notice-consent", body).status_code == 200
+    assert [each["ended_at"] is None for each in api.read(PATH).json()["consents"]] == [True, False]
+    assert ended(api)["text_sha256"] == digest
+    assert not NoticeConsent.is_given_by(user.pk)
+
+
+def test_withdrawn_consent_to_electronic_notices_is_ended(api):
+    body = {"text_sha256": digest_of(consent_text("en")), "language": "en"}
+    api.replace("/notice-consent", body)
+    api.remove("/notice-consent")
+    assert newest(api)["ended_at"] is not None
+
+
+def test_ended_consent_to_sharing_stops_it_for_what_comes(api, user):
+    application = ApplicationFactory(consumer=user, share=["bank"])
+    body = {"status": "submitted", "updated_by": str(user.pk)}
+    assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+    consent = ended(api)
+    assert (consent["kind"], "bank to lender" in consent["scope"]) == ("lender_sharing", True)
+    application.refresh_from_db()
+    assert application.share == []
+
+
+def test_application_that_shares_nothing_has_no_consent(api, user):
+    application = ApplicationFactory(consumer=user, share=[])
+    body = {"status": "submitted", "updated_by": str(user.pk)}
+    assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+    assert not Consent.objects.exists()
+
+
+def test_other_accounts_and_apps_have_no_access_to_consents(api, user, stranger_api):
+    _client, app = authorize(user)
+    consent = newest(api)
+    assert stranger_api.read(PATH).json()["consents"] == []
+    assert_error(stranger_api.remove(f"{PATH}/{consent['id']}"), 404, "E4001")
+    for caller in (app, ApiClient(api_key=issue(user, scopes=["identity:write"]).key)):
+        assert_error(caller.read(PATH), 403, "E2005")
+        assert_error(caller.remove(f"{PATH}/{consent['id']}"), 403, "E2005")
+    for wrong in (uuid4(), "x"):
+        assert_error(api.remove(f"{PATH}/{wrong}"), 404, "E4001")
+    assert newest(api)["ended_at"] is None
+
+
+def test_migrations_store_the_consents_that_exist(api, user):
+    authorize(user)
+    link_bank(api, user)
+    NoticeConsent.objects.create(user=user, is_given=True, text="x", text_sha256="y", at=timezone.now())
+    ApplicationFactory(consumer=user, share=["bank"], status="under_review", submitted_at=timezone.now())
+    Application.objects.get()
+    Consent.objects.all().delete()
+    for name in ("identity.migrations.0013_consents", "credit.migrations.0015_consents"):
+        import_module(name).store_existing(apps, SimpleNamespace(connection=connection))
+    kinds = sorted(Consent.objects.values_list("kind", flat=True))
+    assert kinds == ["app", "bank_link", "electronic_notices", "lender_sharing"]
+    assert client_of(user).read(PATH).json()["total"] == 4
