@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from config.core.erasure import Ends
 from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS
@@ -51,16 +53,19 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
     )
     for application in open_ones.exclude(status=APPROVED, consumer__is_active=False):
         clock = Clock.objects.filter(application=application, stopped_at__isnull=True).order_by("due_at").first()
-        reason = f"Application {reference_of(application.pk)} is open. Withdraw it, or wait until it is closed."
-        yield reason, None if clock is None else clock.due_at
+        reason = gettext("Application %(reference)s is open. Withdraw it, or wait until it is closed.")
+        yield reason % {"reference": reference_of(application.pk)}, None if clock is None else clock.due_at
 
 
 def delete_files(user_id: int, *, now: datetime) -> None:
-    """Delete the uploaded files, with their keys, of the applications that no ground keeps."""
-    files = StoredFile.objects.filter(file__document__application__consumer=user_id, deleted_at__isnull=True)
+    """Delete the uploaded files, with their keys, of the applications that no ground keeps.
+
+    A file that is deleted already may be there again: restored from a backup.
+    """
+    files = StoredFile.objects.filter(file__document__application__consumer=user_id)
     kept = kept_applications(user_id, now=now)
     for stored in files.exclude(file__document__application__in=list(kept)):
-        delete_file(stored, now=now)
+        delete_file(stored, now=stored.deleted_at or now)
 
 
 GROUNDS = {"application_records": kept_applications}

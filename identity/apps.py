@@ -22,8 +22,12 @@ class IdentityConfig(Declarations, AppConfig):
         *(("accounts.consents.end_unused_apps", "accounts.erasure.erase_kept") * (settings.SERVICE == "platform")),
     )  # fmt: skip
     vendor_tokens = ("bank.services.remove_items",)
-    erasure_steps = ("accounts.erasure_steps.end_sessions", "accounts.erasure_steps.end_partner_access")
+    erasure_steps = (
+        "accounts.erasure_steps.end_sessions", "accounts.erasure_steps.end_partner_access",
+        "accounts.exports.delete_exports",
+    )  # fmt: skip
     mail_addresses = ("accounts.erasure_steps.addresses_of",)
+    backup_parts = "accounts.erasure_log.BACKUP_PARTS" if settings.SERVICE == "platform" else ()
     consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")
     erase_subject = ("accounts.erasure.erase_subject",) if settings.SERVICE == "platform" else ()
     readings = ("metrics.READING",)
@@ -48,13 +52,15 @@ class IdentityConfig(Declarations, AppConfig):
         if settings.SERVICE == "platform":
             from allauth.mfa.models import Authenticator
 
-            from config.ops.checks import DOCTOR, register
+            from config.ops.checks import DOCTOR, START, register
+            from identity.accounts.erasure_log import check_newest_erasure
             from identity.accounts.names import check_user_names
             from identity.accounts.recovery import delete_with_last_authenticator
             from identity.oauth.clients import check_client_names
 
             register(check_user_names, DOCTOR)
             register(check_client_names, DOCTOR)
+            register(check_newest_erasure, DOCTOR, START)
 
             for follow in (tokens.end_log_ins_of_device, delete_with_last_authenticator):
                 post_delete.connect(follow, sender=Authenticator, dispatch_uid=follow.__name__)

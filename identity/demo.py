@@ -23,6 +23,7 @@ from identity.models import (
     ApiKey,
     BankItem,
     Consent,
+    Export,
     Invitation,
     KycVerification,
     ManagedAccount,
@@ -63,6 +64,15 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         Consent.objects.create(
             id=demo_ids.CONSENT, account=consumer, kind=APP, reference=demo_ids.CONSENT, ended_at=now, **about
         )
+        began = now - timedelta(days=_VERIFIED_DAYS_AGO)
+        customers = ManagedAccount.objects.filter(pk=demo_ids.MANAGED_USER, partner=consumer).values_list(
+            "pk", flat=True
+        )
+        for key, account in zip((demo_ids.EXPORT, demo_ids.MANAGED_EXPORT), (consumer.pk, *customers), strict=False):
+            Export.objects.create(
+                id=key, account_id=account, requested_by=consumer, status=Export.EXPIRED, created_at=began,
+                ready_at=began, expires_at=began + Export.LASTS,
+            )  # fmt: skip
     if not ApiKey.objects.filter(pk=demo_ids.KEY_TO_COLLECT).exists():
         _offer_key(consumer, now=now)
 

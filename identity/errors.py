@@ -62,6 +62,11 @@ class AccessEnded(ApiError):
     message = "The person has ended your access to their account."
 
 
+class LogInTooOld(ApiError):
+    status, error, code = 403, "log_in_too_old", "E2014"
+    message = "Log in again: this needs a log-in of the last 10 minutes."
+
+
 class ErasureNotPossible(ApiError):
     """An erasure has an obstacle; `details.obstacles` has each reason, and its end if that is known."""
 

@@ -11,7 +11,15 @@ from identity.access.models import (
     UsedSignature,
     User,
 )
-from identity.accounts.models import DeletionRequest, Erasure, Invitation, ManagedAccount, OneTimeLink, RecoveryCode
+from identity.accounts.models import (
+    DeletionRequest,
+    Erasure,
+    Export,
+    Invitation,
+    ManagedAccount,
+    OneTimeLink,
+    RecoveryCode,
+)
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.oidc.models import IssuerSession, StaffIdentity
@@ -19,7 +27,7 @@ from identity.providers.models import SandboxItem, SandboxVerification
 
 __all__ = [
     "AccountHistory", "ApiKey", "BankAccount", "BankItem", "BankTransaction", "Consent", "DeletionRequest", "Erasure",
-    "Invitation", "IssuerSession", "KycVerification", "KycVerificationHistory", "ManagedAccount", "OAuthClient",
-    "OneTimeLink", "RecoveryCode", "RefreshToken", "SandboxItem", "SandboxVerification", "SigningKey", "StaffIdentity",
-    "TokenFamily", "UsedSignature", "User",
+    "Export", "Invitation", "IssuerSession", "KycVerification", "KycVerificationHistory", "ManagedAccount",
+    "OAuthClient", "OneTimeLink", "RecoveryCode", "RefreshToken", "SandboxItem", "SandboxVerification", "SigningKey",
+    "StaffIdentity", "TokenFamily", "UsedSignature", "User",
 ]  # fmt: skip

@@ -189,6 +189,15 @@ TABLES = {
         purpose="requests to delete an account",
         ground=LEGAL_OBLIGATION,
     ),
+    "identity.Export": table(
+        personal("key", erase=DELETE_ROW, secret=True),
+        about_staff("requested_by"),
+        none("id", "account", "status", "created_at", "ready_at", "expires_at"),
+        subject="account",
+        purpose="copies of the account's data",
+        ground=LEGAL_OBLIGATION,
+        retention="7 days for the file",
+    ),
     "identity.Erasure": table(
         none("id", "account", "subject_key", "status", "requested_at", "look_at", "due_at", "kept", "completed_at"),
     ),

@@ -2,12 +2,14 @@ from django.urls import path
 
 from config.api.routers import ApiRouter
 from identity.access.views import ApiKeyViewSet
-from identity.accounts.views import (
+from identity.accounts.privacy_views import (
     AccountConsentViewSet,
     AccountErasureViewSet,
-    AccountInvitationViewSet,
-    ManagedAccountViewSet,
+    AccountExportViewSet,
+    ManagedErasureViewSet,
+    ManagedExportViewSet,
 )
+from identity.accounts.views import AccountInvitationViewSet, ManagedAccountViewSet
 from identity.bank.views import BankdataViewSet
 from identity.kyc.views import KycViewSet, SandboxPage
 from identity.oauth.views import OAuthClientViewSet, OAuthViewSet
@@ -27,9 +29,19 @@ urlpatterns = [
     path("account/consents", AccountConsentViewSet.as_view({"get": "list"})),
     path("account/consents/<str:consent_id>", AccountConsentViewSet.as_view({"delete": "destroy"})),
     path("account/erasure", AccountErasureViewSet.as_view({"post": "create", "get": "retrieve", "delete": "destroy"})),
+    path("account/exports", AccountExportViewSet.as_view({"post": "create"})),
+    path("account/exports/<str:export_id>", AccountExportViewSet.as_view({"get": "retrieve"})),
+    path("account/exports/<str:export_id>/file", AccountExportViewSet.as_view({"get": "file"})),
     path("accounts", ManagedAccountViewSet.as_view({"get": "list", "post": "create"})),
     path("accounts/<str:account_id>", ManagedAccountViewSet.as_view({"get": "retrieve", "delete": "disable"})),
     path("accounts/<str:account_id>/tokens", ManagedAccountViewSet.as_view({"post": "issue_token"})),
+    path(
+        "accounts/<str:account_id>/erasure",
+        ManagedErasureViewSet.as_view({"post": "create", "get": "retrieve", "delete": "destroy"}),
+    ),
+    path("accounts/<str:account_id>/exports", ManagedExportViewSet.as_view({"post": "create"})),
+    path("accounts/<str:account_id>/exports/<str:export_id>", ManagedExportViewSet.as_view({"get": "retrieve"})),
+    path("accounts/<str:account_id>/exports/<str:export_id>/file", ManagedExportViewSet.as_view({"get": "file"})),
     path("api-keys", ApiKeyViewSet.as_view({"get": "list", "post": "create"})),
     path("api-keys/<str:key_id>", ApiKeyViewSet.as_view({"delete": "revoke"})),
     path("api-keys/<str:key_id>/rotate", ApiKeyViewSet.as_view({"post": "rotate"})),

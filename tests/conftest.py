@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
+from pathlib import Path
 
 import pytest
 from django.db import connection, connections, transaction
@@ -18,6 +19,7 @@ from config.core import encryption
 from config.ops import request_log, rotation
 from identity.access import authentication
 from identity.access.hashers import RecoveryCodeHasher
+from identity.accounts import erasure_log
 from tests import databases
 from tests.api import ApiClient, client_of
 from tests.databases import django_db_keepdb, django_db_modify_db_settings, made_once, migrated, template  # noqa: F401  fixtures
@@ -54,6 +56,7 @@ def pytest_configure(config):
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
+    erasure_log.path = lambda: Path(documents) / "erasures.jsonl"
     databases.configure(config, settings.DATABASES["default"])
 
 

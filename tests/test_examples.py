@@ -31,6 +31,7 @@ PLATFORM, LEDGER = "config.urls", "ledger.urls"
 # What its example alone cannot do, and why.
 EXCEPTIONS = {
     "account_erasures_create": "the account has an open application",
+    "account_exports_file": "a worker makes the file",
     "applications_end_pending_decision": "a decision waits for a second reviewer only where it takes two",
     "counteroffers_create": "the day until which it could be taken up is past",
     "counteroffers_decline": "an open one has the id that it was made with",
@@ -40,6 +41,7 @@ EXCEPTIONS = {
     "holds_replace": "takes the group Operations",
     "holds_retrieve": "takes the group Operations",
     "kyc_receive": "the identity provider signs it",
+    "managed_exports_file": "a worker makes the file",
     "notices_deliver": "a notice has the id that it was made with",
     "notices_retrieve": "a notice has the id that it was made with",
     "oauth_revoke": "takes the secret of a client, which is shown once",
@@ -133,7 +135,7 @@ def headers_of(demo):
     key = {"X-API-Key": demo["api_key"]}
     log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
     # Only the account's own log-in collects a key or creates one.
-    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation|account_erasure)s_")
+    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation|account_erasure|account_export)s_")
     return lambda name: log_in if takes_log_in.match(name) else key
 
 

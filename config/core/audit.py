@@ -75,6 +75,7 @@ KINDS: dict[str, Kind] = {
     "invitation.created": Kind(ENTITY, CREATE),
     "invitation.accepted": Kind(ENTITY, UPDATE),
     "invitation.revoked": Kind(ENTITY, DISABLE),
+    "account.export_requested": Kind(ENTITY, READ),
     "consent.ended": Kind(ENTITY, DISABLE),
     "account.created": Kind(ENTITY, CREATE),
     "account.disabled": Kind(ENTITY, DISABLE),

@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from django.apps import apps
 from django.db import models
 
 from config.core.json_text import JsonTextField
-from config.core.privacy import DELETE_ROW, NULL, Table, Treatment, all_rows, register
+from config.core.privacy import DELETE_ROW, NULL, Table, Treatment, all_rows, tables_of
 from config.core.registration import declared
 
 CHUNK_ROWS = 200
@@ -46,10 +45,7 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
     rows: dict[str, int] = defaultdict(int)
     days: dict[str, list[datetime | None]] = defaultdict(list)
     permanent = set()
-    for label, declaration in register().items():
-        if not declaration.subject or declaration.by_value:
-            continue
-        every: Any = all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id})
+    for _label, declaration, every in tables_of(user_id):
         for keep, fields in _by_ground(declaration).items():
             if keep is None:
                 _erase(every, fields)

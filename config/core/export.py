@@ -10,14 +10,13 @@ from datetime import datetime
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from django.apps import apps
 from django.conf import settings
 from django.db import models
 
 from config.core.encryption import UnreadableSecret
 from config.core.erasure import CHUNK_ROWS
 from config.core.json_text import render_json
-from config.core.privacy import Table, all_rows, register
+from config.core.privacy import Table, register, tables_of
 from config.core.registration import declared
 
 UNREADABLE = "unreadable: no key opens this value"
@@ -28,13 +27,9 @@ def write_export(user_id: int, file: Any, *, now: datetime) -> dict[str, int]:
     counts = {"tables": 0, "rows": 0, "files": 0}
     contents = []
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-        for label, declaration in register().items():
-            names = _exported(declaration)
-            if declaration.by_value or not declaration.subject or not names:
-                continue
-            rows = all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id}).order_by("pk")
-            name = f"records/{label}.json"
-            number = _write_rows(archive, name, _values(rows, names))
+        for label, declaration, rows in tables_of(user_id):
+            name, names = f"records/{label}.json", _exported(declaration)
+            number = _write_rows(archive, name, _values(rows.order_by("pk"), names)) if names else 0
             if number:
                 contents.append({"file": name, "rows": number, **_described(declaration)})
                 counts["tables"] += 1
@@ -107,7 +102,7 @@ def _index(user_id: int, contents: list[dict[str, Any]], *, now: datetime) -> di
         "controller": settings.PROVIDER_NAME,
         "user_id": str(user_id),
         "exported_at": now,
-        "rights": "You can request rectification, erasure (/account/delete), restriction, and object to processing. "
+        "rights": "You can request rectification, erasure (/account/privacy), restriction, and object to processing. "
         "You can lodge a complaint with a supervisory authority.",
         "automated_decisions": "If an offer uses a scoring model, records/credit.Score.json has the points of each "
         "characteristic, and the reasons.",

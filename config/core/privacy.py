@@ -117,6 +117,13 @@ def register() -> Mapping[str, Table]:
     return dict(declared("personal_data"))
 
 
+def tables_of(user_id: int) -> Iterator[tuple[str, Table, Any]]:
+    """Yield label, declaration and the rows of an account for each table that has a subject."""
+    for label, declaration in register().items():
+        if declaration.subject and not declaration.by_value:
+            yield label, declaration, all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id})
+
+
 def personal_fields(model: type[models.Model]) -> Fields:
     """Return the fields of a model that hold personal data; none for a model without a declaration."""
     declaration = register().get(model._meta.label)

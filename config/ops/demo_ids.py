@@ -50,7 +50,7 @@ KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "
 EXPIRING_KEY = "demo00000004"  # a member of staff
 OAUTH_CLIENT, OAUTH_CLIENT_TO_DELETE = "demo-client-1", "demo-client-2"
 ACCOUNT_INVITATION = _known(403)
-CONSENT = _known(404)
+CONSENT, EXPORT, MANAGED_EXPORT = _known(404), _known(405), _known(406)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
 # Stands for the hash of the submitted payment's transaction while no chain is configured.

@@ -30,7 +30,6 @@ from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.risk_based_pricing import blocks_for
 from credit.models import LoanTerms
-<<<<<<< HEAD
 from credit.models.notices import (
     ADVERSE_ACTION,
     APPROVAL,
@@ -40,11 +39,7 @@ from credit.models.notices import (
     WITHDRAWAL_REMINDER,
     Notice,
 )
-=======
-from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, Notice
-from credit.notices.clocks import EU
 from identity.access.consents import LENDER_SHARING, Consent
->>>>>>> 7894f3a1 (List the consents of an account, and end them)
 
 
 @dataclass(frozen=True)

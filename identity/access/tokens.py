@@ -21,8 +21,9 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from config.core import audit
-from config.core.credentials import InvalidToken
+from config.core.credentials import Credential, InvalidToken
 from config.core.digest import digest_of
+from config.core.lifecycle import SecondFactorRequired
 from config.core.tokens import ALGORITHM, verify_access_token
 from identity.access.consents import APP, give_consent
 from identity.access.models import OAuthClient, RefreshToken, TokenFamily, User
@@ -30,8 +31,10 @@ from identity.access.scopes import SCOPES
 from identity.access.second_factor import has_one
 from identity.access.signing_keys import key_ring
 from identity.access.staff import may_use_password
+from identity.errors import LogInTooOld
 
 ACCESS_SECONDS = 900
+RECENT = timedelta(minutes=10)  # how old a log-in may be where it is required again
 REFRESH_DAYS = 30
 RETRY_WINDOW = timedelta(minutes=5)  # in which a refresh with the same Idempotency-Key gets the same tokens again
 
@@ -82,6 +85,15 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
         if user.is_staff:
             token["staff"] = True
     return str(token)
+
+
+def require_recent_log_in(credential: Credential, *, now: datetime) -> None:
+    """Raise LogInTooOld unless the log-in began in the last 10 minutes, SecondFactorRequired if it lacks the factor."""
+    family = TokenFamily.objects.select_related("user").get(pk=credential.id)
+    if family.created_at < now - RECENT:
+        raise LogInTooOld
+    if not family.second_factor and has_one(family.user):
+        raise SecondFactorRequired
 
 
 def read_access_token(text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from config.core import audit
 from config.core.encryption import blind_digests
@@ -22,6 +23,7 @@ from config.ops.failed_items import FailedItems
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import require_second_factor
+from identity.accounts import erasure_log
 from identity.accounts.models import DeletionRequest, Erasure
 from identity.errors import ErasureNotPossible
 
@@ -31,33 +33,38 @@ _LOOK_AGAIN = timedelta(days=1)  # at a ground without a known end
 
 def subject_key(user_id: int) -> str:
     """Return the keyed hash under which an erasure names its account."""
-    return blind_digests(f"erasure:{user_id}")[0]
+    return subject_keys(user_id)[0]
+
+
+def subject_keys(user_id: int) -> list[str]:
+    """Return the hash with each key: a key that was rotated made those of earlier erasures."""
+    return blind_digests(f"erasure:{user_id}")
 
 
 def obstacles(user: User) -> list[dict[str, Any]]:
     """Return what an account must end before its erasure: the reason, and when it ends by itself, if that is known."""
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
-        reasons.append(("The account belongs to staff or a business. Ask an operator to end its roles.", None))
+        reasons.append((gettext("The account belongs to staff or a business. Ask an operator to end its roles."), None))
     elif any(why_not(user.pk) for why_not in declared("account_not_acted_for")):
-        reasons.append(("The account is a member of a lender. Leave the lender first.", None))
+        reasons.append((gettext("The account is a member of a lender. Leave the lender first."), None))
     for find in declared("account_not_erased"):
         reasons += find(user.pk)
     return [{"reason": reason, "until": None if until is None else rfc3339(until)} for reason, until in reasons]
 
 
-def request_erasure(actor: Actor, *, now: datetime) -> Erasure:
-    """Request the erasure of the actor's own account, which starts after 14 days; a second request changes nothing.
+def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
+    """Request the erasure of an account, which starts after 14 days; a second request changes nothing.
 
     Raises SecondFactorRequired, and ErasureNotPossible with the obstacles.
     """
     require_second_factor(actor)
     with transaction.atomic():
-        user = User.objects.select_for_update().get(pk=actor.user.pk)
+        user = User.objects.select_for_update().get(pk=account_id)
         if erasure := Erasure.objects.filter(account=user).first():
             return erasure
         _refuse_obstacles(user)
-        AccountHistory.note("account.deletion_requested", actor, now=now)
+        AccountHistory.note("account.deletion_requested", actor, account_id=user.pk, now=now)
         return _record(user.pk, requested_at=now)
 
 
@@ -76,18 +83,21 @@ def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None 
     )
 
 
-def show_erasure(user: Any) -> Erasure:
-    """Return an account's erasure; one that is not stored, with the status NONE, if none is requested."""
-    erasure = Erasure.objects.filter(account=user.pk).first()
-    return erasure or Erasure(id=None, status=Erasure.NONE)
+def show_erasure(user: User) -> Erasure:
+    """Return an account's erasure, with its obstacles until it starts. Without a request, its status is NONE."""
+    stored = Erasure.objects.filter(subject_key__in=subject_keys(user.pk)).first()
+    erasure = stored or Erasure(id=None, status=Erasure.NONE)
+    if user.erased_at is None:
+        erasure.obstacles = obstacles(user)
+    return erasure
 
 
-def cancel_erasure(actor: Actor, *, now: datetime) -> None:
-    """Cancel the actor's own erasure within 14 days; idempotent. Raises RecordNotEditable once it has started."""
+def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
+    """Cancel the erasure of an account within 14 days; idempotent. Raises RecordNotEditable once it has started."""
     with transaction.atomic():
-        own = Erasure.objects.filter(account=actor.user.pk)
+        own = Erasure.objects.filter(account=account_id)
         if own.filter(status=Erasure.REQUESTED, look_at__gt=now).delete()[0]:
-            AccountHistory.note("account.deletion_canceled", actor, now=now)
+            AccountHistory.note("account.deletion_canceled", actor, account_id=account_id, now=now)
         elif own.exists():
             raise RecordNotEditable("The 14 days are over: the erasure has started.")
 
@@ -157,6 +167,8 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
         # It can't be canceled any more, and a worker goes on with it if this process ends.
         Erasure.objects.filter(pk=erasure.pk).update(look_at=now)
     forget_credentials()
+    if erasure.status == Erasure.REQUESTED:
+        erasure_log.append(erasure.subject_key, erasure.requested_at)
     for step in (*declared("vendor_tokens"), *declared("erasure_steps")):
         step(user_id, now=now)
     _close(erasure, erase_rows(user_id, now=now), now=now)
@@ -183,7 +195,7 @@ def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
     number = parse_positive_int64(user_id)
     if number is None or not User.objects.filter(pk=number).exists():
         return {}
-    if Erasure.objects.filter(subject_key__in=blind_digests(f"erasure:{number}"), status=Erasure.DONE).exists():
+    if Erasure.objects.filter(subject_key__in=subject_keys(number), status=Erasure.DONE).exists():
         return {"status": Erasure.DONE}
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=number)

@@ -84,13 +84,30 @@ def partners_of(user: Any) -> QuerySet[ManagedAccount]:
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
     """Raises InsufficientScope for an account that is not a partner, AccountNotFound, AccessEnded."""
-    _require_partner(actor)
-    number = parse_positive_int64(identifier)
-    own = ManagedAccount.objects.select_related("user").filter(partner=actor.user)
-    account = first_or(own.filter(pk=number) if number else own.none(), AccountNotFound)
+    account = _load(actor, identifier)
     if account.ended_at is not None:
         raise AccessEnded
     return account
+
+
+def load_unclaimed(actor: Actor, identifier: str, *, also_erased: bool = False) -> ManagedAccount:
+    """Load an account whose rights the partner exercises, because no person has claimed it.
+
+    Raises as `load_account`, and RecordNotEditable for a claimed account.
+    """
+    account = _load(actor, identifier)
+    if account.ended_at is not None and not (also_erased and account.user.erased_at is not None):
+        raise AccessEnded
+    if account.claimed_at is not None:
+        raise RecordNotEditable("The customer has claimed this account, and requests this at /account/privacy.")
+    return account
+
+
+def _load(actor: Actor, identifier: str) -> ManagedAccount:
+    _require_partner(actor)
+    number = parse_positive_int64(identifier)
+    own = ManagedAccount.objects.select_related("user").filter(partner=actor.user)
+    return first_or(own.filter(pk=number) if number else own.none(), AccountNotFound)
 
 
 def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:

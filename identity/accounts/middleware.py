@@ -36,7 +36,7 @@ _COUNTED = {
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that let another person log in, or that lock the owner out.
 _CHANGES = frozenset({
-    "account_email", "account_change_password", "account_reauthenticate", "account_delete", "account_invitation",
+    "account_email", "account_change_password", "account_reauthenticate", "account_privacy", "account_invitation",
     "account_confirm_address",
 })  # fmt: skip
 # Pages of the second factor that submit it or change nothing.

@@ -151,6 +151,65 @@ class DeletionRequest(models.Model):
         return str(self.user_id)
 
 
+class Export(models.Model):
+    """A copy of an account's data: a zip in the storage of documents, encrypted with `key`, for 7 days."""
+
+    PREPARING, READY, EXPIRED, FAILED = STATUSES = ("preparing", "ready", "expired", "failed")
+    LASTS = timedelta(days=7)
+    AGAIN_AFTER = timedelta(days=1)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The export's id.")
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="exports", db_index=False
+    )
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    status = models.CharField(
+        max_length=16,
+        choices=[(status, status) for status in STATUSES],
+        default=PREPARING,
+        help_text="`preparing`: a worker writes the zip. `ready`: it can be downloaded. `expired`: it is deleted. "
+        "`failed`: request it again.",
+    )
+    key = EncryptedTextField(default="", editable=False)
+    created_at = models.DateTimeField(help_text="When the export was requested (UTC).")
+    ready_at = models.DateTimeField(null=True, help_text="When the zip was ready (UTC); null before.")
+    expires_at = models.DateTimeField(null=True, help_text="When the zip is deleted (UTC); null before it is ready.")
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["account", "-id"], name="identity_export_newest"),
+            models.Index(
+                fields=["status", "id"],
+                condition=models.Q(status__in=("preparing", "ready")),
+                name="identity_export_due",
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=("preparing", "ready", "expired", "failed")),
+                name="identity_export_status_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def name(self) -> str:
+        return f"exports/{self.pk}"
+
+    @property
+    def download_url(self) -> str | None:
+        if self.status != self.READY:
+            return None
+        is_own = self.requested_by_id == self.account_id
+        owner = "account" if is_own else f"accounts/{self.account_id}"
+        return f"{settings.BASE_URL}/{owner}/exports/{self.pk}/file"
+
+
 class Erasure(models.Model):
     """The erasure of an account (GDPR Article 17). It holds no personal data, and stays when the data are gone.
 
@@ -160,6 +219,7 @@ class Erasure(models.Model):
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
     NONE = "none"  # the account has no erasure; never stored
+    obstacles: Any = ()  # as `show_erasure` finds them
     CHANGE_OF_MIND = timedelta(days=14)
     DUE = timedelta(days=30)
 

@@ -16,18 +16,15 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language_from_request, override
 from django.views.generic import FormView, TemplateView, View
 
-from config.core.lifecycle import Actor, RecordNotEditable
-from config.core.log_in import gave_second_factor
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
-from identity.accounts import addresses, erasure, invitations, managed
+from identity.accounts import addresses, invitations, managed
 from identity.accounts.forms import AddressForm
 from identity.accounts.links import LinkEnded, find_link
-from identity.accounts.models import Erasure, Invitation, OneTimeLink
+from identity.accounts.models import Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
 from identity.accounts.roles import STAFF
-from identity.errors import ErasureNotPossible
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
@@ -204,27 +201,3 @@ def _with_new_codes(request: HttpRequest) -> HttpResponse:
     """Answer with the codes themselves: they are kept nowhere, and so cannot be shown by another page."""
     user: Any = request.user
     return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})
-
-
-class ErasurePage(TemplateView):
-    """Requests the erasure of the account, and shows and cancels it within 14 days."""
-
-    template_name = "account/delete.html"
-
-    def get_context_data(self, **options: Any) -> dict[str, Any]:
-        user: Any = self.request.user
-        requested = Erasure.objects.filter(account=user).first()
-        has_begun = requested is not None and requested.status != Erasure.REQUESTED
-        obstacles = [] if has_begun else erasure.obstacles(user)
-        return super().get_context_data(**options) | {"erasure": requested, "obstacles": obstacles}
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        actor, now = Actor(request.user, "session", second_factor=gave_second_factor(request)), timezone.now()
-        try:
-            if request.POST.get("do") == "cancel":
-                erasure.cancel_erasure(actor, now=now)
-            else:
-                erasure.request_erasure(actor, now=now)
-        except (ErasureNotPossible, RecordNotEditable):
-            pass  # the page has the message
-        return HttpResponseRedirect(reverse("account_delete"))

@@ -6,7 +6,7 @@ from config.api import serializers
 from identity.access.consents import Consent
 from identity.access.scopes import ACTING_SCOPES
 from identity.accounts.addresses import ADDRESS_MAX
-from identity.accounts.models import Erasure, Invitation, ManagedAccount
+from identity.accounts.models import Erasure, Export, Invitation, ManagedAccount
 from identity.accounts.roles import roles
 
 STATES = ("waiting", "accepted", "revoked", "expired")
@@ -110,6 +110,25 @@ class ActingTokenSerializer(serializers.ResponseSerializer):
     scope = serializers.TextField(help_text="The scopes of the token, separated by blanks.")
 
 
+class ExportSerializer(serializers.ModelResponseSerializer):
+    """A copy of an account's data."""
+
+    download_url = serializers.TextField(
+        allow_null=True, help_text="The address of the zip, with the same credentials; null unless it is `ready`."
+    )
+
+    class Meta:
+        model = Export
+        fields = ["id", "status", "created_at", "ready_at", "expires_at", "download_url"]
+
+
+class ObstacleSerializer(serializers.ResponseSerializer):
+    """A reason why an account can't be erased now."""
+
+    reason = serializers.TextField(help_text="The reason, and how to end it.")
+    until = serializers.TextField(allow_null=True, help_text="When it ends by itself (UTC); null if that is not known.")
+
+
 class KeptRowsSerializer(serializers.ResponseSerializer):
     """The rows that one ground keeps after an erasure."""
 
@@ -120,7 +139,7 @@ class KeptRowsSerializer(serializers.ResponseSerializer):
     )
 
 
-class ConsentSerializer(serializers.ModelResponseSerializer):
+class AccountConsentSerializer(serializers.ModelResponseSerializer):
     """A consent of the account."""
 
     class Meta:
@@ -128,10 +147,10 @@ class ConsentSerializer(serializers.ModelResponseSerializer):
         fields = ["id", "kind", "scope", "text_sha256", "given_at", "ends_at", "ended_at"]
 
 
-class ConsentsPageSerializer(serializers.PageSerializer):
+class AccountConsentsPageSerializer(serializers.PageSerializer):
     """A page of the account's consents."""
 
-    consents = ConsentSerializer(many=True, help_text="The newest first.")
+    consents = AccountConsentSerializer(many=True, help_text="The newest first.")
 
 
 class ErasureSerializer(serializers.ModelResponseSerializer):
@@ -149,8 +168,11 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     due_at = serializers.DateTimeField(
         allow_null=True, help_text="The time by which the erasure must be made (UTC); null without an erasure."
     )
+    obstacles = ObstacleSerializer(
+        many=True, help_text="What must end before the erasure can start; empty once it has started."
+    )
     kept = KeptRowsSerializer(many=True, help_text="The rows that a ground keeps; empty before the erasure.")
 
     class Meta:
         model = Erasure
-        fields = ["id", "status", "requested_at", "due_at", "kept", "completed_at"]
+        fields = ["id", "status", "requested_at", "due_at", "obstacles", "kept", "completed_at"]

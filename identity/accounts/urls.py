@@ -13,6 +13,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from identity.accounts import pages
+from identity.accounts.privacy_pages import ExportFile, PrivacyPage
 
 
 def _whole(view: Any) -> Any:
@@ -22,6 +23,7 @@ def _whole(view: Any) -> Any:
 
 # Only a log-in in this session may end the other sessions.
 _sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
+_privacy = reauthentication_required(PrivacyPage.as_view(), allow_get=True)
 _new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))
 
 urlpatterns = [
@@ -68,5 +70,7 @@ urlpatterns = [
         name="mfa_reauthenticate_webauthn",
     ),
     path("oidc/", include("identity.oidc.urls")),
-    path("delete", reauthentication_required(pages.ErasurePage.as_view()), name="account_delete"),
+    path("privacy", _privacy, name="account_privacy"),
+    path("privacy/exports/<str:export_id>", reauthentication_required(ExportFile.as_view()), name="account_export"),
+    path("delete", RedirectView.as_view(pattern_name="account_privacy")),
 ]

@@ -6,12 +6,12 @@ from rest_framework.response import Response
 
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
-from config.core.credentials import FIRST_PARTY, LOG_IN, InsufficientScope
+from config.core.credentials import LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.accounts import consents, erasure, invitations, managed
-from identity.accounts.models import Erasure, Invitation, ManagedAccount
+from identity.accounts import invitations, managed
+from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.serializers import (
     AccountInvitationRequestSerializer,
     AccountInvitationSerializer,
@@ -19,13 +19,11 @@ from identity.accounts.serializers import (
     AccountQuery,
     ActingTokenRequestSerializer,
     ActingTokenSerializer,
-    ConsentsPageSerializer,
-    ErasureSerializer,
     ManagedAccountRequestSerializer,
     ManagedAccountSerializer,
     ManagedAccountsPageSerializer,
 )
-from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible
+from identity.errors import AccessEnded, AccountNotFound
 
 SCOPE = "accounts:write"
 _OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)
@@ -73,70 +71,6 @@ class AccountInvitationViewSet(ApiViewSet):
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
         invitations.revoke(invitation, actor=actor_of(request), now=timezone.now())
-
-
-class AccountConsentViewSet(ApiViewSet):
-    """The consents of the caller's own account."""
-
-    tag = "accounts"
-
-    @endpoint(access=FIRST_PARTY, page=PageQuery, answer=ConsentsPageSerializer)
-    def list(self, request: ApiRequest) -> Any:
-        """List your consents.
-
-        The newest is first. A consent without `ended_at` counts.
-        """
-        return consents.consents_of(request.user)
-
-    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(NotFound,))
-    def destroy(self, request: ApiRequest, consent_id: str) -> None:
-        """End a consent.
-
-        The API revokes the tokens of an app, unlinks a bank and removes it at the vendor, stops notices by mail, or
-        stops sharing an application's data with its lender. Data that a lender has already used stay in its decision.
-        Idempotent.
-        """
-        consents.end_consent(actor_of(request), consent_id, now=timezone.now())
-
-
-class AccountErasureViewSet(ApiViewSet):
-    """The erasure of the caller's own account."""
-
-    tag = "accounts"
-
-    @endpoint(
-        access=LOG_IN,
-        answer=ErasureSerializer,
-        status=201,
-        idempotent=True,
-        errors=(SecondFactorRequired, ErasureNotPossible),
-    )
-    def create(self, request: ApiRequest) -> Erasure:
-        """Request the erasure of your account.
-
-        The erasure starts after 14 days, and can be canceled until then. It is made within 30 days. If the account has
-        a second factor, the log-in needs it. A second request returns the first erasure.
-
-        If something stands in the way, the API returns 400 `E3021`. `details.obstacles` has each reason, and when it
-        ends.
-        """
-        return erasure.request_erasure(actor_of(request), now=timezone.now())
-
-    @endpoint(access=LOG_IN, answer=ErasureSerializer)
-    def retrieve(self, request: ApiRequest) -> Erasure:
-        """Get the erasure of your account.
-
-        If none is requested, `status` is `none`.
-        """
-        return erasure.show_erasure(request.user)
-
-    @endpoint(access=LOG_IN, idempotent=True, errors=(RecordNotEditable,))
-    def destroy(self, request: ApiRequest) -> None:
-        """Cancel the erasure of your account.
-
-        The erasure can be canceled within 14 days of the request. Idempotent.
-        """
-        erasure.cancel_erasure(actor_of(request), now=timezone.now())
 
 
 class ManagedAccountViewSet(ApiViewSet):

@@ -174,10 +174,10 @@ def test_request_to_delete_an_account_is_written(db, lines, committing, client):
     user.save()
     with committing():
         client.post("/account/login", {"login": user.username, "password": "a right password"})
-        asked = client.post("/account/delete").headers["Location"]
-        client.post(asked, {"password": "a right password", "next": "/account/delete"})
-        for choice in ({}, {"do": "cancel"}):
-            client.post("/account/delete", choice)
+        asked = client.post("/account/privacy").headers["Location"]
+        client.post(asked, {"password": "a right password", "next": "/account/privacy"})
+        for action in ("erase", "keep"):
+            client.post("/account/privacy", {"do": action})
     assert checked(lines)[0] == "log_in"
     assert checked(lines)[-2:] == ["account.deletion_requested", "account.deletion_canceled"]
 

@@ -24,6 +24,7 @@ REQUIRED = {
     "credit.DocumentFile": {"infection": ""},
     "credit.Proposal": {"outcome": ""},
     "identity.BankItem": {"provider": "sandbox"},
+    "identity.Consent": {"kind": "app"},
     "identity.ApiKey": {"expires_at": NOW + timedelta(days=1)},
     "credit.Notice": {"status": "cancelled"},
     "payments.CryptoPayment": {"status": "expired"},

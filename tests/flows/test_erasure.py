@@ -218,11 +218,11 @@ def _steps():
     return [*declared("vendor_tokens"), *declared("erasure_steps")]
 
 
-@pytest.mark.parametrize("at", range(8))
+@pytest.mark.parametrize("at", range(9))
 def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at):
     planted(person, MINE)
     steps = _steps()
-    assert len(steps) == 7
+    assert len(steps) == 8
     calls = []
 
     def killing(kind):
@@ -284,7 +284,7 @@ def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeyp
         with pytest.raises(Killed):
             call_command("erase_subject", str(person.pk))
     with pytest.raises(RecordNotEditable):
-        erasure.cancel_erasure(Actor(person, "jwt"), now=timezone.now())
+        erasure.cancel_erasure(Actor(person, "jwt"), person.pk, now=timezone.now())
     assert erasure.process_requested(now=timezone.now()) == {"erased": 1, "failed": 0}
     assert Erasure.objects.get().status == "done"
 
@@ -322,7 +322,7 @@ def test_erase_subject_refuses_an_account_with_a_request_while_an_application_is
 
 def test_erasure_that_was_canceled_meanwhile_erases_nothing(person):
     record = erasure._record(person.pk, requested_at=timezone.now())
-    erasure.cancel_erasure(Actor(person, "jwt"), now=timezone.now())
+    erasure.cancel_erasure(Actor(person, "jwt"), person.pk, now=timezone.now())
     erasure.erase(record, now=timezone.now())
     person.refresh_from_db()
     assert (person.is_active, person.erased_at) == (True, None)

@@ -151,7 +151,7 @@ def test_migrations_store_the_consents_that_exist(api, user):
     ApplicationFactory(consumer=user, share=["bank"], status="under_review", submitted_at=timezone.now())
     Application.objects.get()
     Consent.objects.all().delete()
-    for name in ("identity.migrations.0013_consents", "credit.migrations.0015_consents"):
+    for name in ("identity.migrations.0014_consents", "credit.migrations.0021_consents"):
         import_module(name).store_existing(apps, SimpleNamespace(connection=connection))
     kinds = sorted(Consent.objects.values_list("kind", flat=True))
     assert kinds == ["app", "bank_link", "electronic_notices", "lender_sharing"]

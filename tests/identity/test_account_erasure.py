@@ -1,4 +1,4 @@
-"""/v1/account/erasure and /account/delete: an account asks for its erasure, and may change its mind for 14 days."""
+"""/v1/account/erasure and /account/privacy: an account asks for its erasure, and may change its mind for 14 days."""
 
 from datetime import timedelta
 from io import StringIO
@@ -29,7 +29,7 @@ from tests.second_factors import authenticator_of
 
 pytestmark = pytest.mark.django_db
 PATH = "/account/erasure"
-FIELDS = {"id", "status", "requested_at", "due_at", "kept", "completed_at"}
+FIELDS = {"id", "status", "requested_at", "due_at", "obstacles", "kept", "completed_at"}
 
 
 def wait_over():
@@ -62,7 +62,8 @@ def test_request_can_be_canceled_within_14_days(api, user):
     assert api.remove(PATH).status_code == 200
     api.send(PATH)
     assert api.remove(PATH).status_code == 200
-    none = {"id": None, "status": "none", "requested_at": None, "due_at": None, "kept": [], "completed_at": None}
+    none = dict.fromkeys(("id", "requested_at", "due_at", "completed_at")) | {"obstacles": [], "kept": []}
+    none["status"] = "none"
     assert api.read(PATH).json() == none
     api.send(PATH)
     wait_over()
@@ -97,6 +98,7 @@ def test_open_application_is_an_obstacle_with_its_due_date(api, user):
     application = ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
     assert [set(each) for each in obstacles] == [{"reason", "until"}]
+    assert api.read(PATH).json()["obstacles"] == obstacles
     assert "Withdraw it" in obstacles[0]["reason"]
     with pytest.raises(CommandError, match="Withdraw it"):
         call_command("erase_subject", str(user.pk))
@@ -114,13 +116,13 @@ def test_staff_and_members_of_a_lender_are_not_erased(user):
 def test_page_requests_and_cancels(user):
     browser = Client()
     browser.force_login(user)
-    page = reverse("account_delete")
-    asked = browser.post(page).headers["Location"]
+    page = reverse("account_privacy")
+    asked = browser.post(page, {"do": "erase"}).headers["Location"]
     browser.post(asked, {"password": PASSWORD, "next": page})
-    browser.post(page)
+    browser.post(page, {"do": "erase"})
     assert Erasure.objects.get().account == user
-    assert "It starts on" in browser.get(page).content.decode()
-    browser.post(page, {"do": "cancel"})
+    assert "before it starts" in browser.get(page).content.decode()
+    browser.post(page, {"do": "keep"})
     assert not Erasure.objects.exists()
 
 
@@ -128,8 +130,7 @@ def test_page_shows_what_stands_in_the_way_of_a_requested_erasure(user):
     erasure._record(user.pk, requested_at=timezone.now())
     browser = Client()
     browser.force_login(user)
-    page = reverse("account_delete")
-    browser.post(browser.get(page).headers["Location"], {"password": PASSWORD, "next": page})
+    page = reverse("account_privacy")
     assert "It can't start yet" not in browser.get(page).content.decode()
     ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     shown = browser.get(page).content.decode()

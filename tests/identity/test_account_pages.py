@@ -38,7 +38,8 @@ from tests.second_factors import authenticator_of, code_of
 
 pytestmark = pytest.mark.django_db
 EMAIL, NEW_PASSWORD = "jane@example.org", "a new one, and long"
-WAYS = ["/account/", "/account/email", "/account/password", "/account/sessions", "/account/delete"]
+ERASE = {"do": "erase"}
+WAYS = ["/account/", "/account/email", "/account/password", "/account/sessions", "/account/privacy"]
 ENTRANCES = ["/account/login", "/account/signup", "/account/password/forgot"]
 
 
@@ -353,11 +354,11 @@ def test_long_passwords_of_any_characters_are_taken_as_they_are():
 
 def test_deletion_needs_the_password_again(jane):
     browser, _ = log_in(EMAIL)
-    asked = browser.post("/account/delete").headers["Location"]
-    assert browser.post(asked, {"password": "wrong", "next": "/account/delete"}).status_code == 200
+    asked = browser.post("/account/privacy", ERASE).headers["Location"]
+    assert browser.post(asked, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
     assert not Erasure.objects.exists()
-    browser.post(asked, {"password": PASSWORD, "next": "/account/delete"})
-    browser.post("/account/delete")
+    browser.post(asked, {"password": PASSWORD, "next": "/account/privacy"})
+    browser.post("/account/privacy", ERASE)
     assert Erasure.objects.get().account == jane
     assert browser.get("/account/").status_code == 200
 
@@ -372,7 +373,7 @@ def test_a_stranger_is_led_to_the_log_in():
     [
         *ENTRANCES,
         "/account/logout",
-        "/account/delete",
+        "/account/privacy",
         "/my/consent",
         "/admin/login/",
         "/developers/keys",

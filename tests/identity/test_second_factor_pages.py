@@ -23,7 +23,7 @@ HOME = "/account/second-factor"
 LOG_IN, CONFIRM = f"{HOME}/log-in", f"{HOME}/confirm"
 CHANGES = [
     *(f"{HOME}/{path}" for path in ("app/add", "app/remove", "codes/new", "passkeys/add", "passkeys/1/remove")),
-    "/account/email", "/account/password", "/account/reauthenticate", "/account/delete",
+    "/account/email", "/account/password", "/account/reauthenticate", "/account/privacy",
 ]  # fmt: skip
 
 

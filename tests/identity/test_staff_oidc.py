@@ -249,15 +249,15 @@ def test_own_second_factor_is_required_where_the_issuer_has_none(issuer, jane):
 
 
 def test_deletion_of_a_staff_account_tells_the_obstacle(issuer, jane):
-    assert jane.post("/account/delete").headers["Location"] == "/account/delete"
-    assert "belongs to staff" in jane.get("/account/delete").content.decode()
+    assert jane.post("/account/privacy", {"do": "erase"}).headers["Location"] == "/account/privacy"
+    assert "belongs to staff" in jane.get("/account/privacy").content.decode()
 
 
 def test_deletion_of_a_staff_account_without_a_second_factor_is_refused(issuer):
     invited()
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, _response = log_in(issuer)
-    response = browser.post("/account/delete")
+    response = browser.post("/account/privacy", {"do": "erase"})
     assert response.status_code == 403
     assert "second factor" in response.content.decode()
 

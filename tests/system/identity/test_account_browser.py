@@ -68,15 +68,15 @@ def test_a_person_comes_in_looks_around_and_leaves(chromium, live_server, transa
     person.send("log-in")
     person.send("log-in-refused", login=EMAIL, password="wrong")
     person.send("account", login=EMAIL, password=PASSWORD)
-    for path in ("email", "password", "sessions", "delete"):
+    for path in ("email", "password", "sessions", "privacy"):
         person.open(f"/account/{path}", path)
     person.open("/account/email", "email")
     person.send("again", email="new@example.org")
     person.send("email-waits", password=PASSWORD)
-    person.open("/account/delete", "delete")
-    with person.page.expect_navigation():
-        person.page.click("main button")
-    person.look("deleted")
+    person.open("/account/delete", "privacy")
+    assert person.page.url.endswith("/account/privacy")
+    for action in ("export", "erase", "keep"):
+        person.press(f"privacy-{action}", f"button[value={action}]")
 
 
 def test_a_person_chooses_a_new_password_or_was_invited(chromium, live_server, user, settings):

@@ -161,6 +161,8 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("personal_data")
     run("export_subject", str(walker["id"]), "--to", str(folder / "walker.zip"))
     run("erase_subject", "walker")
+    (folder / "erasures.jsonl").touch()
+    run("apply_erasures", str(folder / "erasures.jsonl"))
     card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it
     run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
     run("verify_ledger")

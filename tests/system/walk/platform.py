@@ -82,6 +82,9 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.call("POST /v1/account/erasure", status=400)  # it has open applications
     service.call("GET /v1/account/erasure")
     service.call("DELETE /v1/account/erasure")
+    export = service.call("POST /v1/account/exports")
+    service.call("GET /v1/account/exports/{export_id}", export_id=export["id"])
+    service.call("GET /v1/account/exports/{export_id}/file", status=404, export_id=demo_ids.EXPORT)
     service.headers = {}
     issued = service.call("POST /v1/auth/refresh", {"refresh_token": issued["refresh_token"]})
     service.call("POST /v1/auth/revoke", {"refresh_token": issued["refresh_token"]})
@@ -117,6 +120,12 @@ def _come_in(service: Service) -> None:
     service.call("GET /v1/accounts/{account_id}", **of)
     scopes = {"scopes": ["applications:read", "applications:write"]}
     service.call("POST /v1/accounts/{account_id}/tokens", scopes, **of)
+    for method in ("POST", "GET", "DELETE"):
+        service.call(f"{method} /v1/accounts/{{account_id}}/erasure", **of)
+    export = service.call("POST /v1/accounts/{account_id}/exports", **of)["id"]
+    service.call("GET /v1/accounts/{account_id}/exports/{export_id}", export_id=export, **of)
+    of_expired = {"account_id": demo_ids.MANAGED_USER, "export_id": demo_ids.MANAGED_EXPORT}
+    service.call("GET /v1/accounts/{account_id}/exports/{export_id}/file", status=404, **of_expired)
     service.call("DELETE /v1/accounts/{account_id}", account_id=demo_ids.MANAGED_TO_DISABLE)
 
 

@@ -35,8 +35,8 @@ def store_existing(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('credit', '0014_score_number_unique'),
-        ('identity', '0013_consents'),
+        ('credit', '0020_notice_kind'),
+        ('identity', '0014_consents'),
     ]
 
     operations = [

@@ -32,7 +32,7 @@ def store_existing(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('identity', '0012_erasure'),
+        ('identity', '0013_token_family_ends'),
     ]
 
     operations = [

@@ -1,0 +1,129 @@
+"""Copies of a person's data: requested, made by `process_privacy`, and downloaded for 7 days (GDPR Articles 15 and 20).
+
+The zip is encrypted while it is written, in the storage of documents, with a key of its own in the export's row.
+"""
+
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from tempfile import TemporaryFile
+from typing import Any
+
+from django.core.files import File
+from django.core.files.storage import Storage, storages
+from django.db import transaction
+from django.db.models import QuerySet
+
+from config.core import audit
+from config.core.errors import NotFound, Unavailable
+from config.core.export import write_export
+from config.core.ids import get_by_uuid
+from config.core.lifecycle import Actor, audit_actor
+from config.core.sealed_files import SealedWriter, new_key, opened_chunks
+from config.ops.failed_items import FailedItems, dead_letters
+from identity.access.models import AccountHistory, User
+from identity.accounts.models import Export
+
+logger = logging.getLogger("platform.privacy")
+
+_LEASE = timedelta(minutes=10)
+_FAILURES_MAX = 5
+_NOT_FOUND = "Export not found."
+
+
+def _storage() -> Storage:
+    return storages["documents"]
+
+
+def exports_of(actor: Actor, account_id: int) -> QuerySet[Export]:
+    """Select the exports of an account that the actor requested, newest first."""
+    return Export.objects.filter(account=account_id, requested_by=actor.user.pk).order_by("-id")
+
+
+def load_export(actor: Actor, account_id: int, export_id: str) -> Export:
+    return get_by_uuid(exports_of(actor, account_id), export_id, NotFound(_NOT_FOUND))
+
+
+def request_export(actor: Actor, account_id: int, *, now: datetime) -> Export:
+    """Request an export of an account. A second request within 24 hours returns the first export."""
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
+        recent = exports_of(actor, account_id).filter(created_at__gt=now - Export.AGAIN_AFTER)
+        if export := recent.exclude(status=Export.FAILED).first():
+            return export
+        AccountHistory.note("account.export_requested", actor, account_id=account_id, now=now)
+        return Export.objects.create(account_id=account_id, requested_by=actor.user, created_at=now)
+
+
+def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[bytes]:
+    """Return the content of a zip in chunks. Raises NotFound for an export without a file."""
+    if export.status != Export.READY or export.expires_at is None or export.expires_at <= now:
+        raise NotFound(f"The export has no file. Its status is {export.status}.")
+    try:
+        file = _storage().open(export.name)
+    except Exception as error:  # each storage has errors of its own
+        logger.exception("export %s cannot be read", export.pk)
+        raise Unavailable("The export cannot be read at the moment. Request a new one.") from error
+    entity = audit.entity(User._meta.label_lower, export.account_id)
+    audit.emit("personal_data.export", actor=audit_actor(actor), entity=entity)
+    return _chunks(file, b64decode(export.key))
+
+
+def _chunks(file: Any, key: bytes) -> Iterator[bytes]:
+    with file:
+        yield from opened_chunks(file, key)
+
+
+def process_exports(*, now: datetime) -> dict[str, int]:
+    """Make the requested exports, and delete those that have expired; return how many, and how many failed."""
+    made, expired = list[Export](), list[Export]()
+
+    def make(export: Export) -> None:
+        _make(export, now=now)
+        made.append(export)
+
+    def expire(export: Export) -> None:
+        _delete_file(export, Export.EXPIRED)
+        expired.append(export)
+
+    due = Export.objects.filter(status=Export.READY, expires_at__lte=now).order_by("id")
+    failed = FailedItems("expired_export", due, lease=_LEASE).process(expire, now=now)
+    waiting = Export.objects.filter(status=Export.PREPARING).order_by("id")
+    failed += FailedItems("export", waiting, lease=_LEASE, failures_max=_FAILURES_MAX).process(make, now=now)
+    Export.objects.filter(
+        status=Export.PREPARING, pk__in=list(dead_letters().filter(kind="export").values_list("key", flat=True))
+    ).update(status=Export.FAILED)
+    return {"exported": len(made), "expired": len(expired), "failed": failed}
+
+
+def _make(export: Export, *, now: datetime) -> None:
+    """Write the zip, and then the row. A process that ends in between leaves a file that the next try replaces."""
+    key = new_key()
+    with TemporaryFile() as file:
+        writer = SealedWriter(file, key)
+        write_export(export.account_id, writer, now=now)
+        writer.close()
+        file.seek(0)
+        _storage().delete(export.name)
+        _storage().save(export.name, File(file))
+    with transaction.atomic():
+        waiting = Export.objects.select_for_update().filter(pk=export.pk, status=Export.PREPARING).first()
+        if waiting is not None and waiting.account.erased_at is None:
+            waiting.key, waiting.status = b64encode(key).decode(), Export.READY
+            waiting.ready_at, waiting.expires_at = now, now + Export.LASTS
+            waiting.save(update_fields=["key", "status", "ready_at", "expires_at"])
+            return
+    _storage().delete(export.name)
+
+
+def _delete_file(export: Export, status: str) -> None:
+    _storage().delete(export.name)
+    export.key, export.status = "", status
+    export.save(update_fields=["key", "status"])
+
+
+def delete_exports(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
+    """Delete the files of an account's exports; the register deletes the rows."""
+    for export in Export.objects.filter(account=user_id).exclude(status=Export.EXPIRED):
+        _delete_file(export, Export.EXPIRED)

@@ -1,0 +1,112 @@
+"""The page of a person's rights: consents, copies of their data, erasure, and what is stored about them."""
+
+from typing import Any, NamedTuple
+
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import get_language_from_request, gettext, override
+from django.utils.translation import gettext_lazy as _
+from django.views.generic import TemplateView, View
+
+from config.core.errors import NotFound
+from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.log_in import gave_second_factor
+from config.core.privacy import register
+from identity.access import consents as kinds
+from identity.access.models import User
+from identity.access.second_factor import require_second_factor
+from identity.accounts import consents, erasure, exports
+from identity.accounts.models import Erasure
+from identity.accounts.privacy_views import zip_response
+from identity.errors import ErasureNotPossible
+
+_SHOWN = 50  # consents; the API lists all of them
+KINDS = {
+    kinds.BANK_LINK: _("Linked bank"),
+    kinds.APP: _("App that may act for you"),
+    kinds.ELECTRONIC_NOTICES: _("Notices by e-mail and on this site"),
+    kinds.LENDER_SHARING: _("Data shared with a lender"),
+    kinds.CREDIT_REPORT: _("Credit report"),
+}
+
+
+class Held(NamedTuple):
+    """A line of what is stored about people."""
+
+    purpose: str
+    ground: str
+    source: str
+    recipients: str
+    retention: str
+
+
+def data_we_hold() -> list[Held]:
+    """Return what the register declares, each purpose once, in the language of the page."""
+    tables = {
+        table.purpose: table
+        for table in register().values()
+        if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values())
+    }
+    lines = []
+    for purpose, table in tables.items():
+        words = [gettext(text) for text in (purpose, table.ground, table.source, table.recipients, table.retention)]
+        lines.append(Held(*words))
+    return sorted(lines)
+
+
+class _PrivacyView(LoginRequiredMixin, View):
+    """Answers in the language of the browser."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        with override(get_language_from_request(request)):
+            response = super().dispatch(request, *args, **options)
+            return response.render() if isinstance(response, TemplateResponse) else response
+
+    @property
+    def actor(self) -> Actor:
+        user: Any = self.request.user
+        return Actor(user, "session", second_factor=gave_second_factor(self.request))
+
+
+class PrivacyPage(_PrivacyView, TemplateView):
+    template_name = "account/privacy.html"
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        user: Any = self.request.user
+        requested = erasure.show_erasure(User.objects.get(pk=user.pk))
+        active = consents.consents_of(user).active()[:_SHOWN]
+        return super().get_context_data(**options) | {
+            "consents": [(consent, KINDS[consent.kind]) for consent in active],
+            "exports": exports.exports_of(self.actor, user.pk)[:5],
+            "erasure": None if requested.status == Erasure.NONE else requested,
+            "obstacles": requested.obstacles,
+            "held": data_we_hold(),
+        }
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        actor, now = self.actor, timezone.now()
+        action, _separator, key = request.POST.get("do", "").partition(" ")
+        try:
+            if action == "end":
+                consents.end_consent(actor, key, now=now)
+            elif action == "export":
+                require_second_factor(actor)
+                exports.request_export(actor, actor.user.pk, now=now)
+            elif action == "erase":
+                erasure.request_erasure(actor, actor.user.pk, now=now)
+            elif action == "keep":
+                erasure.cancel_erasure(actor, actor.user.pk, now=now)
+        except (ErasureNotPossible, NotFound, RecordNotEditable):
+            pass  # the page shows how it is now
+        return HttpResponseRedirect(reverse("account_privacy"))
+
+
+class ExportFile(_PrivacyView):
+    """The download of an export."""
+
+    def get(self, _request: HttpRequest, export_id: str) -> Any:
+        require_second_factor(self.actor)
+        return zip_response(self.actor, exports.load_export(self.actor, self.actor.user.pk, export_id))

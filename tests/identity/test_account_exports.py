@@ -1,0 +1,242 @@
+"""/v1/account/exports and a partner's: requested, made by the worker, downloaded for 7 days, then deleted."""
+
+import json
+from datetime import timedelta
+from io import BytesIO, StringIO
+from zipfile import ZipFile
+
+import pytest
+from cryptography.exceptions import InvalidTag
+from django.contrib.auth.models import Group
+from django.core.files.storage import storages
+from django.core.management import call_command
+from django.utils import timezone
+
+from config.core import sealed_files
+from config.core.export import write_export
+from config.ops.models import FailedItem
+from identity.access.authentication import forget_credentials
+from identity.accounts import erasure, exports
+from identity.accounts.models import Erasure, Export, ManagedAccount
+from identity.models import AccountHistory, TokenFamily, User
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, UserFactory
+from tests.identity.support import issue
+from tests.second_factors import authenticator_of
+
+pytestmark = pytest.mark.django_db
+PATH = "/account/exports"
+FIELDS = {"id", "status", "created_at", "ready_at", "expires_at", "download_url"}
+
+
+def work():
+    out = StringIO()
+    call_command("process_privacy", "--once", "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def opened(response):
+    with ZipFile(BytesIO(response.getvalue())) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def is_stored(export):
+    return storages["documents"].exists(export.name)
+
+
+def log_in_long_ago(user):
+    """Move the account's log-ins, and its password, 11 minutes into the past."""
+    then = timezone.now() - timedelta(minutes=11)
+    User.objects.filter(pk=user.pk).update(credentials_changed_at=then)
+    TokenFamily.objects.update(created_at=then)
+    forget_credentials()
+
+
+@pytest.fixture
+def partner(user):
+    user.groups.add(Group.objects.get(name="Partner"))
+    return client_of(user)
+
+
+@pytest.fixture
+def customer(partner):
+    return partner.send("/accounts", {"external_id": "customer-1"}).json()["id"]
+
+
+def test_requested_export_is_made_and_downloaded(api, user):
+    ApplicationFactory(consumer=user, notes="qqnotes")
+    response = api.send(PATH)
+    shown = response.json()
+    assert (response.status_code, set(shown), shown["status"]) == (202, FIELDS, "preparing")
+    assert shown["download_url"] is None
+    assert_error(api.read(f"{PATH}/{shown['id']}/file"), 404, "E4001")
+    assert work() == {"exported": 1, "expired": 0, "erased": 0, "failed": 0}
+    ready = api.read(f"{PATH}/{shown['id']}").json()
+    assert ready["status"] == "ready"
+    assert ready["download_url"].endswith(f"/v1{PATH}/{shown['id']}/file")
+    response = api.read(f"{PATH}/{shown['id']}/file")
+    assert response.headers["Content-Type"] == "application/zip"
+    copies = opened(response)
+    assert b"qqnotes" in copies["records/credit.Application.json"]
+    assert json.loads(copies["index.json"])["user_id"] == str(user.pk)
+    assert AccountHistory.objects.filter(account=user, action="account.export_requested").count() == 1
+
+
+def test_stored_export_is_encrypted(api, user):
+    ApplicationFactory(consumer=user, notes="qqnotes")
+    api.send(PATH)
+    work()
+    content = storages["documents"].open(Export.objects.get().name).read()
+    assert b"qqnotes" not in content
+    assert b"PK" not in content[:2]
+
+
+def test_second_request_within_24_hours_returns_the_first_export(api):
+    first = api.send(PATH).json()
+    assert api.send(PATH).json()["id"] == first["id"]
+    Export.objects.update(status="failed")
+    assert api.send(PATH).json()["id"] != first["id"]
+    Export.objects.update(status="ready", created_at=timezone.now() - timedelta(hours=25))
+    assert api.send(PATH).json()["status"] == "preparing"
+
+
+def test_export_is_deleted_after_7_days(api):
+    api.send(PATH)
+    work()
+    Export.objects.update(expires_at=timezone.now())
+    export = Export.objects.get()
+    assert is_stored(export)
+    assert_error(api.read(f"{PATH}/{export.pk}/file"), 404, "E4001")
+    assert work()["expired"] == 1
+    export.refresh_from_db()
+    assert (export.status, export.key, is_stored(export)) == ("expired", "", False)
+    assert api.read(f"{PATH}/{export.pk}").json()["download_url"] is None
+
+
+def test_export_that_fails_five_times_is_failed(api, monkeypatch):
+    api.send(PATH)
+
+    def broken(*_arguments, **_options):
+        raise OSError("disk")
+
+    monkeypatch.setattr(exports, "write_export", broken)
+    for hours in range(5):
+        exports.process_exports(now=timezone.now() + timedelta(hours=6 * hours))
+    assert Export.objects.get().status == "failed"
+    assert FailedItem.objects.get(kind="export").error == "OSError"
+
+
+def test_erasure_deletes_exports_with_their_files(api, user):
+    api.send(PATH)
+    work()
+    export = Export.objects.get()
+    erasure.erase(erasure._record(user.pk, requested_at=timezone.now()), now=timezone.now())
+    assert not Export.objects.exists()
+    assert not is_stored(export)
+
+
+def test_export_that_is_made_during_an_erasure_leaves_no_file(api, user, monkeypatch):
+    api.send(PATH)
+    export = Export.objects.get()
+
+    def erased_meanwhile(*arguments, **options):
+        type(user).objects.filter(pk=user.pk).update(erased_at=timezone.now())
+        return write_export(*arguments, **options)
+
+    monkeypatch.setattr(exports, "write_export", erased_meanwhile)
+    work()
+    assert not is_stored(export)
+    assert Export.objects.get().status == "preparing"
+
+
+def test_export_needs_a_log_in_of_the_last_10_minutes(api, user):
+    log_in_long_ago(user)
+    assert_error(api.send(PATH), 403, "E2014")
+    assert not Export.objects.exists()
+
+
+def test_download_needs_a_log_in_of_the_last_10_minutes(api, user):
+    export = api.send(PATH).json()
+    work()
+    log_in_long_ago(user)
+    assert_error(api.read(f"{PATH}/{export['id']}/file"), 403, "E2014")
+    assert api.read(f"{PATH}/{export['id']}").json()["status"] == "ready"
+
+
+def test_account_with_a_second_factor_needs_it_for_an_export(api, user):
+    authenticator_of(user)
+    assert_error(api.send(PATH), 403, "E2012")
+
+
+def test_api_key_requests_no_export(user):
+    assert_error(ApiClient(api_key=issue(user, scopes=None).key).send(PATH), 403, "E2005")
+
+
+def test_other_account_does_not_read_an_export(api, stranger_api):
+    export = api.send(PATH).json()
+    for path in (f"{PATH}/{export['id']}", f"{PATH}/{export['id']}/file"):
+        assert_error(stranger_api.read(path), 404, "E4001")
+
+
+def test_partner_exports_the_data_of_a_customer(partner, customer, user):
+    path = f"/accounts/{customer}/exports"
+    shown = partner.send(path).json()
+    work()
+    ready = partner.read(f"{path}/{shown['id']}").json()
+    assert ready["download_url"].endswith(f"{path}/{shown['id']}/file")
+    copies = opened(partner.read(f"{path}/{shown['id']}/file"))
+    assert json.loads(copies["index.json"])["user_id"] == customer
+    assert_error(partner.read(f"{PATH}/{shown['id']}"), 404, "E4001")
+    assert user.exports.count() == 0
+
+
+def test_partner_requests_nothing_for_a_claimed_account(partner, customer):
+    export = partner.send(f"/accounts/{customer}/exports").json()
+    work()
+    ManagedAccount.objects.update(claimed_at=timezone.now())
+    for path in ("exports", "erasure"):
+        assert_error(partner.send(f"/accounts/{customer}/{path}"), 400, "E3004")
+    assert_error(partner.read(f"/accounts/{customer}/exports/{export['id']}/file"), 400, "E3004")
+
+
+def test_other_partner_requests_nothing_for_a_customer(customer):
+    other = UserFactory()
+    other.groups.add(Group.objects.get(name="Partner"))
+    for path in ("exports", "erasure"):
+        assert_error(client_of(other).send(f"/accounts/{customer}/{path}"), 404, "E4014")
+
+
+def test_partner_erases_a_customer(partner, customer):
+    path = f"/accounts/{customer}/erasure"
+    assert partner.read(path).json()["status"] == "none"
+    assert partner.send(path).json()["status"] == "requested"
+    assert partner.remove(path).status_code == 200
+    assert partner.send(path).json()["status"] == "requested"
+    Erasure.objects.update(look_at=timezone.now())
+    assert work()["erased"] == 1
+    assert partner.read(path).json()["status"] == "done"
+    assert_error(partner.send(path), 403, "E2013")
+
+
+@pytest.mark.parametrize("size", [0, 1, sealed_files.CHUNK_BYTES, sealed_files.CHUNK_BYTES + 1, 700_000])
+def test_sealed_file_opens_to_its_content_in_bounded_chunks(size):
+    file, key, content = BytesIO(), sealed_files.new_key(), bytes(size)
+    writer = sealed_files.SealedWriter(file, key)
+    for start in range(0, size, 100_000):
+        writer.write(content[start : start + 100_000])
+    writer.close()
+    file.seek(0)
+    chunks = list(sealed_files.opened_chunks(file, key))
+    assert b"".join(chunks) == content
+    assert max(map(len, chunks)) <= sealed_files.CHUNK_BYTES
+
+
+def test_sealed_file_that_was_cut_short_does_not_open():
+    file, key = BytesIO(), sealed_files.new_key()
+    writer = sealed_files.SealedWriter(file, key)
+    writer.write(bytes(600_000))
+    writer.close()
+    shortened = BytesIO(file.getvalue()[: sealed_files.CHUNK_BYTES + 16])
+    with pytest.raises(InvalidTag):
+        list(sealed_files.opened_chunks(shortened, key))

@@ -1,0 +1,152 @@
+"""A restored backup brings erased people back: `erasures.jsonl` is outside the database, and erases them again."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from config.ops.checks import require_at_start
+from credit.documents import storage
+from credit.models import DocumentFile, RequestedDocument, StoredFile
+from identity.accounts import erasure, erasure_log
+from identity.accounts.models import Erasure
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path, monkeypatch):
+    """Return the path of this test's own file of erasures."""
+    monkeypatch.setattr(erasure_log, "path", lambda: tmp_path / "erasures.jsonl")
+    return tmp_path / "erasures.jsonl"
+
+
+@pytest.fixture
+def person():
+    return UserFactory(first_name="qqname")
+
+
+def erase(user):
+    erasure.erase(erasure._record(user.pk, requested_at=timezone.now()), now=timezone.now())
+
+
+def restore(user):
+    """Put the account back as a backup from before its erasure has it."""
+    Erasure.objects.all().delete()
+    type(user).objects.filter(pk=user.pk).update(erased_at=None, is_active=True, first_name="qqname")
+
+
+def apply(file, *options):
+    out = StringIO()
+    call_command("apply_erasures", str(file), "--json", *options, stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_erasure_writes_a_line_without_personal_data(person, log):
+    erase(person)
+    entry = json.loads(log.read_text())
+    assert entry["subject_key"] == Erasure.objects.get().subject_key == erasure_log.newest()
+    assert (set(entry), log.stat().st_mode & 0o777) == ({"subject_key", "requested_at"}, 0o600)
+
+
+def test_requested_erasure_writes_no_line(person, log):
+    erasure._record(person.pk, requested_at=timezone.now())
+    assert not log.exists()
+
+
+def test_restored_account_is_erased_again(person, log):
+    other = UserFactory(first_name="qqother")
+    erase(person)
+    restore(person)
+    counted = {"erasures": 1, "erased": 1, "user_ids": [str(person.pk)], "failed": 0}
+    assert apply(log, "--dry-run") == counted
+    person.refresh_from_db()
+    assert person.first_name == "qqname"
+    assert apply(log) == counted
+    person.refresh_from_db()
+    other.refresh_from_db()
+    assert (person.first_name, person.is_active, other.first_name) == ("", False, "qqother")
+    assert Erasure.objects.get().status == "done"
+    assert apply(log)["erased"] == 0
+    assert Erasure.objects.count() == 1
+
+
+def test_account_that_the_backup_lacks_is_recorded_as_erased(person, log):
+    erase(person)
+    Erasure.objects.all().delete()
+    key = erasure_log.newest()
+    log.write_text(log.read_text().replace(key, "0" * 64))
+    assert apply(log)["erased"] == 0
+    assert apply(log)["erased"] == 0
+    record = Erasure.objects.get()
+    assert (record.subject_key, record.status, record.account) == ("0" * 64, "done", None)
+
+
+def test_restored_file_of_an_erased_account_is_deleted(person, log):
+    document = RequestedDocument.objects.create(
+        application=ApplicationFactory(consumer=person), name="x", requested_at=timezone.now(), changed_by=person
+    )
+    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    DocumentFile.objects.create(
+        document=document, stored=stored, name="x", size_bytes=1, received_at=timezone.now(), principal=person
+    )
+    erase(person)
+    storage.storage().save(stored.name, ContentFile(b"restored"))
+    apply(log)
+    assert not storage.storage().exists(StoredFile.objects.get().name)
+
+
+def test_production_does_not_start_without_its_newest_erasure(person, log, settings):
+    erase(person)
+    require_at_start()
+    restore(person)
+    require_at_start()  # development
+    settings.PRODUCTION = True
+    with pytest.raises(ImproperlyConfigured, match=f"apply_erasures {log}"):
+        require_at_start()
+    apply(log)
+    assert not erasure_log.check_newest_erasure()[0].is_serious()
+
+
+def test_manifest_of_a_backup_has_the_newest_erasure(person, log):
+    erase(person)
+    part = erasure_log.BACKUP_PARTS["erasures"]
+    assert part.describe() == {"file": str(log), "bytes": log.stat().st_size, "newest": erasure_log.newest()}
+    assert part.faults() == []
+    Erasure.objects.all().delete()
+    assert "apply_erasures" in part.faults()[0]
+
+
+@pytest.mark.parametrize("content", ["x\n", "{}\n", '{"subject_key": "a", "requested_at": "x"}\n'])
+def test_file_that_is_no_file_of_erasures_is_refused_by_line(tmp_path, content):
+    file = tmp_path / "other.jsonl"
+    file.write_text(content)
+    with pytest.raises(CommandError, match="Line 1 of"):
+        apply(file)
+    with pytest.raises(CommandError, match="can't be read"):
+        apply(tmp_path / "none")
+
+
+def test_vendor_that_is_away_fails_one_erasure_and_the_others_go_on(log, monkeypatch):
+    people = [UserFactory(), UserFactory()]
+    for person in people:
+        erase(person)
+        restore(person)
+
+    def broken(user_id, *, now):
+        if user_id == people[0].pk:
+            raise OSError("away")
+        return erase_rows(user_id, now=now)
+
+    erase_rows = erasure.erase_rows
+    with monkeypatch.context() as patched:
+        patched.setattr(erasure, "erase_rows", broken)
+        with pytest.raises(CommandError, match="1 erasures failed"):
+            apply(log)
+    assert apply(log)["failed"] == 0
+    assert list(Erasure.objects.values_list("status", flat=True)) == ["done", "done"]
