@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from django.utils.translation import gettext_noop
 
-from credit.core.apr import EXACT, Payment, in_month, month_of
+from credit.core.apr import EXACT, Payment, eu_annex_iii, in_month, month_of
 from credit.core.quotes import half_up
 
 # The assumptions of part II, in words for documents.
@@ -50,6 +50,16 @@ def payments_of_line(
             payments.append((in_month(month_of(start) + number, start.day), paid))
             balance -= capital
     return payments
+
+
+def cost_of_line(ceiling: int | None, rate_percent: Decimal, *, start: date, fee: int = 0) -> tuple[Decimal, int]:
+    """Return the annual percentage rate and the total amount payable of an open-end line, by the assumptions.
+
+    The fee is due on `start`. Raises RateOutOfRange.
+    """
+    payments = payments_of_line(ceiling, rate_percent, start=start)
+    credit = (CEILING_ASSUMED if ceiling is None else ceiling) - fee
+    return eu_annex_iii(credit, payments, start=start), sum(cents for _day, cents in payments)
 
 
 def assumptions_of_line(*, ceiling: int | None, is_overdraft: bool) -> list[str]:

@@ -17,7 +17,7 @@ from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
-from credit.core.lines import ASSUMPTIONS, assumptions_of_line
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line
 from credit.core.loan_words import display
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
@@ -137,11 +137,14 @@ def _redress(lender: Provider | None, words: str | None) -> str | None:
 
 
 def _apr(terms: LoanTerms, kept_back: int, show: Any, currency: str) -> str:
-    if terms.apr_percent is None:
-        letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=False)
-        return "\n".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
-    total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
     words = gettext("%(apr)s; in all you pay %(total)s. Assumption: both parties fulfill the agreement as agreed.")
+    if terms.apr_percent is None:
+        rate, total = cost_of_line(terms.amount_cents, terms.rate_percent, start=terms.as_of, fee=terms.fee_cents)
+        total += terms.fee_cents - kept_back
+        first = words % {"apr": display("apr_percent", rate, currency), "total": show(total)}
+        letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=False)
+        return "\n".join([first, *(gettext(ASSUMPTIONS[letter]) for letter in letters)])
+    total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
     return words % {"apr": display("apr_percent", terms.apr_percent, currency), "total": show(total)}
 
 

@@ -1,5 +1,7 @@
 """The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance sets."""
 
+import re
+
 import pytest
 
 from credit.core.applicants import Applicants
@@ -83,3 +85,15 @@ def test_agreement_in_the_united_states_has_no_members():
     take_up(client_of(application.consumer), application)
     shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
     assert "members" not in shown
+
+
+def test_line_of_credit_has_the_rate_of_the_assumptions():
+    offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
+    application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
+    assert approve(lender_of(offer), application, {"rate_percent": 6.9, "fee_cents": 60_000}).status_code == 200
+    assert take_up(client_of(application.consumer), application).status_code == 200
+    shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
+    members = {member["name"]: member["text"] for member in shown["members"]}
+    assert "The credit runs for a year, and is repaid in twelve equal monthly parts" in members["apr"]
+    assert re.match(r"11\.\d %; in all you pay 31,121\.28", members["apr"].replace("\u00a0", " ")), members["apr"]
+    assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")

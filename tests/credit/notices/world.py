@@ -12,6 +12,7 @@ from credit.core.applicants import Applicants
 from credit.documents.requests import request_documents
 from credit.models import Application, Consent, Notice
 from credit.models.documents import RequestedDocument
+from credit.models.notices import WITHOUT_CLOCK
 from credit.notices import services
 from credit.review.services import change_status
 from credit.terms import counteroffers
@@ -72,8 +73,8 @@ class World:
 
     @property
     def notice(self):
-        """The newest notice that was not cancelled, without those about pricing."""
-        rows = Notice.objects.filter(application=self.pk).exclude(status="cancelled").exclude(kind="pricing")
+        """The newest notice that was not cancelled, without those with deadlines of their own."""
+        rows = Notice.objects.filter(application=self.pk).exclude(status="cancelled").exclude(kind__in=WITHOUT_CLOCK)
         return rows.order_by("-id").first()
 
     def at(self, day):

@@ -1,0 +1,74 @@
+"""The reminder of the right of withdrawal, due 1 to 7 days after the conclusion (Art. 10(1))."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit.core.applicants import Applicants
+from credit.models import Application, Clock, Notice
+from credit.models.notices import WITHDRAWAL_REMINDER
+from credit.notices.clocks import owe_reminders
+from credit.notices.services import note_opening
+from credit.terms.withdrawals import declare
+from tests.credit.eu.test_contract_withdrawal import OTHER, PERSON
+from tests.credit.notices.test_pages import read
+from tests.credit.notices.world import WHOLE, World, offer_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+
+
+def accepted(*persons, start=None):
+    """An agreement whose information was provided late, so that reminders are owed."""
+    world = World(offer_of("eu"), person={**WHOLE, "language": "en"}, start=start or timezone.now())
+    if persons:
+        application = world.application
+        application.applicants = Applicants.of([{**WHOLE, **person} for person in persons])
+        application.save()
+    world.submit(0)
+    world.approve(0.1)
+    world.issue(0.2)
+    moment = world.at(0.5)
+    Application.objects.filter(pk=world.pk).update(accepted_at=moment, told_of_right_at=moment, complete_since=moment)
+    owe_reminders(world.application, now=moment)
+    return world
+
+
+def reminders_of(world):
+    return list(Notice.objects.filter(application=world.pk, kind=WITHDRAWAL_REMINDER).order_by("id"))
+
+
+def test_reminder_is_made_a_day_after_the_conclusion_and_due_in_seven():
+    world = accepted()
+    (reminder,) = reminders_of(world)
+    assert (world.day_of(reminder.look_at), world.day_of(reminder.due_at)) == (1.5, 7.5)
+    world.issue(1.4)
+    assert reminders_of(world)[0].status == "due"
+    world.issue(1.6)
+    (reminder,) = reminders_of(world)
+    assert (reminder.status, reminder.made_from["blocks"]) == ("ready", ["withdrawal", "creditor"])
+    text, _language = read(reminder.html)
+    for words in ("Your right of withdrawal", "without giving a reason until the end of", "The interest is 1.23"):
+        assert words in text
+
+
+def test_each_borrower_gets_a_reminder():
+    world = accepted(PERSON, OTHER)
+    assert [reminder.applicant for reminder in reminders_of(world)] == [None, 2]
+
+
+def test_delivered_reminder_stops_no_clock():
+    world = accepted()
+    assert Clock.running(world.pk).exists()  # the approval was not delivered
+    world.consent(1)
+    world.issue(2)
+    (reminder,) = reminders_of(world)
+    note_opening(reminder, actor=world.consumer, now=world.at(3))
+    assert reminders_of(world)[0].status == "delivered"
+    assert Clock.running(world.pk).exists()
+
+
+def test_withdrawal_and_reopening_cancel_the_reminder():
+    world = accepted(start=timezone.now() - timedelta(days=1))
+    declare(str(world.pk), actor=world.consumer, now=timezone.now())
+    assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"]
