@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from config.core.errors import NotFound
+from config.core.json_text import day_of
 from credit.core.figures import money
 from credit.core.loan_words import COST, LOAN, rows_of
 from credit.core.machine import APPROVED
@@ -117,11 +118,13 @@ def in_words(agreement: Any) -> dict[str, Any]:
         )
         for row in agreement.schedule or ()
     ]
+    starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     members = getattr(agreement, "members", None)
     return {
         "loan": rows_of(agreement.terms, LOAN + COST[4:]),
         "disclosed": disclosed,
         "schedule": schedule,
+        "day": day_of(starts_on),
         "members": members,
         "is_incomplete": members is not None and not is_complete(members),
     }
