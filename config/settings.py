@@ -393,6 +393,7 @@ STORAGES = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [Path(__file__).parent / "static"]  # what every surface has: `brand.css`
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if not PRODUCTION:
     STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there

@@ -19,6 +19,7 @@ import django
 
 ROOT = Path(__file__).resolve().parents[2]
 NEXT_TO_IT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+_BRAND = ROOT / "config/static/brand.css"
 _ICON = ROOT / "config/backoffice/static/backoffice/icon.svg"
 _ERRORS = "reference/errors.md"
 _COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
@@ -50,6 +51,7 @@ def write_source(folder: Path) -> None:
     docs = ROOT / "docs"
     shutil.copytree(docs, folder)
     shutil.copy(_ICON, folder)
+    shutil.copy(_BRAND, folder / "_static")
     for name in NEXT_TO_IT:
         (folder / name.lower()).write_text(_relink(name, (ROOT / name).read_text()))
     for file in docs.rglob("*.md"):
