@@ -70,10 +70,10 @@ def test_a_stranger_logs_in_first():
         assert answer.headers["Location"].startswith("/account/login?next=/developers"), path
 
 
-def test_a_new_developer_finds_every_page_without_script(browser):
+def test_the_only_script_of_each_page_for_a_new_developer_copies_text(browser):
     for path in PAGES:
         page = look(browser, path)
-        assert "<script" not in page, path
+        assert page.count("<script") == page.count('/identity/copy.js" defer') == 1, path
         assert page.count("<h1") == 1, path
 
 

@@ -43,6 +43,8 @@ async function show() {
     plugins: [adaptation],
     layout: "BaseLayout",
     deepLinking: true,
+    docExpansion: "none",
+    filter: true,
     syntaxHighlight: { activated: false }, // its colours are hard to read
     defaultModelsExpandDepth: -1, // the schemas stand in the reference
     persistAuthorization: true,

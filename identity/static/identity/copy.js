@@ -1,0 +1,17 @@
+"use strict";
+
+// A button that copies each secret and command. Without a clipboard there is none: select the text.
+for (const code of document.querySelectorAll(".secrets code, pre code")) {
+  if (!navigator.clipboard) break;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.setAttribute("aria-live", "polite");
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  });
+  (code.closest("pre") ?? code).after(button);
+}
