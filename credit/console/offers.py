@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -20,7 +22,7 @@ from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import role_of
 from identity.accounts.addresses import ADDRESS_MAX
-from identity.accounts.invitations import invite
+from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation
 
 INVITATIONS_SHOWN = 50
@@ -152,6 +154,27 @@ def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
     return "The invitation is mailed."
 
 
+def _waiting(provider: Provider) -> QuerySet[Invitation]:
+    return Invitation.objects.waiting_at(timezone.now()).filter(provider_id=provider.pk).order_by("-id")
+
+
+class RevokeForm(SeenForm):
+    invitation = forms.ChoiceField()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        field: Any = self.fields["invitation"]
+        field.choices = self.initial["waiting"]
+
+
+def _revoke(request: HttpRequest, provider: Provider, form: Any) -> str:
+    invitation = _waiting(provider).filter(pk=form.cleaned_data["invitation"]).first()
+    if invitation is None:
+        raise ValidationError("The invitation has ended. Nothing was done.")
+    revoke(invitation, actor=lender_actor(request), now=timezone.now())
+    return "The invitation is revoked."
+
+
 @admin.register(Provider)
 class ProviderAdmin(NamedRecords):
     """Providers; their members are added and removed here, by the provider's owners or a superuser."""
@@ -176,6 +199,18 @@ class ProviderAdmin(NamedRecords):
                 "The owner of the address accepts it after a log-in, and needs a second factor to work here.",
             ],
         ),
+        RecordAction(
+            name="revoke",
+            label="Revoke an invitation",
+            permission="credit.view_provider",
+            run=_revoke,
+            form=RevokeForm,
+            refusal=lambda provider: "" if _waiting(provider).exists() else "No invitation waits.",
+            initial=lambda provider: {
+                "waiting": [(str(row.pk), f"{row.email}, {row.role}") for row in _waiting(provider)[:INVITATIONS_SHOWN]]
+            },
+            consequences=lambda _provider: ["The mailed link ends."],
+        ),
         MAKE,
     )
 
@@ -192,8 +227,7 @@ class ProviderAdmin(NamedRecords):
         }
         if not may_change_members(request, record):
             return page
-        waiting = Invitation.objects.waiting_at(timezone.now()).filter(provider_id=record.pk).order_by("-id")
-        return {**page, "invitations": waiting[:INVITATIONS_SHOWN]}
+        return {**page, "invitations": _waiting(record)[:INVITATIONS_SHOWN]}
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let those who manage members save the page, on which nothing else can be edited."""

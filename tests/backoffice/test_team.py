@@ -93,3 +93,21 @@ def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client,
     settings.BACKOFFICE_SECOND_FACTOR = True
     client.force_login(UserFactory(is_staff=True), backend="django.contrib.auth.backends.ModelBackend")
     assert sentence in client.get(reverse("mfa_index")).content.decode()
+
+
+def test_an_owner_revokes_an_invitation_of_the_own_lender_alone(lender):
+    owner, other = desk_client(lender.people["owner"]), lender_of("zircon", 702)
+    path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
+    assert "No invitation waits." in text_of(owner.get(path, follow=True))
+    confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
+    confirm(desk_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
+    theirs = Invitation.objects.get(provider_id="702")
+    assert "far@example.test" not in text_of(owner.get(path))
+    owner.post(path, {"seen": "701", "invitation": str(theirs.pk)})
+    mine = Invitation.objects.get(provider_id="701")
+    assert "The invitation is revoked." in text_of(confirm(owner, path, invitation=str(mine.pk)))
+    mine.refresh_from_db()
+    theirs.refresh_from_db()
+    assert (mine.state, theirs.state) == ("revoked", "waiting")
+    for role in ROLES[1:]:
+        assert desk_client(lender.people[role]).get(path).status_code == 403
