@@ -29,7 +29,6 @@ from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsDesk
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.names import legal_names, named_reference, person_cell
-from credit.console.next_case import NextCase
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
@@ -63,7 +62,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(ApplicationExport, NextCase, LoanDesk, TwoReviewers, FactsDesk, Checklist, ReviewAdmin):
+class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Checklist, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE

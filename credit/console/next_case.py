@@ -27,7 +27,9 @@ class NextCase(ReviewAdmin):
 
     def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
         """Go on to the next case after a transition, where the form asks for it."""
-        response = super().transition_view(request, record, to)
+        return self.next_or(request, super().transition_view(request, record, to))
+
+    def next_or(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         return self.take_oldest(request) if "next" in request.POST and hasattr(request, "decided") else response
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:

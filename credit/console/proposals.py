@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReviewAdmin, TransitionForm
+from config.backoffice.bases import TransitionForm
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, column, document, moment, words
 from config.backoffice.lists import ConditionFilter
@@ -19,6 +19,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import Button, within_list
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from credit.console.next_case import NextCase
 from credit.console.records import OfApplication
 from credit.core.errors import AlreadyProposed
 from credit.core.loan_words import in_words
@@ -30,7 +31,7 @@ SIGNED = {APPROVED: "Approve the application", REJECTED: "Reject the applicant",
 RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
-class TwoReviewers(ReviewAdmin):
+class TwoReviewers(NextCase):
     """Four-eyes approval on an application's page: proposals of one reviewer that another confirms."""
 
     def get_urls(self) -> list[Any]:
@@ -117,7 +118,7 @@ class TwoReviewers(ReviewAdmin):
         form = SeenForm(posted, initial={"seen": self.seen_state(record)})
         end = self.confirm_proposal if is_confirmation else self.close_proposal
         shown = self.show_proposal(request, record, proposal)
-        return self.confirmed(
+        response = self.confirmed(
             request,
             record,
             form,
@@ -132,7 +133,9 @@ class TwoReviewers(ReviewAdmin):
             from_chip=chip(record.status),
             to_chip=chip(to) if is_confirmation else None,
             case=self.case_of(request, record),
+            next_label=f"{SIGNED[to]}, and take the next case" if is_confirmation else "",
         )
+        return self.next_or(request, response)
 
     def locked(self, proposal: Proposal) -> Application:
         record = Application.objects.select_for_update().get(pk=proposal.application_id)
@@ -161,6 +164,7 @@ class TwoReviewers(ReviewAdmin):
                 self.log_change(request, record, f"Confirmed: {proposal.to}.")
         if is_void:
             raise ValidationError("The record changed since it was proposed: the proposal is void.")
+        request.decided = record.pk  # type: ignore[attr-defined]
         if proposal.to == COUNTEROFFER:
             return "Confirmed: the counteroffer is made."
         return f"Confirmed: the {self.kind} is now {words(proposal.to)}."

@@ -124,6 +124,18 @@ class TestNext:
         assert Proposal.objects.get().application == proposed
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
 
+    def test_a_second_signature_can_lead_to_the_next_case(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
+        confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy")
+        colleague = backoffice_client(staff_of("Reviewer"))
+        page = colleague.get(page_of(proposed))
+        address = page.context["proposal"]["address"]["confirm"]
+        assert 'value="Reject the applicant, and take the next case"' in colleague.get(address).content.decode()
+        shown = confirm(colleague, address, next="1")
+        assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
+        assert status_of(proposed) == "rejected"
+
     def test_a_refused_decision_stays_at_its_case(self, reviewers_client):
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
