@@ -95,6 +95,19 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
     return value
 
 
+# The class of a vendor's adapter: `package.module:Class`.
+ADAPTER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+
+
+def adapter(name: str, default: str, built_in: Iterable[str]) -> str:
+    """Return the name of a built-in vendor, or an adapter as `package.module:Class`."""
+    value = text(name, default)
+    if value not in built_in and not ADAPTER.fullmatch(value):
+        known = ", ".join(built_in)
+        raise ImproperlyConfigured(f"{name}={value!r} is not known: set it to {known}, or package.module:Class.")
+    return value
+
+
 def flag(name: str, *, default: bool = False) -> bool:
     """Return a yes/no variable; accepts 1/0, true/false, yes/no, on/off."""
     value = text(name, str(default)).lower()
@@ -208,7 +221,7 @@ def require(names: Iterable[str], *, because: str) -> None:
 
 
 # A sandbox must not have these: they would reach real money, banks, and identities.
-_CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING")
+_CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING", "REPORTS")
 _PROVIDER_CREDENTIALS = (
     "STRIPE_SECRET_KEY",
     "STRIPE_WEBHOOK_SECRET",

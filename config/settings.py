@@ -150,7 +150,10 @@ SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, m
 if SETTLEMENT_RPC_URL:
     environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
 
-OPEN_BANKING = environment.choice("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
+# Reports of vendors: an adapter of the installation, or the sandbox's vendor.
+REPORTS = environment.adapter("REPORTS", "off" if PRODUCTION else "sandbox", ("off", "sandbox"))
+OPEN_BANKING = environment.adapter("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
+environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # of the vendor's column
 if OPEN_BANKING == "plaid":
     environment.require(("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"), because="OPEN_BANKING=plaid")
 PLAID_BASE_URL = environment.base_address("PLAID_BASE_URL", "https://sandbox.plaid.com", https_only=PRODUCTION)

@@ -267,6 +267,20 @@ TABLES = {
         kept_by="application",
         recipients=LENDER,
     ),
+    "credit.Report": table(
+        personal("summary", "summary_sha256", "raw", "raw_sha256", keep=APPLICATION),
+        personal("person", erase=REPLACE, secret=True, keep=APPLICATION),
+        about_staff("requested_by"),
+        none(
+            "id", "application", "applicant", "kind", "vendor", "purpose", "status", "requested_at", "look_at", "as_of",
+            "expires_at",
+        ),
+        subject="application__consumer",
+        purpose="reports of credit bureaus and income vendors",
+        ground=LEGAL_OBLIGATION,
+        kept_by="application",
+        recipients=LENDER,
+    ),
     "credit.Confirmation": table(
         personal("value", keep=APPLICATION),
         about_staff("confirmed_by"),

@@ -9,6 +9,7 @@ from credit.models import (
     DecisionAnchor,
     Notice,
     ProviderInvitation,
+    Report,
     ReviewRequest,
 )
 from credit.notices.services import issue_due
@@ -38,6 +39,7 @@ RECORDS = SandboxRecords(
         Timer(Counteroffer, ("expires_at",), ("application__consumer",)),
         Timer(Clock, ("started_at", "due_at", "stopped_at"), ("application__consumer",)),
         Timer(Notice, ("due_at", "look_at", "made_at", "delivered_at"), ("application__consumer",)),
+        Timer(Report, ("requested_at", "look_at", "expires_at"), ("application__consumer",)),
         Timer(ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
         Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
     ),

@@ -255,7 +255,11 @@ def _wrong_for_the_platform() -> Iterator[str]:
 
 
 def _simulated() -> Iterator[str]:
-    yield from (name for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY") if getattr(settings, name) == "sandbox")
+    yield from (
+        name
+        for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY", "REPORTS")
+        if getattr(settings, name) == "sandbox"
+    )
     if not settings.SETTLEMENT_RPC_URL:
         yield "SETTLEMENT_RPC_URL (unset)"
 

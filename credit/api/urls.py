@@ -11,6 +11,7 @@ from credit.api.notices.views import (
     ReviewRequestViewSet,
 )
 from credit.api.offers.views import CatalogueViewSet, DecisionViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
+from credit.api.reports.views import ReportViewSet
 from credit.api.requirements.views import ApplicationRequirementViewSet, OfferRequirementViewSet
 from credit.api.scoring import views as scoring
 from credit.api.scoring.score_views import ScoreViewSet, VerifierViewSet
@@ -33,6 +34,8 @@ _of_an_application = [
     path("/score", ScoreViewSet.as_view({"get": "score", "post": "score_again"})),
     path("/facts", ScoreViewSet.as_view({"get": "facts"})),
     path("/confirmations", ScoreViewSet.as_view({"post": "confirm"})),
+    path("/reports", ReportViewSet.as_view({"get": "list", "post": "create"})),
+    path("/reports/<str:report_id>", ReportViewSet.as_view({"get": "retrieve"})),
     path("/decision-bundle", ScoreViewSet.as_view({"get": "bundle"})),
     path("/notices", NoticeViewSet.as_view({"get": "list"})),
     path("/notices/<str:notice_id>", NoticeViewSet.as_view({"get": "retrieve"})),

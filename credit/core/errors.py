@@ -141,6 +141,39 @@ def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str
         raise ReasonsRequired(" ".join(faults), details=details)
 
 
+class PurposeMissing(ApiError):
+    """A report was requested without its permissible purpose."""
+
+    error, code = "purpose_missing", "E1022"
+    message = "`purpose` is required: `credit_transaction` or `written_instructions`."
+
+
+class ReportNotPossible(ApiError):
+    """No vendor is configured, or the applicant has no name and birth date."""
+
+    error, code = "report_not_possible", "E3018"
+    message = "No report can be requested about this applicant."
+
+
+class ReportPending(ApiError):
+    status, error, code = 409, "report_pending", "E3019"
+    message = "A report of this kind is already requested about this applicant. Wait for its end."
+
+
+class ReportVendorError(ApiError):
+    """The vendor certainly did not receive the request; a new request may succeed."""
+
+    status, error, code = 502, "report_vendor_error", "E5005"
+    message = "The vendor of reports cannot be used at the moment. Request the report again."
+
+
+class ReportNotFound(ApiError):
+    """No such report of the application, or not one that the caller may see."""
+
+    status, error, code, stored = 404, "report_not_found", "E4015", True
+    message = "Report not found."
+
+
 class AlreadyProposed(ApiError):
     message = "A proposal waits already. Confirm or decline that one first."
 

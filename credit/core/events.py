@@ -84,6 +84,20 @@ FAMILIES = (
         rank=12,
     ),
     EventFamily(
+        "report",
+        object_of(
+            report_id=said(UUID, "The report's id."),
+            application_id=said(UUID, "The application's id."),
+            status=said(TEXT, "`received`, `no_file`, `frozen`, or `failed`."),
+        ),
+        {
+            "ended": "A requested report arrived, or did not.",
+        },
+        {"report_id": "01900000-0000-7000-8000-000000000551", "application_id": str(demo_ids.UNDER_REVIEW)},
+        statuses={"ended": "received"},
+        rank=13,
+    ),
+    EventFamily(
         "offer",
         object_of(
             offer_id=said(TEXT, "The offer's id."),

@@ -34,9 +34,10 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
 # The sources of facts: who supplied the value.
-BANK, CONFIRMED, PLATFORM, APPLICANT = "bank", "confirmed", "platform", "applicant"
+BANK, REPORT, CONFIRMED, PLATFORM, APPLICANT = "bank", "report", "confirmed", "platform", "applicant"
 SOURCES = {
     BANK: "The applicant's bank reported it, and the applicant approved it.",
+    REPORT: "A credit bureau or an income vendor reported it.",
     CONFIRMED: "A reviewer confirmed it from a document.",
     PLATFORM: "The platform recorded it.",
     APPLICANT: "The applicant claims it.",

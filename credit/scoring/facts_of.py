@@ -13,6 +13,7 @@ from credit.core.card import is_claimed, number_of, text_of
 from credit.core.errors import ScoreNotFound
 from credit.core.facts import (
     CONFIRMED,
+    REPORT,
     SHAREABLE,
     Known,
     catalogue,
@@ -45,7 +46,7 @@ def about_application(application: Application) -> dict[str, Any]:
 
 
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
-    """Return name, value, source and day of each fact that the applicant shares or a reviewer confirmed, by name.
+    """Return name, value, source and day of each fact that is shared, reported or confirmed, by name.
 
     `differs_from_claim` compares it with the claim that the card reads instead, or that is at the same path; None if
     there is no such claim, or if the fact or the claim is missing.
@@ -56,8 +57,9 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     champion = _champion_of(application)
     if champion is not None:
         claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
+    reported = {name for name, fact in catalogue().items() if fact.source == REPORT}
     own = {name for name, fact in catalogue().items() if name.partition(".")[0] in SHAREABLE and may_read(fact)}
-    names = own | {confirmed_name(pointer) for pointer in confirmed}
+    names = own | reported | {confirmed_name(pointer) for pointer in confirmed}
     known = read_facts(names | set(claims.values()), now=now, **about)
     return [
         {
@@ -68,6 +70,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
             "differs_from_claim": _differs(known, name, claims.get(name)),
         }
         for name in sorted(names)
+        if name not in reported or known[name].value is not None
     ]
 
 

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 
 from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
-from credit.core.facts import BANK, PERSON, PLATFORM, SHAREABLE, Fact, Read
-from credit.models import Application, person_figures
+from credit.core.facts import BANK, PERSON, PLATFORM, REPORT, SHAREABLE, Fact, Read
+from credit.models import Application, Report, person_figures
 from identity.bank.figures import MONTHS_MAX, BankFigures
 from identity.bank.models import BOOKINGS_DAYS, BankItem
 from identity.kyc.machine import DECISIONS, VERIFIED
@@ -87,6 +87,11 @@ def _person(part: str, meaning: str, unit: str) -> Fact:
     return Fact(f"{PERSON}{part}", "number", meaning=meaning, unit=unit, **about)
 
 
+def _report(part: str, kind: str, meaning: str, unit: str | None = None, dated: str = "day") -> Fact:
+    about: dict[str, Any] = {"read": Report.figures_of, "part": part, "dated": dated, "of_application": True}
+    return Fact(f"report.{part}", kind, scope=FIRST_PARTY, source=REPORT, meaning=meaning, unit=unit, **about)
+
+
 FACTS = (
     _identity("verified", "boolean", is_verified, "Whether the person's identity is verified."),
     _identity(
@@ -140,6 +145,15 @@ FACTS = (
         "days_since_rejection", "Whole days since the lender last rejected another application of the same person.",
         _DAYS,
     ),
+    _report("status", "text", "The status of the newest credit report: `requested`, `received`, `no_file`, `frozen`, "
+            "`failed`."),
+    _report("score", "number", "The score of the newest credit report.", "points"),
+    _report("obligations_monthly_cents", "number", "Payments due per month, of the credit report.", _CENTS),
+    _report("delinquencies_24_months", "number", "Delinquencies of the last 24 months, of the credit report.", "times"),
+    _report("inquiries_6_months", "number", "Inquiries of the last 6 months, of the credit report.", "times"),
+    _report("oldest_account_months", "number", "Age of the oldest account, of the credit report.", "months"),
+    _report("as_of", "text", "The day of the credit report's data, such as `2026-01-31`."),
+    _report("income_monthly_cents", "number", "Income per month, of the newest income report.", _CENTS, "income_day"),
     _person(
         "accounts", "From how many accounts the same person applied to the lender, with this one.", "accounts"
     ),

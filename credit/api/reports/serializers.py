@@ -1,0 +1,76 @@
+from config.api import serializers
+from credit.core.applicants import APPLICANTS_MAX, FIRST
+from credit.models.reports import KINDS, PURPOSES, Report
+
+
+class ReportRequestSerializer(serializers.RequestSerializer):
+    """A report to request."""
+
+    kind = serializers.OneOfField(KINDS, help_text="`credit` or `income`.")
+    purpose = serializers.OneOfField(
+        PURPOSES, default=None, allow_null=True,
+        help_text="Required: the permissible purpose. `credit_transaction` (15 USC 1681b(a)(3)(A)), or "
+        "`written_instructions` of the applicant (15 USC 1681b(a)(2)).",
+    )  # fmt: skip
+    applicant = serializers.Int32Field(
+        min_value=FIRST, max_value=APPLICANTS_MAX, default=FIRST, help_text="The number of the applicant: 1 or 2."
+    )
+
+
+class ReportScoreSerializer(serializers.JsonPartSerializer):
+    """A score of a report."""
+
+    value = serializers.Int64Field(help_text="The score.")
+    min = serializers.Int64Field(help_text="The lowest possible score.")
+    max = serializers.Int64Field(help_text="The highest possible score.")
+    factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors, as texts.")
+    supplier = serializers.TextField(allow_null=True, help_text="Who supplied the score; null for the agency.")
+    ranks_above_percent = serializers.Int32Field(
+        allow_null=True, help_text="The percentage of consumers with a lower score; null if unknown."
+    )
+
+
+class AgencySerializer(serializers.JsonPartSerializer):
+    """The agency that supplied a report."""
+
+    name = serializers.TextField(help_text="The agency's name.")
+    address = serializers.TextField(help_text="The agency's postal address.")
+    phone = serializers.TextField(help_text="The agency's phone number.")
+    website = serializers.TextField(allow_null=True, help_text="The agency's website; null if unknown.")
+
+
+class SummarySerializer(serializers.JsonPartSerializer):
+    """The summary of a report. Values that the vendor did not return are null."""
+
+    score = ReportScoreSerializer(allow_null=True, help_text="The score; null without one.")
+    income_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Income per month, in cents.")
+    obligations_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Payments due per month, in cents.")
+    delinquencies_24_months = serializers.Int64Field(allow_null=True, help_text="Delinquencies of the last 24 months.")
+    inquiries_6_months = serializers.Int64Field(allow_null=True, help_text="Inquiries of the last 6 months.")
+    oldest_account_months = serializers.Int64Field(allow_null=True, help_text="Age of the oldest account, in months.")
+    agency = AgencySerializer(help_text="The agency that supplied the report.")
+    categories = serializers.ListField(child=serializers.TextField(), help_text="The categories of data in the report.")
+    result = serializers.TextField(allow_null=True, help_text="The result in words; null without one.")
+
+
+class ReportSerializer(serializers.ModelResponseSerializer):
+    """A report about an applicant."""
+
+    raw = serializers.TextField(
+        source="shown_raw", allow_null=True,
+        help_text="The vendor's response as text, for reviewers who get the report; null for others and in lists.",
+    )  # fmt: skip
+    reused = serializers.FlagField(
+        source="is_reused", help_text="Whether the request for the report found an unexpired one of the same applicant."
+    )
+    summary = SummarySerializer(
+        source="parsed_summary", allow_null=True, help_text="What the report contains; null until it arrives."
+    )
+
+    class Meta:
+        model = Report
+        fields = [
+            "id", "kind", "vendor", "purpose", "applicant", "status", "requested_by", "requested_at", "as_of",
+            "expires_at", "summary", "summary_sha256", "raw", "reused",
+        ]  # fmt: skip
+        extra_kwargs = {"requested_by": {"source": "requested_by_id"}}

@@ -1,0 +1,74 @@
+"""The summary of a report: the closed schema that every vendor's adapter returns."""
+
+from typing import Any
+
+from config.core.errors import ValidationFailed
+from credit.core.consumer_reports import RANK, TEXT_MAX, reports_of
+
+FIGURES = (
+    "income_monthly_cents", "obligations_monthly_cents", "delinquencies_24_months", "inquiries_6_months",
+    "oldest_account_months",
+)  # fmt: skip
+_SCORE = {"value", "min", "max", "factors", "supplier", RANK}
+_AGENCY = {"name", "address", "phone", "website"}
+_MEMBERS = {"score", "agency", "categories", "result", *FIGURES}
+_FIGURE_MAX = 10**12
+CATEGORIES_MAX = 20
+
+
+def checked_summary(summary: Any) -> dict[str, Any]:
+    """Return a summary with every member, None where a vendor has no value.
+
+    `agency` {name, address, phone, website} is required. `score` is None or {value, min, max, factors, supplier,
+    ranks_above_percent}. FIGURES are integers from 0. Raises ValueError for any other shape.
+    """
+    _only(summary, _MEMBERS, "summary")
+    _only(summary.get("agency"), _AGENCY, "agency")
+    score = summary.get("score")
+    if score is not None:
+        _only(score, _SCORE, "score")
+    for name in FIGURES:
+        value = summary.get(name)
+        if value is not None and not (type(value) is int and 0 <= value <= _FIGURE_MAX):
+            raise ValueError(f"{name} must be a whole number from 0")
+    categories = summary.get("categories") or []
+    if not isinstance(categories, list) or len(categories) > CATEGORIES_MAX:
+        raise ValueError(f"categories must be a list of up to {CATEGORIES_MAX} texts")
+    texts = [*categories, summary.get("result"), summary["agency"].get("website"), score and score.get("supplier")]
+    if not all(text is None or (isinstance(text, str) and len(text) <= TEXT_MAX) for text in texts):
+        raise ValueError(f"result, categories, website and supplier must be texts of up to {TEXT_MAX} characters")
+    try:
+        reports_of({"consumer_report": consumer_report_of(summary, applicant=1, day="2026-01-31")})
+    except ValidationFailed as error:
+        raise ValueError(error.message) from None
+    return {
+        "score": score and {**dict.fromkeys(_SCORE), **score},
+        "agency": {**dict.fromkeys(_AGENCY), **summary["agency"]},
+        "categories": categories,
+        "result": summary.get("result"),
+        **{name: summary.get(name) for name in FIGURES},
+    }
+
+
+def consumer_report_of(summary: dict[str, Any], *, applicant: int, day: str) -> dict[str, Any]:
+    """Return a summary as the member of `metadata.consumer_report` that a notice is made of."""
+    agency, score = summary["agency"], summary.get("score") or {}
+    members = {
+        "agency": agency.get("name"),
+        "address": agency.get("address"),
+        "phone": agency.get("phone"),
+        "applicant": applicant,
+        "result": summary.get("result"),
+        "categories": summary.get("categories") or None,
+        "supplier": score.get("supplier"),
+    }
+    if score:
+        span = [score.get("min"), score.get("max")]
+        members |= {"score": score.get("value"), "range": span, "date": day, "factors": score.get("factors")}
+        members[RANK] = score.get(RANK)
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _only(value: Any, members: set[str], what: str) -> None:
+    if not isinstance(value, dict) or not set(value) <= members:
+        raise ValueError(f"{what} must be an object of {', '.join(sorted(members))}")

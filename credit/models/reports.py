@@ -1,0 +1,130 @@
+"""Reports of bureaus and income vendors about applicants."""
+
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+import orjson
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.ids import uuid7
+from credit.core.applicants import FIRST
+from credit.core.report_summary import FIGURES
+
+KINDS = CREDIT, INCOME = ("credit", "income")
+# 15 USC 1681b(a)(3)(A), and (a)(2).
+PURPOSES = ("credit_transaction", "written_instructions")
+REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
+STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
+
+
+class ReportFigures(NamedTuple):
+    """The newest unexpired values of an application's first applicant; None if missing."""
+
+    status: str | None
+    score: int | None
+    income_monthly_cents: int | None
+    obligations_monthly_cents: int | None
+    delinquencies_24_months: int | None
+    inquiries_6_months: int | None
+    oldest_account_months: int | None
+    as_of: str | None
+    day: date | None
+    income_day: date | None
+
+
+class Report(models.Model):
+    """A report that was requested from a vendor. Its status changes once, when the vendor's answer arrives."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The report's id.")
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="reports", db_index=False
+    )
+    applicant = models.PositiveSmallIntegerField(
+        help_text="The number of the applicant whom the report is about: 1 or 2."
+    )
+    kind = models.CharField(
+        max_length=16, choices=[(kind, kind) for kind in KINDS], help_text="`credit` or `income`."
+    )  # fmt: skip
+    vendor = models.CharField(max_length=64, help_text="The name of the vendor.")
+    purpose = models.CharField(
+        max_length=32, choices=[(purpose, purpose) for purpose in PURPOSES],
+        help_text="The permissible purpose: `credit_transaction` (15 USC 1681b(a)(3)(A)) or `written_instructions` "
+        "(15 USC 1681b(a)(2)).",
+    )  # fmt: skip
+    status = models.CharField(
+        max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
+        help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
+    )  # fmt: skip
+    person = models.CharField(max_length=64)  # the keyed hash of the applicant's name and birth date at the lender
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="The reviewer who requested the report.",
+    )  # fmt: skip
+    requested_at = models.DateTimeField(help_text="When the report was requested (UTC).")
+    look_at = models.DateTimeField()
+    as_of = models.DateField(null=True, help_text="The day of the report's data; null before it arrives.")
+    expires_at = models.DateTimeField(
+        null=True, help_text="The time (UTC) from which the report is no fact; null before it arrives."
+    )
+    summary = EncryptedTextField(null=True)
+    summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary
+        max_length=64, null=True, help_text="SHA-256 of the summary's canonical JSON, in hex; null without one."
+    )
+    raw = EncryptedTextField(null=True)
+    raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001
+
+    shown_raw: str | None = None  # `raw` in a response to a reviewer
+    is_reused = False  # in the response to a request
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["application", "id"], name="credit_report_newest"),
+            models.Index(fields=["person", "kind"], name="credit_report_person"),
+            models.Index(fields=["look_at"], condition=Q(status=REQUESTED), name="credit_report_open"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application", "applicant", "kind"],
+                condition=Q(status=REQUESTED),
+                name="credit_report_one_open",
+            ),
+            models.CheckConstraint(condition=Q(status__in=STATUSES), name="credit_report_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def parsed_summary(self) -> dict[str, Any] | None:
+        """The summary, None without one and if it can't be read."""
+        try:
+            return None if self.summary is None else orjson.loads(self.summary)
+        except UnreadableSecret:  # the log names it
+            return None
+
+    def is_current(self, now: datetime) -> bool:
+        return self.status == RECEIVED and self.expires_at is not None and self.expires_at > now
+
+    @classmethod
+    def figures_of(cls, application: Any, now: datetime) -> ReportFigures:
+        """Return what the reports about the first applicant contain; costs one statement."""
+        newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=FIRST)}
+        summaries, days = {}, {}
+        for kind, report in newest.items():
+            summaries[kind] = (report.parsed_summary if report.is_current(now) else None) or {}
+            days[kind] = report.as_of if summaries[kind] else None
+        credit, income = summaries.get(CREDIT, {}), summaries.get(INCOME, {})
+        day = days.get(CREDIT)
+        return ReportFigures(
+            status=newest[CREDIT].status if CREDIT in newest else None,
+            score=(credit.get("score") or {}).get("value"),
+            income_monthly_cents=income.get(FIGURES[0]),
+            **{name: credit.get(name) for name in FIGURES[1:]},
+            as_of=None if day is None else day.isoformat(),
+            day=day,
+            income_day=days.get(INCOME),
+        )

@@ -1,0 +1,81 @@
+"""Checking an adapter against its vendor's sandbox."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from django.utils import timezone
+
+from config.core.ids import uuid7
+from credit.core.report_summary import checked_summary
+from credit.models.reports import FROZEN, KINDS, NO_FILE, RECEIVED
+from credit.reports.vendor import CASES, PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport
+
+_STATUS = {"thick": RECEIVED, "thin": RECEIVED, "absent": NO_FILE, "frozen": FROZEN, "slow": PENDING}
+_REPEATS = 2
+
+Line = tuple[str, str]
+
+
+def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
+    """Yield what is checked, and the fault; an empty text if it passes. An exception of the adapter is a fault."""
+    name = getattr(vendor, "name", None)
+    yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
+    cases, fault = _call(vendor.sandbox_cases)
+    yield "sandbox_cases", fault or ("" if set(cases) == set(CASES) else f"must have {', '.join(CASES)}")
+    if fault:
+        return
+    for case in CASES:
+        yield from _check_case(vendor, case, cases.get(case))
+
+
+def _check_case(vendor: ReportVendor, case: str, person: Mapping[str, Any] | None) -> Iterator[Line]:
+    if person is None:
+        return
+    for kind in KINDS:
+        request = ReportRequest(str(uuid7()), kind, "credit_transaction", timezone.now(), person)
+        answer, fault = _call(vendor.request, request)
+        yield f"{case} {kind}: request", fault or _fault_of(answer, _STATUS[case])
+        if fault:
+            continue
+        for _ in range(_REPEATS):
+            again, fault = _call(vendor.request, request)
+            yield f"{case} {kind}: repeated request", fault or _difference(answer, again)
+        later, fault = _call(vendor.result, request)
+        yield f"{case} {kind}: result", fault or _difference(answer, later)
+    unknown = replace(request, id=str(uuid7()))
+    answer, fault = _call(vendor.result, unknown)
+    is_right = fault.startswith(f"raised {UnknownReport.__name__}") or isinstance(answer, VendorReport)
+    yield f"{case}: result of an unknown id", "" if is_right else fault or "must raise UnknownReport"
+
+
+def _call(method: Any, *arguments: Any) -> tuple[Any, str]:
+    try:
+        return method(*arguments), ""
+    except Exception as error:  # noqa: BLE001  the adapter's fault is the finding
+        return None, f"raised {type(error).__name__}: {error}"
+
+
+def _fault_of(answer: Any, status: str) -> str:
+    if not isinstance(answer, VendorReport):
+        return "must return a VendorReport"
+    if answer.status != status:
+        return f"status is {answer.status!r}, not {status!r}"
+    if status == PENDING:
+        return ""
+    try:
+        checked_summary(answer.summary)
+    except ValueError as error:
+        return str(error)
+    if type(answer.as_of) is not date:
+        return "as_of must be a date"
+    is_aware = answer.expires_at is None or (isinstance(answer.expires_at, datetime) and answer.expires_at.tzinfo)
+    return "" if is_aware else "expires_at must be an aware datetime"
+
+
+def _difference(first: VendorReport, again: Any) -> str:
+    if not isinstance(again, VendorReport):
+        return "must return a VendorReport"
+    same = (first.status, first.summary, first.raw) == (again.status, again.summary, again.raw)
+    return "" if same else "is another report for the same id"

@@ -1,0 +1,183 @@
+"""Requesting reports, and collecting those that a vendor has not returned yet.
+
+A report is stored before its vendor is called, and its id is the vendor's idempotency key. After a time-out or a crash
+the outcome is unknown: `collect` calls `result`, and requests the report again under the same id only if the vendor
+does not know it. So no vendor is paid twice.
+"""
+
+import logging
+from datetime import UTC, datetime, time, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from config.clients.provider import ProviderError
+from config.core.encryption import blind_digests
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
+from config.ops.failed_items import FailedItems
+from config.webhooks.events import record_event
+from credit.core.applicants import FIRST
+from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
+from credit.core.report_summary import checked_summary
+from credit.models import Application, Report, identity_of
+from credit.models.reports import FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED
+from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport, report_vendor
+from credit.review.confirmations import load_for_facts
+
+RAW_MAX_BYTES = 1_048_576
+LATEST = timedelta(hours=24)
+_IN_USE = timedelta(days=30)
+_LEASE = timedelta(seconds=60)  # longer than the deadline of a call
+_PAUSE = timedelta(seconds=10)
+_COPIED = (
+    "purpose", "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
+    "summary_sha256", "raw", "raw_sha256",
+)  # fmt: skip
+
+logger = logging.getLogger("platform.reports")
+
+
+def request_report(
+    application_id: str, *, kind: str, purpose: str | None, applicant: int, actor: Actor, now: datetime
+) -> tuple[Report, bool]:
+    """Return a report about an applicant, and whether it was there already; call this outside of a transaction.
+
+    The status is `requested` while the vendor works, and if the outcome is unknown. Raises as `load_for_facts`,
+    PurposeMissing, ReportNotPossible, ReportPending while one is requested, and ReportVendorError if the request
+    certainly had no effect.
+    """
+    if purpose is None:
+        raise PurposeMissing
+    vendor = report_vendor()
+    if vendor is None:
+        raise ReportNotPossible("This installation has no vendor of reports: `REPORTS` is off.")
+    with transaction.atomic():
+        application = load_for_facts(application_id, actor)
+        identity = identity_of(application, applicant)
+        if identity is None:
+            raise ReportNotPossible(f"Applicant {applicant} has no legal name and `date_of_birth`.")
+        about = {"application": application, "applicant": applicant, "kind": kind, "vendor": vendor.name}
+        if (current := _current(about, blind_digests(identity), now)) is not None:
+            return current, True
+        try:
+            with transaction.atomic():
+                report = Report.objects.create(
+                    **about, purpose=purpose, person=blind_digests(identity)[0], requested_by=actor.user,
+                    requested_at=now, look_at=now + _LEASE,
+                )  # fmt: skip
+        except IntegrityError as error:
+            raise ReportPending from error
+    try:
+        _ask(vendor, report, now=now, is_first=True)
+    except ProviderError as error:
+        if not error.outcome_unknown:
+            finish(report, VendorReport(FAILED), now=now)
+            raise ReportVendorError from error
+        logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
+    except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
+        logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
+    return report, False
+
+
+def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
+    """Return the reports that a reader of an application may see: its own account those about the first applicant."""
+    reports = Report.objects.filter(application=application)
+    return reports.filter(applicant=FIRST) if application.consumer_id == viewer.pk else reports
+
+
+def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report | None:
+    """Return an unexpired report of the same person at the lender, copied if it was about another application."""
+    same = Report.objects.filter(
+        person__in=digests, kind=about["kind"], vendor=about["vendor"], status=RECEIVED, expires_at__gt=now,
+        summary__isnull=False, application__consumer__erased_at__isnull=True,
+    )  # fmt: skip
+    own = same.filter(application=about["application"], applicant=about["applicant"]).last()
+    if own is not None or (report := same.last()) is None:
+        return own
+    return Report.objects.create(**about, **{name: getattr(report, name) for name in _COPIED})
+
+
+def collect(*, now: datetime) -> dict[str, int]:
+    """Ask vendors for the reports that are still requested; one that is missing after LATEST fails."""
+    counts = {"finished": 0, "waiting": 0}
+    vendor = report_vendor()
+    open_reports = Report.objects.filter(status=REQUESTED, look_at__lte=now).order_by("look_at")
+    items = FailedItems("report", open_reports, lease=_LEASE)
+
+    def look(report: Report) -> None:
+        Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _LEASE)
+        if now - report.requested_at > LATEST or vendor is None or vendor.name != report.vendor:
+            finish(report, VendorReport(FAILED), now=now)
+        else:
+            try:
+                _ask(vendor, report, now=now, is_first=False)
+            except ProviderError as error:
+                logger.warning("report %s is not there yet (%s)", report.pk, error.word)
+        counts["waiting" if report.status == REQUESTED else "finished"] += 1
+        Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
+
+    failed = items.process(look, now=now)
+    return {**counts, "failed": failed}
+
+
+def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
+    persons: list[Any] = list(report.application.applicants or ())
+    if report.person not in blind_digests(str(identity_of(report.application, report.applicant))):
+        finish(report, VendorReport(FAILED), now=now)  # the applicant changed: the report would be another person's
+        return
+    person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}
+    request = ReportRequest(str(report.pk), report.kind, report.purpose, report.requested_at, person)
+    if is_first:
+        answer = vendor.request(request)
+    else:
+        try:
+            answer = vendor.result(request)
+        except UnknownReport:
+            answer = vendor.request(request)
+    if answer.status != PENDING:
+        finish(report, answer, now=now)
+
+
+def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
+    """Store a vendor's answer, once."""
+    columns: dict[str, Any] = {"status": FAILED}
+    if answer.status in {RECEIVED, NO_FILE, FROZEN}:
+        try:
+            columns = _columns(answer, now)
+        except (ValueError, TypeError, AttributeError) as error:
+            logger.error("report %s has another form than the schema (%s)", report.pk, type(error).__name__)  # noqa: TRY400
+    for name, value in columns.items():
+        setattr(report, name, value)
+    with transaction.atomic():
+        waiting = Report.objects.select_for_update().filter(pk=report.pk, status=REQUESTED)
+        if not waiting.exists():
+            report.refresh_from_db()
+            return
+        report.save(update_fields=list(columns))
+        _record_event(report, now)
+
+
+def _columns(answer: VendorReport, now: datetime) -> dict[str, Any]:
+    text, raw = canonical_json(checked_summary(answer.summary)), answer.raw
+    if raw is not None and len(raw.encode()) > RAW_MAX_BYTES:
+        raise ValueError("The raw report is too large.")
+    day = answer.as_of or now.date()
+    return {
+        "status": answer.status,
+        "as_of": day,
+        "expires_at": answer.expires_at or datetime.combine(day, time(), UTC) + _IN_USE,
+        "summary": text.decode(),
+        "summary_sha256": sha256(text).hexdigest(),
+        "raw": raw,
+        "raw_sha256": None if raw is None else sha256(raw.encode()).hexdigest(),
+    }
+
+
+def _record_event(report: Report, now: datetime) -> None:
+    application: Application = report.application
+    if (owner_id := application.provider_owner_id) is not None:
+        ids = {"report_id": str(report.pk), "application_id": str(application.pk), "status": report.status}
+        record_event("report.ended", account_id=owner_id, now=now, **ids)

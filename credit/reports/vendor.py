@@ -1,0 +1,71 @@
+"""The port of a vendor of reports. `docs/develop/vendors.md` describes how to write an adapter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol
+
+from django.conf import settings
+
+from config.core.adapters import load_adapter
+
+PENDING = "pending"
+CASES = ("thick", "thin", "absent", "frozen", "slow")
+
+
+class UnknownReport(Exception):
+    """The vendor has no request with this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """A request for a report. `id` is the vendor's idempotency key; `person` {legal_name, date_of_birth, address}."""
+
+    id: str
+    kind: str
+    purpose: str
+    requested_at: datetime
+    person: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VendorReport:
+    """A vendor's answer: `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
+
+    `summary` is described at `checked_summary`; it is required unless the status is `pending` or `failed`. `raw` is the
+    answer as the vendor sent it. Without `expires_at` the report is used for 30 days.
+    """
+
+    status: str
+    summary: dict[str, Any] | None = field(default=None, repr=False)
+    as_of: date | None = None
+    raw: str | None = field(default=None, repr=False)
+    expires_at: datetime | None = None
+
+
+class ReportVendor(Protocol):
+    """What an adapter implements; it is made without arguments for each request.
+
+    Each method may raise `ProviderError` of `config.clients.provider`. With `outcome_unknown`, the platform calls
+    `result` later.
+    """
+
+    name: str
+
+    def request(self, request: ReportRequest) -> VendorReport:
+        """Request a report. The same id never orders a second one."""
+
+    def result(self, request: ReportRequest) -> VendorReport:
+        """Return the report of an earlier request; raises UnknownReport if the vendor has no such request."""
+
+    def sandbox_cases(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return a person of the vendor's sandbox for each of CASES."""
+
+
+def report_vendor() -> ReportVendor | None:
+    """Return the vendor that `REPORTS` selects, None if reports are off."""
+    if settings.REPORTS == "off":
+        return None
+    place = "credit.reports.sandbox:SandboxVendor" if settings.REPORTS == "sandbox" else settings.REPORTS
+    vendor: ReportVendor = load_adapter(place)
+    return vendor

@@ -1,0 +1,289 @@
+"""Reports of vendors: who may request and read them, unknown outcomes, reuse, and the facts that they are."""
+
+import json
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from config.clients.provider import ProviderError
+from config.core.casework import DataAccess
+from config.core.erasure import erase_rows
+from config.core.lifecycle import Actor
+from config.webhooks.models import Event
+from credit.models import Application, ProviderMember, Report
+from credit.reports.sandbox import SandboxVendor
+from credit.reports.services import collect, request_report
+from credit.reports.vendor import UnknownReport, VendorReport
+from tests.api import assert_error, client_of
+from tests.credit.applicants import PERSON
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+BODY = {"kind": "credit", "purpose": "credit_transaction", "applicant": 1}
+PLACE = f"{__name__}:CountingVendor"
+MARK = "M4RK-of-raw"
+KILLS = 50  # 1,000 in the measurement of the design
+
+
+class CountingVendor(SandboxVendor):
+    """The sandbox's vendor, which counts what it sold by id, and dies before or after a sale if a test requests it."""
+
+    name = "counting"
+    sold: dict[str, int] = {}
+    dies: BaseException | None = None
+    is_dead_before_sale = False
+
+    def request(self, request):
+        if self.dies and self.is_dead_before_sale:
+            raise self.dies
+        self.sold.setdefault(request.id, len(self.sold))
+        if self.dies:
+            raise self.dies
+        answer = super().request(request)
+        return replace(answer, raw=f"{MARK} {answer.raw}") if answer.raw else answer
+
+    def result(self, request):
+        if request.id not in self.sold:
+            raise UnknownReport
+        return super().request(request)
+
+
+@pytest.fixture
+def vendor(settings, monkeypatch):
+    settings.REPORTS = PLACE
+    monkeypatch.setattr(CountingVendor, "sold", {})
+    return CountingVendor
+
+
+def under_review(consumer, *names, provider=700, **columns):
+    persons = [{**PERSON, "legal_name": f"Rosa {name}"} for name in names]
+    application = ApplicationFactory(consumer=consumer, status="under_review", provider_id=provider, **columns)
+    client = client_of(consumer)
+    body = {"updated_by": str(consumer.pk), "applicants": persons}
+    response = client.replace(f"/applications/{application.pk}", body)
+    assert response.status_code == 200, response.content
+    Application.objects.filter(pk=application.pk).update(submitted_at=timezone.now())
+    application.refresh_from_db()
+    return application
+
+
+@pytest.fixture
+def application(user):
+    return under_review(user, "Thickfile", "Thinfile")
+
+
+@pytest.fixture
+def rita(db):
+    return make_reviewer(username="rita")
+
+
+@pytest.fixture
+def ritas(rita):
+    return client_of(rita)
+
+
+def ask(client, application, key=None, **changes):
+    return client.send(f"/applications/{application.pk}/reports", {**BODY, **changes}, key=key)
+
+
+def facts(client, application):
+    found = client.read(f"/applications/{application.pk}/facts").json()["facts"]
+    return {fact["name"]: fact["value"] for fact in found if fact["name"].startswith("report.")}
+
+
+class TestRequest:
+    def test_reviewer_receives_a_report(self, ritas, rita, application):
+        response = ask(ritas, application)
+        assert response.status_code == 201, response.content
+        report = response.json()
+        assert (report["status"], report["vendor"], report["applicant"]) == ("received", "sandbox", 1)
+        assert (report["requested_by"], report["reused"]) == (str(rita.pk), False)
+        assert report["summary"]["score"]["value"] == 724
+        assert facts(ritas, application)["report.score"] == 724
+        assert report["raw"] is None
+
+    @pytest.mark.parametrize(("name", "http", "status"), [
+        ("Thickfile", 201, "received"), ("Thinfile", 201, "received"), ("Nofile", 201, "no_file"),
+        ("Frozen", 201, "frozen"), ("Slow", 202, "requested"), ("Broken", 502, "failed"),
+    ])  # fmt: skip
+    def test_family_name_selects_the_result_of_the_sandbox(self, ritas, user, name, http, status):
+        application = under_review(user, name)
+        response = ask(ritas, application)
+        assert (response.status_code, Report.objects.get().status) == (http, status), response.content
+        assert facts(ritas, application)["report.status"] == status
+        if http == 502:
+            assert_error(response, 502, "E5005")
+
+    def test_slow_report_is_collected_later_once(self, ritas, user):
+        application = under_review(user, "Slow")
+        report = ask(ritas, application).json()
+        assert_error(ask(ritas, application), 409, "E3019")
+        waiting = {"finished": 0, "waiting": 1, "failed": 0}
+        assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # the vendor's 30 s have not passed
+        Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))
+        assert collect(now=timezone.now() + timedelta(minutes=4))["finished"] == 1
+        whole = ritas.read(f"/applications/{application.pk}/reports/{report['id']}").json()
+        assert (whole["status"], whole["summary"]["score"]["value"]) == ("received", 724)
+
+    def test_report_that_is_missing_after_a_day_fails(self, ritas, user):
+        application = under_review(user, "Slow")
+        ask(ritas, application)
+        collect(now=timezone.now() + timedelta(hours=25))
+        assert facts(ritas, application) == {"report.status": "failed"}
+
+    @pytest.mark.parametrize(("changes", "code"), [
+        ({"purpose": None}, "E1022"), ({"purpose": "curiosity"}, "E1001"), ({"kind": "gossip"}, "E1001"),
+        ({"applicant": 3}, "E1001"),
+    ])  # fmt: skip
+    def test_wrong_body_is_refused(self, ritas, application, changes, code):
+        assert_error(ask(ritas, application, **changes), 400, code)
+        assert not Report.objects.exists()
+
+    def test_applicant_without_birth_date_or_vendor_is_refused(self, ritas, user, application, settings):
+        assert_error(ask(ritas, under_review(user, "Thickfile"), applicant=2), 400, "E3018")
+        settings.REPORTS = "off"
+        assert_error(ask(ritas, application), 400, "E3018")
+
+    def test_decided_application_and_draft_are_refused(self, ritas, application):
+        Application.objects.update(status="approved")
+        assert_error(ask(ritas, application), 400, "E3004")
+
+    def test_unexpired_report_of_the_same_person_is_reused(self, ritas, user, application):
+        first = ask(ritas, application).json()
+        again = ask(ritas, application)
+        assert (again.status_code, again.json()) == (200, {**first, "reused": True})
+        other = ask(ritas, under_review(UserFactory(), "Thickfile"))
+        assert other.status_code == 200
+        assert other.json()["summary_sha256"] == first["summary_sha256"]
+        Report.objects.update(expires_at=timezone.now())
+        assert ask(ritas, application).status_code == 201
+        assert ask(ritas, under_review(UserFactory(), "Thickfile", provider=701)).status_code == 201
+
+    def test_changed_applicant_never_receives_the_report_of_another_person(self, ritas, user):
+        application = under_review(user, "Slow")
+        ask(ritas, application)
+        client_of(user).replace(
+            f"/applications/{application.pk}",
+            {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thinfile"}]},
+        )
+        collect(now=timezone.now() + timedelta(minutes=2))
+        assert Report.objects.get().status == "failed"
+
+
+class TestReaders:
+    def test_each_reader_receives_what_is_theirs(self, api, ritas, application):
+        reports = [ask(ritas, application, applicant=number).json() for number in (1, 2)]
+        listed = {client: client.read(f"/applications/{application.pk}/reports") for client in (api, ritas)}
+        assert [report["id"] for report in listed[api].json()] == [reports[0]["id"]]
+        assert len(listed[ritas].json()) == 2
+        path = f"/applications/{application.pk}/reports"
+        assert api.read(f"{path}/{reports[0]['id']}").json()["raw"] is None
+        assert_error(api.read(f"{path}/{reports[1]['id']}"), 404, "E4015")
+        assert json.loads(ritas.read(f"{path}/{reports[1]['id']}").json()["raw"])["score"]["value"] == 611
+        assert [row.details for row in DataAccess.objects.all() if row.details] == [{"report": reports[1]["id"]}]
+
+    def test_second_applicants_report_is_no_fact_of_the_first(self, ritas, application):
+        ask(ritas, application, applicant=2)
+        assert facts(ritas, application) == {}
+
+    def test_applicant_reader_and_stranger_request_none(self, api, application):
+        reader = UserFactory()
+        ProviderMember.objects.create(provider=ProviderFactory(pk="700"), user=reader, role="reader")
+        assert_error(ask(api, application), 403, "E2010")
+        assert_error(ask(client_of(reader), application), 403, "E2010")
+        assert_error(ask(client_of(UserFactory()), application), 404, "E4002")
+
+
+class TestUnknownOutcomes:
+    def test_time_out_leaves_it_requested_and_collecting_does_not_buy_twice(
+        self, ritas, vendor, application, monkeypatch
+    ):
+        monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
+        assert ask(ritas, application).status_code == 202
+        monkeypatch.setattr(vendor, "dies", None)
+        collect(now=timezone.now() + timedelta(minutes=2))
+        assert (Report.objects.get().status, len(vendor.sold)) == ("received", 1)
+
+    def test_kills_between_request_and_response_buy_no_report_twice(self, rita, user, vendor, monkeypatch):
+        application, random = under_review(user, "Thickfile"), Random(44)
+        actor = Actor(rita, "jwt:x", second_factor=True)
+        for number in range(KILLS):
+            now = timezone.now()
+            monkeypatch.setattr(vendor, "dies", KeyboardInterrupt())
+            monkeypatch.setattr(vendor, "is_dead_before_sale", random.random() < 0.5)
+            with pytest.raises(KeyboardInterrupt):
+                request_report(
+                    str(application.pk), kind="credit", purpose="credit_transaction", applicant=1, actor=actor, now=now
+                )
+            monkeypatch.setattr(vendor, "dies", None)
+            collect(now=now + timedelta(minutes=2))
+            assert len(vendor.sold) == number + 1
+            Report.objects.update(expires_at=now)
+        assert Report.objects.filter(status="received").count() == KILLS
+
+    def test_answer_of_another_form_fails_without_a_trace_of_it(self, ritas, vendor, application, monkeypatch, caplog):
+        wrong = VendorReport("received", {"agency": {"name": MARK}, "surprise": MARK}, raw=MARK)
+        monkeypatch.setattr(vendor, "request", lambda *_: wrong)
+        with caplog.at_level(logging.DEBUG):
+            assert ask(ritas, application).json()["status"] == "failed"
+        assert MARK not in caplog.text
+
+
+def test_raw_is_in_no_log_event_or_column(ritas, vendor, application, user, caplog):
+    with caplog.at_level(logging.DEBUG):
+        report = ask(ritas, application).json()
+    row = Report.objects.get()
+    assert row.raw.startswith(MARK)
+    assert MARK not in caplog.text
+    assert MARK not in json.dumps(list(Event.objects.values()), default=str)
+    assert MARK not in json.dumps(Report.objects.filter(pk=row.pk).values().get(), default=str)
+    assert MARK not in json.dumps(ritas.read(f"/applications/{application.pk}/reports").json())
+    assert report["summary"]["result"] == "A thick file"
+
+
+def test_erasure_empties_the_report(ritas, application):
+    ask(ritas, application)
+    erase_rows(application.consumer_id, now=timezone.now() + timedelta(days=4_000))
+    row = Report.objects.get()
+    assert (row.summary, row.summary_sha256, row.raw) == (None, None, None)
+
+
+def test_score_again_reads_the_report(api, ritas, user):
+    card = {
+        "inputs": [{"name": "score", "from": "report.score", "type": "number"}],
+        "base_points": 500,
+        "characteristics": [
+            {"name": "score", "input": "score", "reason": "no_credit_file", "baseline": 100,
+             "bins": [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]},
+        ],
+        "outcomes": [{"outcome": "approve", "from": 600}, {"outcome": "refer"}],
+    }  # fmt: skip
+    offer, _ = scored_offer(definition=card)
+    application = draft_for(offer, user, {"amount_cents": 500_000})
+    client_of(user).replace(
+        f"/applications/{application.pk}",
+        {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thickfile"}]},
+    )
+    assert submit(api, application).status_code == 200
+    before = api.read(f"/applications/{application.pk}/score").json()
+    assert (before["outcome"], before["facts"]) == ("refer", [])
+    assert ask(ritas, application).status_code == 201
+    score = ritas.send(f"/applications/{application.pk}/score").json()
+    day = str(timezone.now().date())
+    assert (score["outcome"], score["facts"]) == (
+        "approve", [{"name": "report.score", "source": "report", "as_of": day}]
+    )  # fmt: skip
+
+
+def test_check_vendor_passes_the_sandbox(capsys):
+    call_command("check_vendor", "credit.reports.sandbox:SandboxVendor", as_json=True)
+    out = capsys.readouterr()
+    assert json.loads(out.out) == {"passed": 47, "failed": 0}
