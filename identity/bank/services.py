@@ -39,10 +39,11 @@ from identity.providers.base import (
     LinkedItem,
     LinkToken,
     LoginRequired,
+    OpenBanking,
     TokenRefused,
     Transaction,
 )
-from identity.providers.choice import OpenBanking, open_banking
+from identity.providers.choice import open_banking
 from staging.registry import ITEMS_PER_STATEMENT, Payload, stage_items
 
 logger = logging.getLogger("platform.bank")

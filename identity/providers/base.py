@@ -13,7 +13,7 @@ on, or raises BankingUnavailable while the provider has not got all of it yet. `
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from config.clients.provider import ProviderUnavailable
 
@@ -88,6 +88,21 @@ class LinkedItem:
 
     access_token: str = field(repr=False)
     item_id: str
+
+
+class OpenBanking(Protocol):
+    """What an adapter implements; it is made without arguments for each request. The module describes the methods."""
+
+    def create_verification(
+        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
+    ) -> VerificationState: ...
+    def read_verification(self, reference: str) -> VerificationState: ...
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken: ...
+    def exchange_public_token(self, public_token: str) -> LinkedItem: ...
+    def list_accounts(self, access_token: str) -> list[Account]: ...
+    def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]: ...
+    def remove_item(self, access_token: str) -> None: ...
+    def verify_event(self, token: str, body: bytes, *, now: datetime) -> None: ...
 
 
 class BankingUnavailable(ProviderUnavailable):

@@ -1,16 +1,18 @@
-"""The open-banking provider, chosen by `OPEN_BANKING`: `sandbox` (built in, offline) or `plaid`."""
+"""The open-banking vendor that `OPEN_BANKING` selects: `sandbox` (built in, offline), `plaid`, or an adapter."""
 
 from django.conf import settings
 
+from config.core.adapters import load_adapter
+from identity.providers.base import OpenBanking
 from identity.providers.plaid import Plaid
 from identity.providers.sandbox import Sandbox
 
 PROVIDERS = ("sandbox", "plaid")
 
 
-OpenBanking = Plaid | Sandbox
-
-
 def open_banking() -> OpenBanking:
     """Return the provider for one request: its deadline for all calls begins now."""
-    return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()
+    if settings.OPEN_BANKING in PROVIDERS:
+        return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()
+    adapter: OpenBanking = load_adapter(settings.OPEN_BANKING)
+    return adapter

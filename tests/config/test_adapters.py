@@ -1,0 +1,27 @@
+"""Vendors that an installation adds by `package.module:Class`."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+from config.core.adapters import load_adapter
+from identity.providers.choice import open_banking
+from identity.providers.sandbox import Sandbox
+
+
+@pytest.mark.parametrize("place", ["os", "os:", "os.path", "a b:C", "../x:C", "os:path.join"])
+def test_value_of_another_form_is_refused(place, monkeypatch):
+    monkeypatch.setenv("REPORTS", place)
+    with pytest.raises(ImproperlyConfigured, match=r"package\.module:Class"):
+        env.adapter("REPORTS", "off", ("off", "sandbox"))
+    with pytest.raises(ValueError, match=r"package\.module:Class"):
+        load_adapter(place)
+
+
+def test_open_banking_accepts_an_adapter(settings):
+    settings.OPEN_BANKING = "tests.config.test_adapters:Own"
+    assert isinstance(open_banking(), Own)
+
+
+class Own(Sandbox):
+    """An adapter of an installation."""
