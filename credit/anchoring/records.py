@@ -5,6 +5,7 @@ from typing import Any
 from config.core.context import request_id
 from config.core.json_text import canonical_json, is_safe, rfc3339
 from config.core.lifecycle import StatusHistory
+from credit.anchoring.fact_hashes import facts_in_record
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.core.reasons import reasons_of
 from credit.models.terms import NOT_RECORDED
@@ -42,12 +43,13 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     `score_reasons` are the score's, `reasons` the decision's. `automated` states that no person took part. `terms` are
     the loan that an approval names, and `counteroffer` the one that the decision closes. `certificate_sha256` is null
     for scorecards that were published before there were certificates. `applicants_sha256` is the
-    hash of the applicants, with a nonce that can be erased; null without applicants.
+    hash of the applicants, with a nonce that can be erased; null without applicants. `facts` are name, source, day and
+    hash of each fact that the score used; null without a score, and if its facts were erased.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
-    version 2 had no `terms`, `counteroffer` and `applicants_sha256`. Up to version 3 scores compared strings as they
-    were spelled, treated a value of another type as missing, and could decline automatically when one was missing. The
-    JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
+    version 2 had no `terms`, `counteroffer` and `applicants_sha256`, version 3 no `facts`. Up to version 3 scores
+    compared strings as they were spelled, treated a value of another type as missing, and could decline automatically
+    when one was missing. The JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
     """
     scored: dict[str, Any] = dict.fromkeys((*_OF_THE_SCORE, "certificate_sha256"))
     if (score := application.decision_score) is not None:
@@ -59,6 +61,7 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     return record_about(
         application,
         **scored,
+        facts=None if score is None else facts_in_record(score),
         **(application.loan_terms.to_record() if approves else NOT_RECORDED),
         record_version=4,
         applicants_sha256=application.applicants_sha256,

@@ -26,6 +26,8 @@ from config.core.errors import NotFound
 from config.core.json_text import canonical_json
 from config.ops.failed_items import FailedItems
 from credit.anchoring import record_keys
+from credit.anchoring.fact_hashes import openings
+from credit.core.facts import PERSON
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
@@ -46,14 +48,21 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
     return anchors
 
 
-def bundle_of(application: Application) -> dict[str, Any]:
+def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
     """Return the texts that the newest decision's hashes and signature were made of, for `verify_decision.py`.
+
+    The applicant's bundle opens no facts about the same person's other applications. The nonce of all facts would open
+    them, so it has neither `facts` nor `nonce` if the score has such facts.
 
     Raises NotFound while nothing was decided.
     """
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None
     kept = None if score is None else score.facts_if_kept
+    opened = openings(score) if score is not None else None
+    is_open = kept is not None and not (for_applicant and any(name.startswith(PERSON) for name in kept.values()))
+    if opened is not None and not is_open:
+        opened = {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
         persons = None  # they changed since
@@ -64,8 +73,9 @@ def bundle_of(application: Application) -> dict[str, Any]:
         "opening": anchor.opening,
         "definition": None if score is None else canonical_json(score.version.definition).decode(),
         "certificate": None if score is None else score.version.certificate_text,
-        "facts": None if kept is None else kept.facts,
-        "nonce": None if kept is None else kept.nonce,
+        "facts": kept.facts if is_open and kept is not None else None,
+        "nonce": kept.nonce if is_open and kept is not None else None,
+        "facts_opening": None if opened is None else canonical_json(opened).decode(),
         "applicants": None if persons is None else canonical_json(persons.persons).decode(),
         "applicants_nonce": None if persons is None else b64encode(persons.nonce).decode(),
     }

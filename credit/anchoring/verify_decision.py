@@ -12,6 +12,7 @@ shares no code with what decided: a fault there would only be repeated here. It 
     definition  the scorecard is the one whose SHA-256 the record names
     certificate the certificate is the one whose SHA-256 the record names, and fits the scorecard
     facts       SHA-256(nonce, facts) is what the record names, and they hold nothing that was not shared
+    sources     each fact that the record names is opened by its value and its nonce, and has the source of its name
     total       the scorecard, computed again, gives the record's total,
     outcome     its outcome,
     reasons     and its reasons, in their order
@@ -49,12 +50,18 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *PERSONS, "certificate")
-# Members of the bundle that must be objects. The oldest bundles lack both; later ones lack PERSONS or the certificate.
+LATER = (*PERSONS, "certificate", "facts_opening")  # members that older bundles lack
+MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
+# Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
 NONCE_BYTES = 32
 # Facts of these kinds are shared with a lender, or unknown to it, as `share` of the record says.
 PRIVATE = ("bank", "identity")
+# Who supplies a fact, by its name or the first part of it; the platform supplies the others.
+SOURCES = {
+    "application_data": "applicant", "confirmed": "confirmed", "bank": "bank", "report": "report",
+    "bank.linked": "platform",
+}  # fmt: skip
 REPORT_TYPE = "application_decision"
 DOMAIN = "credit-platform/record/v1"
 OK, FAIL, SKIPPED, UNSIGNED = "ok", "FAIL", "skip", "none"
@@ -87,8 +94,8 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
     """
     check, steps = Check(content, ledger_key, platform_keys), []
     for name in (
-        "bundle", "record", "platform", "definition", "certificate", "facts", "total", "outcome", "reasons", "decision",
-        "terms", "applicants", "proof", "inclusion", "commitment", "signature",
+        "bundle", "record", "platform", "definition", "certificate", "facts", "sources", "total", "outcome", "reasons",
+        "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
     ):  # fmt: skip
         try:
             state, detail = getattr(check, name)()
@@ -141,7 +148,7 @@ class Check:
         _must(len(self.content) <= FILE_MAX_BYTES, "the file is too large for a bundle")
         given = parse(self.content.decode("utf-8"))
         _must(isinstance(given, dict), "it must be an object")
-        given = {**dict.fromkeys((*OBJECTS, *PERSONS, "certificate")), **given}
+        given = {**dict.fromkeys((*OBJECTS, *LATER)), **given}
         _must(set(given) == set(MEMBERS), f"its members must be {', '.join(MEMBERS)}")
         for name, kept in given.items():
             if name in OBJECTS and kept is not None:
@@ -235,7 +242,10 @@ class Check:
         if not self.is_scored:
             return SKIPPED, "nothing was scored"
         if self.texts["facts"] is None:
-            return SKIPPED, "they have been erased: the score cannot be computed again"
+            return (
+                SKIPPED,
+                "they are erased, or not open to the applicant: the score cannot be computed again",
+            )
         facts, digest = self._opened("facts", "nonce")
         _must(isinstance(facts, dict), "they must be an object")
         kept = [area for area in PRIVATE if "share" in self.told and area not in self.told["share"]]
@@ -243,6 +253,31 @@ class Check:
         _must(not told, f"{', '.join(told)}: the applicant did not share this with the lender")
         self.found = score(self.card, facts, self.told.get("record_version", 1))
         return OK, f"{len(facts)} facts, hashed with the nonce {digest}"
+
+    def sources(self) -> tuple[str, str]:
+        named = self.told.get("facts")
+        if named is None:
+            _must(self.texts["facts_opening"] is None, "the record names no facts to which the opening belongs")
+            return SKIPPED, "the record names no sources"
+        _must(self.is_scored, "the record names facts, and no score")
+        text = self.texts["facts_opening"]
+        opened = {} if text is None else canonical(text)
+        _must(set(opened) <= {fact["name"] for fact in named}, "a fact is opened that the record does not name")
+        facts = None if self.texts["facts"] is None else canonical(self.texts["facts"])
+        for fact in named:
+            name, source = fact["name"], fact["source"]
+            area = re.split("[.#]", name)[0]
+            _must(source == SOURCES.get(name, SOURCES.get(area, "platform")), f"{name} can't come from {source!r}")
+            _must(not (self.card.get("verified") and source == "applicant"), f"{name}: the card reads no claims")
+            if name in opened:
+                value, nonce = opened[name]["value"], decode_base64(opened[name]["nonce"])
+                digest = hashlib.sha256(nonce + jcs(value).encode()).hexdigest()
+                _must(digest == fact["sha256"], f"{name} is not the value that the record names")
+                _must(facts is None or facts.get(name) == value, f"{name} is another value than the scored one")
+        return (
+            OK,
+            f"{len(named)} facts from {', '.join(sorted({fact['source'] for fact in named}))}; {len(opened)} open",
+        )
 
     def _opened(self, what: str, nonce_name: str) -> tuple[Any, str]:
         """Return what a text says and its SHA-256 with its nonce, which is the one that the record names."""

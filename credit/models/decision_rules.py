@@ -254,7 +254,9 @@ class DecisionRules(StatefulModel):
     @cached_property
     def decision_score(self) -> Score | None:
         """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
-        return Score.deciding(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+        if not self.names_scoring_model:
+            return None
+        return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
         """Return the reasons of the score that referred the application, if a rejection has none of them.

@@ -87,6 +87,10 @@ class BundleSerializer(ResponseSerializer):
     )
     facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once it is erased.")
     nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64.")
+    facts_opening = TextField(
+        allow_null=True,
+        help_text="Value and nonce of each fact in the record, canonical JSON; null once the facts are erased.",
+    )
     applicants = TextField(
         allow_null=True,
         help_text="The applicants, canonical JSON; null without applicants, and once they are erased or changed.",

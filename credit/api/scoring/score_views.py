@@ -110,12 +110,13 @@ class ScoreViewSet(ApiViewSet):
 
         It contains the facts that were scored, which no scope of an app covers, and the applicants. It is for the
         consumer and for those who may decide; a lender's readers get 403. The API enters reading another person's in
-        the access log of personal data.
+        the access log of personal data. If the score used facts about the same person's other applications
+        (`person.…`), the consumer's bundle has the other facts in `facts_opening` only.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):
             raise ReviewerRequired
-        content = render_json(bundle_of(application))
+        content = render_json(bundle_of(application, for_applicant=application.consumer_id == request.user.pk))
         note_reading(application, request.user, decision_bundle=sha256(content).hexdigest())
         headers = {
             "Content-Disposition": f'attachment; filename="decision-{application.pk}.json"',

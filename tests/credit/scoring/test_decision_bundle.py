@@ -22,7 +22,7 @@ from tests.factories import ApplicationFactory
 
 MEMBERS = {
     "record", "signature", "proof_file", "opening", "definition", "facts", "nonce", "applicants", "applicants_nonce",
-    "certificate",
+    "certificate", "facts_opening",
 }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ class TestBundle:
     def test_after_an_erasure_the_hashes_stay(self, api, user, decided):
         before = read(api, decided).json()
         erase_facts(user.pk)
-        assert read(api, decided).json() == {**before, "facts": None, "nonce": None}
+        assert read(api, decided).json() == {**before, "facts": None, "nonce": None, "facts_opening": None}
         found = {step.name: step.state for step in verify(read(api, decided).content)}
         assert (found["definition"], found["facts"]) == (OK, SKIPPED)
 

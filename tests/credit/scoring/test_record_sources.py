@@ -1,0 +1,126 @@
+"""Sources of facts in the record of a decision (version 4), and opening them."""
+
+import json
+from base64 import b64encode
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+from django.utils import timezone
+
+from config.core.json_text import canonical_json
+from credit.anchoring.fact_hashes import facts_in_record, openings
+from credit.anchoring.services import bundle_of
+from credit.anchoring.verify_decision import FAIL, verify
+from credit.core.card import Card
+from credit.scoring.scores import sources_of
+from tests.api import client_of
+from tests.credit.scoring import sourced
+from tests.credit.scoring.bundles import NONCE, bundle, record_of
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.credit.support import make_reviewer, move
+
+DECISIONS = 500  # 10,000 in the measurement of the design
+CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
+
+
+def scored(card, facts):
+    """A score as it is kept, of facts that have the source of their names."""
+    known = {
+        name: SimpleNamespace(source={"application_data": "applicant"}.get(name.split(".")[0], name.split(".")[0]),
+                              as_of_text="2026-01-31")
+        for name in facts
+    }  # fmt: skip
+    kept = SimpleNamespace(values=lambda: facts, nonce=b64encode(NONCE).decode())
+    return SimpleNamespace(facts_if_kept=kept, sources=sources_of(Card.of(card), facts, known))
+
+
+def bundled(card, facts):
+    score = scored(card, facts)
+    made = bundle(card, facts, proven=False, record_version=4, share=["bank"], automated=False)
+    record = text({**json.loads(made["record"]), "facts": facts_in_record(score)})
+    return {**made, "record": record, "signature": None, "facts_opening": canonical_json(openings(score)).decode()}
+
+
+def steps(made):
+    return {step.name: step for step in verify(json.dumps(made).encode())}
+
+
+def test_random_verified_decisions_name_every_source_and_follow_no_claim():
+    card, chance = sourced.card(verified=True), Random(44)
+    for _ in range(DECISIONS):
+        facts = {**sourced.facts(chance), "scored_on": "2026-01-31"}
+        made = bundled(card, facts)
+        found = steps(made)
+        assert FAIL not in {step.state for step in found.values()}, found
+        named = json.loads(made["record"])["facts"]
+        assert {fact["name"] for fact in named} <= {sourced.INCOME, sourced.SPENDING}
+        assert all(fact["source"] == "bank" and facts[fact["name"]] is not None for fact in named)
+        other = {name: 1 if name.startswith("application_data") else value for name, value in facts.items()}
+        results = [(record["total"], record["outcome"]) for record in (record_of(card, facts), record_of(card, other))]
+        assert results[0] == results[1]
+
+
+FACTS = {
+    sourced.INCOME: 320_000, sourced.SPENDING: 200_000, sourced.CLAIMED: 700_000,
+    "application_data.monthly_debt_cents": 10_000, "scored_on": "2026-01-31",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "why"), [
+    (lambda facts, _: facts[0].update(source="bank"), "can't come from 'bank'"),
+    (lambda _, opened: opened[sourced.INCOME].update(value=320_001), "is not the value"),
+    (lambda _, opened: opened.update({"bank.linked": opened[sourced.INCOME]}), "does not name"),
+])  # fmt: skip
+def test_forged_source_or_value_fails(change, why):
+    made = bundled(sourced.card(), FACTS)
+    record, opened = json.loads(made["record"]), json.loads(made["facts_opening"])
+    change(record["facts"], opened)
+    found = steps({**made, "record": text(record), "facts_opening": text(opened)})["sources"]
+    assert (found.state, why in found.detail) == (FAIL, True), found
+
+
+def test_claim_in_the_record_of_a_verified_card_fails():
+    made = bundled(sourced.card(), FACTS)
+    verified = sourced.card(verified=True)
+    record = {**json.loads(bundled(verified, FACTS)["record"]), "facts": json.loads(made["record"])["facts"]}
+    found = steps({**made, "record": text(record), "definition": text(verified)})["sources"]
+    assert (found.state, "reads no claims" in found.detail) == (FAIL, True), found
+
+
+def test_one_fact_opens_alone():
+    made = bundled(sourced.card(), FACTS)
+    alone = {sourced.INCOME: json.loads(made["facts_opening"])[sourced.INCOME]}
+    found = steps({**made, "facts": None, "nonce": None, "facts_opening": text(alone)})
+    assert found["sources"].detail == "3 facts from applicant, bank; 1 open"
+    assert FAIL not in {step.state for step in found.values()}
+
+
+def text(value):
+    return canonical_json(value).decode()
+
+
+@pytest.mark.django_db
+def test_applicants_bundle_keeps_the_lenders_counts_closed(api, user, settings):
+    settings.ANCHOR_DECISIONS = True
+    card = sourced.card()
+    card["inputs"][2] = {"name": "debts", "from": "person.accounts", "type": "number"}
+    offer, _ = scored_offer(definition=card)
+    application = draft_for(offer, user, CLAIMS)
+    assert submit(api, application).status_code == 200
+    reviewers = client_of(make_reviewer(username="rita"))
+    move(reviewers, application, "under_review")
+    assert move(reviewers, application, "approved", reason="Seen.").status_code == 200
+    application.refresh_from_db()
+    named = {fact["name"]: fact for fact in json.loads(bundle_of(application)["record"])["facts"]}
+    assert named["person.accounts"]["source"] == "platform"
+    assert named["person.accounts"]["as_of"] == str(timezone.now().date())
+    path = f"/applications/{application.pk}/decision-bundle"
+    theirs, own = reviewers.read(path), api.read(path)
+    assert json.loads(theirs.json()["facts_opening"])["person.accounts"]["value"] == 1
+    assert (own.json()["facts"], own.json()["nonce"]) == (None, None)
+    assert "person.accounts" not in json.loads(own.json()["facts_opening"])
+    for response in (theirs, own):
+        assert FAIL not in {step.state for step in verify(response.content)}
+    score = api.read(f"/applications/{application.pk}/score").json()
+    assert "debts" not in json.dumps(score["changes"])
