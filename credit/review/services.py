@@ -22,6 +22,7 @@ from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import as_members
 from credit.models.terms import loan_to_dict
+from credit.review.report_ids import with_reports
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of
 
@@ -79,8 +80,10 @@ def decide(
 
     Returns the decision that now waits for a second reviewer, None where the application was moved. Where two decide,
     the caller holds the lock of the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
-    ReasonsRequired, ReviewerRequired or SecondFactorRequired.
+    ReasonsRequired, ReviewerRequired, SecondFactorRequired, or as `with_reports`.
     """
+    if metadata is not None or not takes_two(to, actor):  # the second reviewer confirms what the first one named
+        metadata = with_reports(application, to, metadata)
     if takes_two(to, actor):
         pending = pending_decision(application)
         if pending is None:

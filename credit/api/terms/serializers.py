@@ -43,6 +43,10 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         help_text="Whether its notice says at once, with the reasons, that what was applied for is denied; silence is "
         "then followed by no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
     )
+    report_ids = serializers.ListField(
+        child=serializers.IdField(), allow_null=True, default=None, max_length=10,
+        help_text="The ids of the stored reports that the counteroffer is based on; null for none.",
+    )  # fmt: skip
     consumer_report = serializers.FreeField(
         allow_null=True, default=None, help_text="As `metadata.consumer_report` of a decision."
     )

@@ -32,6 +32,16 @@ PLACE = f"{__name__}:CountingVendor"
 MARK = "M4RK-of-raw"
 KILLS = 50  # 1,000 in the measurement of the design
 
+CARD = {
+    "inputs": [{"name": "score", "from": "report.score", "type": "number"}],
+    "base_points": 500,
+    "characteristics": [
+        {"name": "score", "input": "score", "reason": "no_credit_file", "baseline": 100,
+         "bins": [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]},
+    ],
+    "outcomes": [{"outcome": "approve", "from": 600}, {"outcome": "refer"}],
+}  # fmt: skip
+
 
 class CountingVendor(SandboxVendor):
     """The sandbox's vendor, which counts what it sold by id, and dies before or after a sale if a test requests it."""
@@ -257,16 +267,7 @@ def test_erasure_empties_the_report(ritas, application):
 
 
 def test_score_again_reads_the_report(api, ritas, user):
-    card = {
-        "inputs": [{"name": "score", "from": "report.score", "type": "number"}],
-        "base_points": 500,
-        "characteristics": [
-            {"name": "score", "input": "score", "reason": "no_credit_file", "baseline": 100,
-             "bins": [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]},
-        ],
-        "outcomes": [{"outcome": "approve", "from": 600}, {"outcome": "refer"}],
-    }  # fmt: skip
-    offer, _ = scored_offer(definition=card)
+    offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000})
     client_of(user).replace(
         f"/applications/{application.pk}",

@@ -1,0 +1,70 @@
+"""`metadata.report_ids` of a decision: the stored reports that it is based on, as its notices contain them."""
+
+from typing import Any
+
+from django.conf import settings
+
+from config.core.errors import ValidationFailed
+from config.core.ids import get_by_uuid
+from credit.core.applicants import APPLICANTS_MAX, FIRST
+from credit.core.consumer_reports import REPORTS_MAX
+from credit.core.facts import REPORT
+from credit.core.machine import JUDGEMENTS
+from credit.core.report_summary import consumer_report_of
+from credit.models import Application, Report
+from credit.models.reports import FROZEN, KINDS, NO_FILE, RECEIVED
+
+_MEMBER = "metadata.report_ids"
+_IDS_MAX = REPORTS_MAX * APPLICANTS_MAX
+
+
+def with_reports(application: Application, to: str, metadata: Any) -> Any:
+    """Return the metadata of a decision with `consumer_report` of the stored reports that `report_ids` names.
+
+    Without `report_ids` and `consumer_report` these are the reports that the score read: their notice is due as well.
+
+    Raises ValidationFailed for an id of another application's report, and for a typed `consumer_report` where reviewers
+    decide and the platform has reports: those of a configured vendor, or of this application.
+    """
+    if to not in JUDGEMENTS or not isinstance(metadata, dict | None):
+        return metadata
+    members = metadata or {}
+    ids, typed = members.get("report_ids"), members.get("consumer_report")
+    if ids is None and typed is None:
+        ids = _read_by_score(application) or None
+    if ids is not None:
+        return {**members, "report_ids": ids, "consumer_report": _reports(application, ids)}
+    if typed is not None and settings.REVIEW_POLICY != "open":
+        is_connected = settings.REPORTS not in {"off", "sandbox"}
+        if is_connected or Report.objects.filter(application=application).exists():
+            message = "Must be absent: send the ids of the stored reports as `report_ids`."
+            raise ValidationFailed.of_member("metadata.consumer_report", message)
+    return metadata
+
+
+def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
+    if not isinstance(ids, list) or not 1 <= len(ids) <= _IDS_MAX or not all(isinstance(item, str) for item in ids):
+        raise ValidationFailed.of_member(_MEMBER, f"Must be a list of 1 to {_IDS_MAX} ids of reports.")
+    stored = Report.objects.filter(application=application, status__in=(RECEIVED, NO_FILE, FROZEN))
+    reports = []
+    for position, identifier in enumerate(ids):
+        wrong = ValidationFailed.of_member(f"{_MEMBER}[{position}]", "Must be a report of this application that ended.")
+        report = get_by_uuid(stored, identifier, wrong)
+        if (summary := report.parsed_summary) is None or report.as_of is None:
+            raise wrong
+        reports.append(consumer_report_of(summary, applicant=report.applicant, day=report.as_of.isoformat()))
+    # Of two reports of one agency about an applicant, the notice contains the first.
+    first = {(report["applicant"], report["agency"].casefold()): report for report in reversed(reports)}
+    return [report for report in reports if any(report is other for other in first.values())]
+
+
+def _read_by_score(application: Application) -> list[str]:
+    """Return the ids of the reports that the deciding score read, the credit report first."""
+    score = application.decision_score
+    if score is None or not any(source["source"] == REPORT for source in score.sources or ()):
+        return []
+    reports = Report.objects.filter(
+        application=application, applicant=FIRST, status=RECEIVED, requested_at__lte=score.created_at
+    )
+    newest = {report.kind: str(report.pk) for report in reports}
+    return [newest[kind] for kind in KINDS if kind in newest]

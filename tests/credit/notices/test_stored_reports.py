@@ -1,0 +1,85 @@
+"""Notices of decisions that name stored reports (`metadata.report_ids`)."""
+
+import pytest
+from django.utils import timezone
+
+from credit.models import Application, Notice
+from credit.notices.content import gather
+from tests.api import assert_error
+from tests.credit.applicants import PERSON
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.credit.scoring.test_reports import CARD, ask, rita, ritas, under_review  # noqa: F401  fixtures
+from tests.credit.support import move
+from tests.factories import ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+REASONS = ["obligations_excessive", "inquiries_recent"]
+
+
+def reject(client, application, **metadata):
+    return move(client, application, "rejected", metadata={"reasons": REASONS, **metadata})
+
+
+@pytest.fixture
+def application(user):
+    now = timezone.now()
+    ProviderFactory(pk="700", name="Alder Bank", address="1 Bank Street\nAmes, IA 50010", created_at=now)
+    return under_review(user, "Thickfile", "Thinfile", created_at=now)
+
+
+def test_notice_contains_agency_score_and_factors_of_the_report(ritas, application):  # noqa: F811
+    report = ask(ritas, application).json()
+    response = reject(ritas, application, report_ids=[report["id"]])
+    assert response.status_code == 200, response.content
+    notice = Notice.objects.get(kind="adverse_action")
+    [told] = gather(notice)["reports"]
+    summary = report["summary"]
+    assert (told["agency"], told["phone"]) == (summary["agency"]["name"], summary["agency"]["phone"])
+    assert (told["score"], told["range"], told["factors"]) == (724, [300, 850], summary["score"]["factors"])
+    assert told["date"] == report["as_of"]
+
+
+def test_each_applicant_receives_their_own_report(ritas, application):  # noqa: F811
+    ids = [ask(ritas, application, applicant=number).json()["id"] for number in (1, 2)]
+    assert reject(ritas, application, report_ids=ids).status_code == 200
+    scores = {notice.applicant: gather(notice)["reports"][0]["score"] for notice in Notice.objects.all()}
+    assert scores in ({1: 724, 2: 611}, {None: 724, 2: 611})
+
+
+@pytest.mark.parametrize("ids", [[], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"]])
+def test_wrong_ids_are_refused(ritas, application, ids):  # noqa: F811
+    error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
+    assert "report_ids" in error["message"]
+
+
+def test_report_of_another_application_is_refused(ritas, application):  # noqa: F811
+    report = ask(ritas, under_review(UserFactory(), "Frozen")).json()
+    assert_error(reject(ritas, application, report_ids=[report["id"]]), 400, "E1001")
+    assert Application.objects.get(pk=application.pk).status == "under_review"
+
+
+def test_typed_report_is_refused_where_the_application_has_a_stored_one(ritas, application, settings):  # noqa: F811
+    typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
+    ask(ritas, application)
+    error = assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
+    assert "metadata.consumer_report" in error["message"]
+    application = under_review(UserFactory(), "Nofile")
+    settings.REPORTS = "package.module:Class"
+    assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
+    settings.REPORTS = "off"
+    assert reject(ritas, application, consumer_report=typed).status_code == 200
+
+
+def test_report_that_the_score_read_is_named_without_its_id(api, ritas, user):  # noqa: F811
+    offer, _ = scored_offer(definition=CARD)
+    application = draft_for(offer, user, {"amount_cents": 500_000, "term_months": 12})
+    persons = [{**PERSON, "legal_name": "Rosa Thinfile"}]
+    api.replace(f"/applications/{application.pk}", {"updated_by": str(user.pk), "applicants": persons})
+    assert submit(api, application).status_code == 200
+    for kind in ("income", "credit"):
+        assert ask(ritas, application, kind=kind).status_code == 201
+    assert ritas.send(f"/applications/{application.pk}/score").status_code == 201
+    assert move(ritas, application, "under_review").status_code == 200
+    assert reject(ritas, application).status_code == 200
+    [told] = gather(Notice.objects.get(kind="adverse_action"))["reports"]
+    assert (told["agency"], told["score"]) == ("Sandbox Bureau", 611)
