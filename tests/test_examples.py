@@ -46,6 +46,7 @@ EXCEPTIONS = {
     "notices_retrieve": "a notice has the id that it was made with",
     "oauth_revoke": "takes the secret of a client, which is shown once",
     "oauth_token": "takes a code of the consent page",
+    "reports_create": "takes a reviewer who is not the applicant",
     "scores_confirm": "takes a reviewer who is not the applicant",
     "withdrawals_create": "the demo has no agreement under the law of the European Union",
     "withdrawals_retrieve": "the demo has no agreement under the law of the European Union",

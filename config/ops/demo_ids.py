@@ -28,6 +28,7 @@ EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_R
 )
 SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
+REPORT = _known(123)
 # The offer that the examples apply to, and its provider.
 OFFER, PROVIDER = 1, 1001
 # It has the facts that an application needs.

@@ -12,12 +12,17 @@ from config.core.names import name_key
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
 from credit.anchoring import record_keys
+from credit.core.applicants import FIRST
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.demo import book
-from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models import Application, Confirmation, Offer, Provider, ProviderInvitation, ProviderMember, Report
 from credit.models.documents import DocumentFile, RequestedDocument
+from credit.models.reports import CREDIT, PURPOSES
 from credit.models.scoring import CHALLENGER, CHAMPION
 from credit.offers.services import create_offer
+from credit.reports.sandbox import SandboxVendor
+from credit.reports.services import finish
+from credit.reports.vendor import ReportRequest
 from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import counteroffers
 from credit.terms.acceptance import accept
@@ -127,19 +132,29 @@ def _move(application: Application, moves: list[Move], actors: dict[str, Any], m
 
 
 def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
-    request = {"application": application, "requested_at": now, "changed_by": staff}
-    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **request)
+    requested = {"application": application, "requested_at": now, "changed_by": staff}
+    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **requested)
     received = RequestedDocument.objects.create(
         id=demo_ids.DOCUMENT_RECEIVED,
         name="Payslip of the month before",
         status=RequestedDocument.RECEIVED,
         received_at=now,
-        **request,
+        **requested,
     )
     kept = book.kept("payslip.pdf", _PAYSLIP, now=now)
     type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
     handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
-    DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
+    file = DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
+    Confirmation.objects.create(
+        application=application, pointer="/income_cents", value="4800000", file=file, confirmed_by=staff,
+        confirmed_at=now,
+    )  # fmt: skip
+    report = Report.objects.create(
+        id=demo_ids.REPORT, application=application, applicant=FIRST, kind=CREDIT, vendor=SandboxVendor.name,
+        purpose=PURPOSES[0], person="", requested_by=staff, requested_at=now, look_at=now,
+    )  # fmt: skip
+    request = ReportRequest(str(report.pk), CREDIT, PURPOSES[0], now, book.DATA["applicant"])
+    finish(report, SandboxVendor().request(request), now=now)
 
 
 def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> Offer:

@@ -171,6 +171,10 @@ def _apply(service: Service, me: str) -> None:
     of = {"application_id": demo_ids.WAITS_FOR_DOCUMENTS}
     service.call("POST /v1/applications/{application_id}/confirmations", figure, **of, status=403)
     service.call("POST /v1/applications/{application_id}/score", **of, status=403)
+    report = {"kind": "credit", "purpose": "credit_transaction"}
+    service.call("POST /v1/applications/{application_id}/reports", report, **of, status=403)
+    service.call("GET /v1/applications/{application_id}/reports", **of)
+    service.call("GET /v1/applications/{application_id}/reports/{report_id}", **of, report_id=demo_ids.REPORT)
 
 
 def _hand_in(service: Service) -> None:
