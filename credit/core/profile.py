@@ -14,6 +14,7 @@ from unicodedata import normalize
 from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json, day_of
 from credit.core.errors import refusal_of
+from credit.core.facts import PERSON, path_of, type_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
@@ -27,7 +28,8 @@ _NAME_SHOWN = 60
 
 # As facts of scorecards spell them.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
-_ABOUT = ("type", "title", "description")
+X_FACT = "x-fact"  # the fact that a claim is compared with
+_ABOUT = ("type", "title", "description", X_FACT)
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "string": (*_ABOUT, "enum", "minLength", "maxLength", "format"),
     "integer": (*_ABOUT, "enum", "minimum", "maximum"),
@@ -111,6 +113,9 @@ def _member(member: Any, here: str) -> Iterator[Refusal]:
         yield from unknown
         return
     yield from _texts(member, here)
+    fact = member.get(X_FACT, "bank.as_of")
+    if not isinstance(fact, str) or type_of(fact) is None or path_of(fact) or fact.startswith(PERSON):
+        yield f"{here}/{X_FACT}", "Must be a fact of `GET /v1/scoring/facts`, such as `bank.income_monthly_cents`."
     if "format" in member and member["format"] != "date":
         yield f"{here}/format", "Must be date."
     for low, high in _BOUNDS:

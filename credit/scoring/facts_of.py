@@ -19,10 +19,12 @@ from credit.core.facts import (
     catalogue,
     claim_of,
     confirmed_name,
+    name_of,
     path_of,
     read_facts,
     shared,
 )
+from credit.core.profile import X_FACT
 from credit.models import Application, Confirmation, Score
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
@@ -54,6 +56,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     about = about_application(application)
     confirmed, may_read = about["confirmed"], about["may_read"]
     claims = {confirmed_name(pointer): claim_of(confirmed_name(pointer)) for pointer in confirmed}
+    claims |= {fact: claim for claim, fact in _marked(application)}
     champion = _champion_of(application)
     if champion is not None:
         claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
@@ -93,6 +96,8 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
     about = about_application(application)
     confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
+    for claim, fact in _marked(application):
+        facts.setdefault(claim, []).append(fact)
     champion = _champion_of(application)
     for read in champion.card.inputs if champion is not None else ():
         if read.claim is not None:
@@ -105,6 +110,12 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
         word = next((other for other in others if other.source == CONFIRMED), None)
         rows.append(Comparison(path_of(claim), known[claim], sourced, word))
     return rows
+
+
+def _marked(application: Application) -> list[tuple[str, str]]:
+    """Return the claims that the offer's schema marks, each with its fact."""
+    members = ((application.offer_snapshot or {}).get("application_schema") or {}).get("properties", {})
+    return [(name_of(name), member[X_FACT]) for name, member in members.items() if X_FACT in member]
 
 
 def _differs(known: Mapping[str, Known], name: str, claim: str | None) -> bool | None:

@@ -11,8 +11,10 @@ from django.utils import timezone
 from config.core.casework import DataAccess
 from config.core.encryption import UnreadableSecret
 from config.core.erasure import erase_rows
+from config.core.errors import ValidationFailed
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import verify
+from credit.core.profile import check as check_schema
 from credit.documents.requests import request_documents
 from credit.documents.storage import keep
 from credit.models import Confirmation, DocumentFile, Proposal, ProviderMember, Score
@@ -25,7 +27,7 @@ from tests.credit.scoring.submitting import SAYS_GOOD, draft_for, scored_offer, 
 from tests.credit.scoring.submitting import verify as verify_identity
 from tests.credit.support import key_of, make_reviewer, move
 from tests.credit.terms.test_counteroffers import counter
-from tests.factories import UserFactory
+from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -339,3 +341,21 @@ class TestScoreAgain:
             Score.objects.update(number=7)
         with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("DELETE FROM credit_score")
+
+
+class TestMarkedClaims:
+    SCHEMA = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": sourced.INCOME}}}
+
+    def test_fact_is_compared_with_the_claim_that_the_offer_marks(self, api, user):
+        sourced.bank(user, paid_in=230_000, paid_out=120_000)
+        offer = OfferFactory(application_schema=self.SCHEMA)
+        application = draft_for(offer, user, {"amount_cents": 500_000, "pay": 400_000})
+        assert submit(api, application).status_code == 200
+        assert facts_of(api, application)[sourced.INCOME]["differs_from_claim"] is True
+
+    @pytest.mark.parametrize("fact", ["bank.nothing", "application_data.pay", "person.accounts", 1])
+    def test_mark_of_another_name_is_refused(self, fact):
+        schema = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": fact}}}
+        with pytest.raises(ValidationFailed) as refusal:
+            check_schema(schema)
+        assert refusal.value.details[0]["field"] == "/application_schema/properties/pay/x-fact"
