@@ -19,8 +19,10 @@ from credit.core.facts import Known, name_of, path_of, pointer_of
 from credit.core.figures import money
 from credit.core.machine import DRAFT, FROZEN
 from credit.core.profile import title_of
-from credit.models import Application, DocumentFile
+from credit.models import Application, DocumentFile, Report
 from credit.models.applications import REVIEW_PERMISSION
+from credit.models.reports import RECEIVED
+from credit.reports.services import request_report
 from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import comparisons, score_again
@@ -33,6 +35,19 @@ class ConfirmForm(SeenForm):
 
     value = FigureField(
         max_digits=15, decimal_places=2, label="The file shows", help_text="An amount in dollars, or another number."
+    )
+
+
+class ReportForm(SeenForm):
+    """A report to request; its field `applicant` has the application's choices."""
+
+    kind = forms.ChoiceField(choices=[("credit", "Credit report"), ("income", "Income report")], label="Kind")
+    purpose = forms.ChoiceField(
+        choices=[
+            ("credit_transaction", "Credit transaction (15 USC 1681b(a)(3)(A))"),
+            ("written_instructions", "Written instructions of the applicant (15 USC 1681b(a)(2))"),
+        ],
+        label="Purpose",
     )
 
 
@@ -84,7 +99,17 @@ class FactsDesk(ReviewAdmin):
             effects = _effects_of_confirmation
             about = (REVIEW_PERMISSION, _confirm, effects, _refusal, _seen)
             actions.append(RecordAction("confirm-figure", "Confirm a figure", *about, form))
+        if persons := list(record.applicants or ()):
+            about = (REVIEW_PERMISSION, _request_report, _effects_of_report, _refusal, _seen)
+            actions.append(RecordAction("request-report", "Request a report", *about, _report_form(persons)))
         return actions
+
+
+def _report_form(persons: list[Any]) -> type[ReportForm]:
+    choices = [(number, person["legal_name"]) for number, person in enumerate(persons, start=1)]
+    applicant = forms.TypedChoiceField(choices=choices, coerce=int, label="Applicant")
+    made: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
+    return made
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:
@@ -130,6 +155,23 @@ def _score_again(request: HttpRequest, application: Application, _form: Any) -> 
     with transaction.atomic():
         score = score_again(str(application.pk), actor=_actor(request), now=timezone.now())
     return f"The new score is {score.total}: {score.outcome}."
+
+
+def _request_report(request: HttpRequest, application: Application, form: Any) -> str:
+    about = {name: form.cleaned_data[name] for name in ("kind", "purpose", "applicant")}
+    report, is_reused = request_report(str(application.pk), **about, actor=_actor(request), now=timezone.now())
+    if is_reused:
+        return f"The report of {report.as_of} is still current. It is used again."
+    return f"Status of the report: {report.get_status_display()}. Score the application again to use it."
+
+
+def _effects_of_report(application: Application) -> list[str]:
+    current = Report.objects.filter(application=application, status=RECEIVED, expires_at__gt=timezone.now())
+    return [
+        "The vendor receives the applicant's name, birth date, and address. The applicant can read the report.",
+        "A current report is used again, and costs nothing.",
+        *(f"Current: {report.kind} report about applicant {report.applicant}, {report.as_of}." for report in current),
+    ]
 
 
 def _refusal(application: Application) -> str:

@@ -156,7 +156,7 @@ class ReportNotPossible(ApiError):
 
 
 class ReportPending(ApiError):
-    status, error, code = 409, "report_pending", "E3019"
+    status, error, code = 409, "report_pending", "E3020"
     message = "A report of this kind is already requested about this applicant. Wait for its end."
 
 

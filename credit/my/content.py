@@ -16,10 +16,11 @@ from config.core.json_text import day_of
 from credit.core import machine as states
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
-from credit.core.applicants import Applicants
+from credit.core.applicants import FIRST, Applicants
 from credit.core.country_names import country_name
 from credit.core.figures import Figures, money
-from credit.models import Application, Offer
+from credit.models import Application, Offer, Report
+from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
 
 Row = tuple[str, str]
@@ -35,6 +36,21 @@ _TITLES = {
     "monthly_income_cents": _("Income a month"),
     "monthly_debt_cents": _("Debt payments a month"),
     "purpose": _("Purpose"),
+}
+_REPORT_KINDS = {CREDIT: _("Credit report"), INCOME: _("Income report")}
+_REPORT_STATUSES = {
+    REQUESTED: _("Requested"),
+    RECEIVED: _("Received"),
+    NO_FILE: _("No file was found"),
+    FROZEN: _("The file is frozen"),
+    FAILED: _("No report arrived"),
+}
+_REPORT_TITLES = {
+    "income_monthly_cents": _("Income a month"),
+    "obligations_monthly_cents": _("Debt payments a month"),
+    "delinquencies_24_months": _("Late payments in 24 months"),
+    "inquiries_6_months": _("Inquiries in 6 months"),
+    "oldest_account_months": _("Months since the oldest account"),
 }
 SHARED = {
     "bank": _("Your linked bank accounts: balances and transactions"),
@@ -56,6 +72,7 @@ def describe(application: Application) -> dict[str, Any]:
         "applicants": tables,
         "is_erased": tables == [] and application.applicants_sha256 is not None,
         "shared": shared_words(application),
+        "reports": report_tables(application),
     }
 
 
@@ -177,6 +194,28 @@ def _language_name(tag: str) -> str:
 def shared_words(application: Application) -> list[str]:
     """Return what the lender sees in addition to the application."""
     return [str(SHARED.get(area, area)) for area in application.share]
+
+
+def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
+    """Return the title and the content of each report about the first applicant, the oldest first."""
+    tables = []
+    for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
+        summary = report.parsed_summary or {}
+        agency, score = summary.get("agency") or {}, summary.get("score") or {}
+        rows: list[tuple[Any, Any]] = [
+            (gettext("Status"), _REPORT_STATUSES[report.status]),
+            (gettext("Requested by"), report.requested_by.get_full_name() or report.requested_by.get_username()),
+            (gettext("Supplied by"), ", ".join(filter(None, (agency.get("name"), agency.get("phone"))))),
+            (gettext("Credit score"), score.get("value")),
+            *(
+                (title, value_in_words(name, summary.get(name)))
+                for name, title in _REPORT_TITLES.items()
+                if summary.get(name) is not None
+            ),
+        ]
+        filled = [(str(name), str(value)) for name, value in rows if value not in {None, ""}]
+        tables.append((f"{_REPORT_KINDS[report.kind]}, {day_in_words(report.requested_at.date())}", filled))
+    return tables
 
 
 def offer_to_edit(application: Application) -> Offer | None:

@@ -23,8 +23,8 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
 
     Without `report_ids` and `consumer_report` these are the reports that the score read: their notice is due as well.
 
-    Raises ValidationFailed for an id of another application's report, and for a typed `consumer_report` where reviewers
-    decide and the platform has reports: those of a configured vendor, or of this application.
+    Raises ValidationFailed for an id of another application's report. It does so too for a typed `consumer_report`
+    where reviewers decide, if a vendor is configured or the application has a report.
     """
     if to not in JUDGEMENTS or not isinstance(metadata, dict | None):
         return metadata

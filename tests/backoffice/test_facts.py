@@ -6,11 +6,14 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from credit.models import Confirmation, ProviderMember, Score
+from config.core.encryption import sealed_values
+from credit.core.applicants import Applicants
+from credit.models import Application, Confirmation, ProviderMember, Report, Score
 from tests.api import client_of
 from tests.backoffice.lenders import desk_client
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import page_of
+from tests.credit.applicants import PERSON
 from tests.credit.scoring import sourced
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.scoring.test_confirmations import CLAIMS, card, file_of
@@ -98,3 +101,15 @@ def test_decided_application_takes_no_figure(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(status="rejected")
     address = page_of(sent).replace("/change/", "/do/score-again/")
     assert "not decided takes new facts" in text_of(reviewers_client.get(address, follow=True))
+
+
+def test_reviewer_requests_a_report(reviewers_client, sent):
+    Application.objects.filter(pk=sent.pk).update(**sealed_values(sent, applicants=Applicants.of([PERSON])))
+    fields = {"kind": "credit", "purpose": "credit_transaction", "applicant": "1"}
+    assert "Status of the report: received." in text_of(do(reviewers_client, sent, "request-report", **fields))
+    assert Report.objects.get().requested_by.has_perm("credit.review_application")
+    again = page_of(sent).replace("/change/", "/do/request-report/")
+    assert "Current: credit report about applicant 1" in text_of(reviewers_client.get(again))
+    assert "It is used again." in text_of(do(reviewers_client, sent, "request-report", **fields))
+    assert do(reviewers_client, sent, "request-report", **{**fields, "purpose": "x"}).status_code == 200
+    assert Report.objects.count() == 1

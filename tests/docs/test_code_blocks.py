@@ -19,6 +19,7 @@ RUNNERS = {
     "docs/guides/oauth.md": HERE, "docs/guides/payments.md": HERE, "docs/guides/quotes.md": HERE,
     "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/staging.md": HERE,
     "docs/guides/verify-webhooks.md": "tests/system/docs/test_webhook_samples.py",
+    "docs/develop/vendors.md": "tests/docs/test_vendors.py",
     "docs/guides/wallets.md": HERE, "docs/guides/webhooks.md": HERE,
     "docs/operate/monitoring.md": HERE,
 }  # fmt: skip

@@ -29,9 +29,9 @@ class ReportViewSet(ApiViewSet):
 
     @endpoint(access=FIRST_PARTY, answer=ReportSerializer(many=True), errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Report]:
-        """List the reports about the applicants, the oldest first.
+        """List the reports about the applicants.
 
-        The account that applies reads the reports about the first applicant only.
+        The oldest comes first. The account that applies reads the reports about the first applicant only.
         """
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)

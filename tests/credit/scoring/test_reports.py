@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from config.clients.provider import ProviderError
@@ -135,7 +136,7 @@ class TestRequest:
     def test_slow_report_is_collected_later_once(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
-        assert_error(ask(ritas, application), 409, "E3019")
+        assert_error(ask(ritas, application), 409, "E3020")
         waiting = {"finished": 0, "waiting": 1, "failed": 0}
         assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # the vendor's 30 s have not passed
         Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))
@@ -288,3 +289,14 @@ def test_check_vendor_passes_the_sandbox(capsys):
     call_command("check_vendor", "credit.reports.sandbox:SandboxVendor", as_json=True)
     out = capsys.readouterr()
     assert json.loads(out.out) == {"passed": 47, "failed": 0}
+
+
+def test_own_page_shows_the_applicants_own_reports(user, ritas, application):
+    for number in (1, 2):
+        assert ask(ritas, application, applicant=number).status_code == 201
+    browser = Client()
+    browser.force_login(user)
+    page = browser.get(f"/my/applications/{application.pk}").content.decode()
+    assert "Informe de crédito" in page
+    assert ("724" in page, "rita" in page, "Sandbox Bureau" in page) == (True, True, True)
+    assert "611" not in page

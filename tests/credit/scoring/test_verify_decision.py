@@ -45,8 +45,8 @@ def states(given, key=KEY, platform=(RECORD_KEYS,)):
 
 
 NAMES = [
-    "bundle", "record", "platform", "definition", "certificate", "facts", "total", "outcome", "reasons", "decision",
-    "terms", "applicants", "proof", "inclusion", "commitment", "signature",
+    "bundle", "record", "platform", "definition", "certificate", "facts", "sources", "total", "outcome", "reasons",
+    "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
 ]  # fmt: skip
 
 

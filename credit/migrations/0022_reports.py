@@ -12,7 +12,7 @@ from config.core.append_only import NeverChanges
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('credit', '0020_notice_kind'),
+        ('credit', '0021_consents'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
