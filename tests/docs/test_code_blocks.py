@@ -12,11 +12,13 @@ HERE = "tests/system/docs/test_blocks_run.py"
 WALK = "tests/system/walk/__main__.py"
 # Which file runs a page's blocks. Those that run few of them name each; the others run whatever is there.
 RUNNERS = {
-    "README.md": HERE, "docs/tutorial.md": WALK, "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
+    "README.md": HERE, "docs/quickstart.md": HERE, "docs/tutorial.md": WALK,
+    "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
     "docs/guides/authentication.md": HERE, "docs/guides/claims.md": HERE,
     "docs/guides/commerce.md": "tests/system/credit/commerce/test_guide.py",
     "docs/guides/identity-and-bank-data.md": HERE, "docs/guides/ledger-and-proofs.md": HERE,
     "docs/guides/oauth.md": HERE, "docs/guides/payments.md": HERE, "docs/guides/quotes.md": HERE,
+    "docs/guides/retry-safely.md": "tests/system/docs/test_retry_samples.py",
     "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/staging.md": HERE,
     "docs/guides/verify-webhooks.md": "tests/system/docs/test_webhook_samples.py",
     "docs/develop/vendors.md": "tests/docs/test_vendors.py",
@@ -56,7 +58,11 @@ def test_every_mark_stands_right_above_a_block(file):
     assert text.count("```") == 2 * len(blocks(text))
 
 
-PASTED = [file for file in PAGES if file.parent.name in {ROOT.name, "guides", "backoffice"} or file.stem == "tutorial"]
+PASTED = [
+    file
+    for file in PAGES
+    if file.parent.name in {ROOT.name, "guides", "backoffice"} or file.stem in {"quickstart", "tutorial"}
+]
 COMMAND = re.compile(r"^(?:curl|make|python3|\.venv/bin/\w+) ", flags=re.MULTILINE)
 # What a shell takes as it stands: a heredoc, a string, arithmetic, an escaped character.
 QUOTED = re.compile(r"<<'(\w+)'.*?^\1$|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\(\(.*?\)\)|\\.", flags=re.DOTALL | re.MULTILINE)

@@ -30,6 +30,7 @@ from tests.identity.support import issue
 from tests.ledger.conftest import SIGNING_KEY
 from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.system.credit.commerce.test_guide import differences
+from tests.webhooks.receiver import Receiver
 
 # What fails is to be seen, although nobody who pastes a block wants it said.
 PREAMBLE = 'curl() { command curl -S --fail-with-body "$@"; }\n'
@@ -97,6 +98,27 @@ def test_identity_and_bank_data(demo, paste):
     printed = paste(f"{identity}\n{bank}", {})
     assert "hosted_url" in printed
     assert '"transactions"' in printed
+
+
+@pytest.fixture
+def receiver():
+    """A server that records the requests that it receives."""
+    with Receiver() as running:
+        yield running
+
+
+def test_hosted_quickstart_submits_an_application_and_verifies_a_webhook(demo, paste, receiver, settings):
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    first, apply, submit, subscribe, verify = runnable(page("quickstart.md"))
+    first = replaced(first, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", demo["KEY"]))
+    subscribe = replaced(subscribe, ("https://receiver.example.com/hook", receiver.url))
+    printed = paste(f"{first}\n{apply}\n{submit}\n{subscribe}\necho secret: $SECRET", {})
+    assert "\nsubmitted\n" in printed
+    call_command("deliver_webhooks", once=True, stdout=StringIO())
+    (delivery,) = [request for request in receiver.received if b'"webhook.test"' in request.body]
+    verify = verify.replace("BODY='…'", f"BODY='{delivery.body.decode()}'")
+    verify = verify.replace("SIGNATURE='…'", f"SIGNATURE='{delivery.headers['X-Service-Signature']}'")
+    assert paste(verify, {"SECRET": printed.split("secret: ")[1].strip()}).endswith("verified\n")
 
 
 @pytest.mark.parametrize(

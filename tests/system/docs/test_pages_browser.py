@@ -45,7 +45,24 @@ def test_pages_are_read_without_javascript_on_a_phone(built, chromium, live_serv
 
 @pytest.mark.parametrize(
     ("query", "title"),
-    [("rotate encryption key", "Keys"), ("retry", "Retry safely"), ("E1020", "E1020"), ("witnesses", "ledger")],
+    [
+        ("rotate encryption key", "Keys"),
+        ("retry", "Retry safely"),
+        ("paginate", "Paginate a list"),
+        ("verify webhook node", "Verify a webhook signature"),
+        ("test card", "sandbox"),
+        ("pending_documents", "Statuses"),
+        ("who may approve", "Scopes and roles"),
+        ("rotate api key", "Keys"),
+        ("event feed", "Receive webhooks"),
+        ("idempotent", "Retry safely"),
+        ("E1020", "E1020"),
+        ("act on behalf of a user", "OAuth"),
+        ("what a proof proves", "What can be verified"),
+        ("audit log", "audit"),
+        ("quickstart", "Quickstart"),
+        ("witnesses", "ledger"),
+    ],
 )
 def test_search_finds_the_page(built, chromium, live_server, query, title):
     page = open_page(chromium, f"{live_server.url}/docs/")
