@@ -59,7 +59,7 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
-# Who may use a provider id: the first account to use it, or only an account that staff granted it to.
+# The account that owns a provider id: the first account to use it, or only an account that staff granted it to.
 PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open", ("open", "granted"))
 # The effect of scores: none, a proposal to the reviewer, or a decision.
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
@@ -278,7 +278,7 @@ API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "productio
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# Who may sign up: all people, invited people, or no one.
+# The people who can sign up: all, only invited ones, or none.
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -418,7 +418,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
-# What `make docs` builds: the static files at /docs.
+# The output of `make docs`: the static files at /docs.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
 # Per minute; docs/guides/rate-limits.md names each. `None` switches a limit off.
 RATE_LIMITS: dict[str, int | None] = {

@@ -27,7 +27,7 @@ class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
     site_url = None  # the site has only an API, no public pages
-    enable_nav_sidebar = False  # the main links stand in its place
+    enable_nav_sidebar = False  # the main links replace it
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = {**super().each_context(request), "site_header": settings.PROVIDER_NAME}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from config.clients.addresses import AddressRefused, addresses_of, read_url
 from config.core.outgoing import Adapter, Address, Exchange, NoAnswer, Resolve, resolve_by_system, send
 
-ANSWER_MAX_BYTES = 20_000  # of the whole response, headers included
+ANSWER_MAX_BYTES = 20_000  # the whole response with its headers
 
 
 class AttemptFailed(Exception):

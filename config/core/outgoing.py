@@ -63,7 +63,7 @@ class Exchange:
 
     ends_at: float
     connect_seconds: float
-    max_bytes: int  # of the response as received, headers included
+    max_bytes: int  # limit of the response as received, with its headers
     resolve: Resolve
     ca_file: str = ""
     is_stopped: Callable[[], bool] | None = None

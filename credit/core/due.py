@@ -15,7 +15,7 @@ from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
 _FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
-MIN_AGE_YEARS = 18  # of applicants whose date of birth is known, where the offer names no other
+MIN_AGE_YEARS = 18  # for applicants with a known date of birth, if the offer has no other
 
 
 class Coming(NamedTuple):
@@ -33,7 +33,7 @@ class Due:
     title: str
     type: str
     why: str
-    coming: Coming | None = None  # of an applicant who is too young
+    coming: Coming | None = None  # set for an applicant who is too young
 
 
 OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply to another offer.")

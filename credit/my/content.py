@@ -24,7 +24,7 @@ from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEI
 from credit.requirements.services import requirements_of
 
 Row = tuple[str, str]
-ROWS_MAX = 200  # of data without a schema
+ROWS_MAX = 200  # limit for data without a schema
 _DEPTH_MAX = 4
 _SEPARATED_FROM = 10_000  # smaller numbers may be years
 _CENTS = "_cents"

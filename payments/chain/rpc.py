@@ -22,7 +22,7 @@ from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balan
 NODE_TIMEOUT_SECONDS = 20.0
 _GAS_MARGIN_PERCENT = 20
 _RECENT_BLOCKS = 5
-_FALSE = "0x" + "0" * 64  # what a token returns that does not revert
+_FALSE = "0x" + "0" * 64  # returned by tokens that do not revert
 # Doubled, or with a margin, a quantity is still a number of 64 bits.
 _QUANTITY_MAX = INT64_MAX // 4
 # How a node without a method answers: with an error of JSON-RPC, of HTTP, or something unreadable.
