@@ -16,6 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from config.mail.outbox import queue_mail
 from identity.access.models import User
@@ -32,7 +33,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["login"] = forms.CharField(
-            label="User name or e-mail address",
+            label=gettext("User name or e-mail address"),
             max_length=254,
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
@@ -44,7 +45,7 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["email"].label = "E-mail address"
+        self.fields["email"].label = gettext("E-mail address")
 
     def validate_unique_email(self, value: str) -> str:
         """Note whether an account owns this address: an unconfirmed change does not count."""

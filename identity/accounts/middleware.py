@@ -8,12 +8,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import get_language_from_request, gettext, override
 
 from config.api.rate_limits import RateLimited, consume_by_address
 from config.core.errors import ApiError
@@ -41,6 +43,14 @@ _CHANGES = frozenset({
 })  # fmt: skip
 # Pages of the second factor that submit it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
+# Pages before the log-in, which are in the browser's language.
+_TRANSLATED = (
+    "/account/login",
+    "/account/signup",
+    "/account/confirm",
+    "/account/password/forgot",
+    "/account/password/new",
+)
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
 # Exceptions of the passkey library for malformed input.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -53,7 +63,9 @@ class AccountPages:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(PREFIX):
             return self.get_response(request)
-        response = self.get_response(request)
+        is_translated = request.path_info.startswith(_TRANSLATED)
+        with override(get_language_from_request(request) if is_translated else settings.LANGUAGE_CODE):
+            response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
         response.headers.pop("Expires", None)  # has the time of the response and no further information
         return response
@@ -85,7 +97,7 @@ class AccountPages:
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
             return _error_page(request, NO_PASSKEY, 400)
         if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
-            return _error_page(request, "This link has ended.", 410)
+            return _error_page(request, gettext("This link has ended"), 410)
         if isinstance(error, IntegrityError):
             return _error_page(request, "This was done elsewhere at the same moment.", 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
@@ -99,8 +111,7 @@ def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     text = str(refusal)
     if isinstance(refusal, RateLimited):
         seconds = int(refusal.headers["Retry-After"])
-        wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
-        text = f"Too many tries. Try again in {wait}."
+        text = gettext("Too many tries. Try again in %(minutes)s minutes.") % {"minutes": -(-seconds // 60)}
     page = _error_page(request, text, refusal.status)
     for name, value in refusal.headers.items():
         page.headers[name] = value
