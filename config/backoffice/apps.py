@@ -10,6 +10,7 @@ class BackOfficeConfig(Declarations, AppConfig):
     verbose_name = "Back office"
 
     personal_data = "privacy.TABLES"
+    export_parts = ("notes_about.notes_about",)
     tones = "html.TONES"
     console_pages = "navigation.PAGES"
     queues = "admin.QUEUES"

@@ -1,6 +1,15 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import AUDIT_LOG, LEGAL_OBLIGATION, REPLACE, about_staff, none, personal, table
+from config.core.privacy import (
+    AUDIT_LOG,
+    LEGAL_OBLIGATION,
+    LEGITIMATE_INTEREST,
+    REPLACE,
+    about_staff,
+    none,
+    personal,
+    table,
+)
 
 TABLES = {
     "backoffice.DataAccess": table(
@@ -17,8 +26,13 @@ TABLES = {
         none("kind", "record_id", "id", "provider", "assigned_at"),
     ),
     "backoffice.Note": table(
+        personal("text", erase=REPLACE, keep=AUDIT_LOG),
         about_staff("author", "mentioned"),
-        none("kind", "record_id", "id", "provider", "text", "at"),
+        none("kind", "record_id", "id", "provider", "at"),
+        subject="record_id",
+        purpose="notes of reviewers about a record",
+        ground=LEGITIMATE_INTEREST,
+        by_value=True,
     ),
     "backoffice.ReplyTemplate": table(
         none("id", "provider", "use", "name", "text"),
@@ -28,7 +42,12 @@ TABLES = {
         none("id", "kind"),
     ),
     "admin.LogEntry": table(
-        about_staff("user", "change_message", "object_repr"),
+        personal("change_message", "object_repr", erase=REPLACE, keep=AUDIT_LOG, secret=True),
+        about_staff("user"),
         none("id", "action_time", "content_type", "object_id", "action_flag"),
+        subject="object_id",
+        purpose="the log of changes by staff",
+        ground=LEGITIMATE_INTEREST,
+        by_value=True,
     ),
 }  # fmt: skip

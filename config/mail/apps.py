@@ -11,6 +11,7 @@ class MailConfig(Declarations, AppConfig):
     personal_data = "privacy.TABLES"
     erasure_steps = ("erasure.erase_mails",)
     export_parts = ("erasure.mails_to",)
+    blind_indexes = ("erasure.index_recipients",)
     prune_rules = "delivery.PRUNE_RULES"
     readings = ("metrics.READING",)
 

@@ -1,10 +1,10 @@
-"""Erasure and export of mails: addresses are encrypted, so they are compared after decryption."""
+"""Erasure and export of mails, which are found by a blind index of the address."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from django.db.models import ManyToOneRel, QuerySet
+from django.db.models import ManyToOneRel, Q, QuerySet
 
 from config.core.encryption import UnreadableSecret
 from config.core.export import UNREADABLE
@@ -13,6 +13,7 @@ from config.core.privacy import all_rows, register
 from config.core.registration import declared
 from config.mail.addresses import comparable
 from config.mail.models import FAILED, PENDING, OutgoingMail
+from config.mail.outbox import index_of
 
 
 def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
@@ -23,8 +24,8 @@ def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the si
     for mail in _to_account(mails, user_id):
         if mail.status == PENDING:
             mail.status, mail.due_at = FAILED, None
-        mail.recipient = mail.context = ""
-        mail.save(update_fields=["recipient", "context", "status", "due_at"])
+        mail.recipient = mail.context = mail.recipient_index = ""
+        mail.save(update_fields=["recipient", "recipient_index", "context", "status", "due_at"])
 
 
 def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
@@ -42,11 +43,24 @@ def _to_account(mails: QuerySet[OutgoingMail], user_id: int) -> Iterator[Outgoin
     for rows, column in _referring():
         if subject := register()[rows.model._meta.label].subject:
             of_records.update(rows.filter(**{subject: user_id}).values_list(column, flat=True))
-    if not addresses:
-        mails = mails.filter(pk__in=of_records)
-    for mail in mails.iterator():
+    digests = [digest for address in addresses for digest in index_of(address)]
+    # Mails of version 1.0 have no index: they are decrypted and compared, until they are pruned.
+    is_possible = Q(recipient_index__in=digests) | Q(pk__in=of_records)
+    if addresses:
+        is_possible |= Q(recipient_index__isnull=True)
+    for mail in mails.filter(is_possible).iterator():
         if mail.pk in of_records or comparable(_recipient_of(mail)) in addresses:
             yield mail
+
+
+def index_recipients() -> int:
+    """Compute the blind index of all mails with the first key; return how many changed."""
+    changed = 0
+    for mail in OutgoingMail.objects.exclude(recipient_index="").order_by("pk").iterator():
+        recipient = _recipient_of(mail)
+        if recipient != UNREADABLE and mail.recipient_index != (index := index_of(recipient)[0]):
+            changed += OutgoingMail.objects.filter(pk=mail.pk).update(recipient_index=index)
+    return changed
 
 
 def _referring() -> Iterator[tuple[QuerySet[Any], str]]:

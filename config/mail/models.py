@@ -12,6 +12,9 @@ class OutgoingMail(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()
+    recipient_index = models.CharField(  # noqa: DJ001
+        max_length=64, null=True, db_index=True, editable=False, help_text="Keyed hash of the address; null before 1.1."
+    )
     template = models.CharField(max_length=64, help_text="`mail/NAME.txt` among the templates.")
     context = EncryptedTextField(help_text="The template's variables, as JSON; empty once the mail is done.")
     language = models.CharField(max_length=16)

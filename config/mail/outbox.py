@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.crypto import salted_hmac
 
 from config.api.rate_limits import RateLimited, consume_singly
+from config.core.encryption import blind_digests
 from config.mail.addresses import comparable, mailable
 from config.mail.models import OutgoingMail
 
@@ -30,12 +31,18 @@ def queue_mail(
         return None
     return OutgoingMail.objects.create(
         recipient=mailable(to),
+        recipient_index=index_of(to)[0],
         template=template,
         context=json.dumps(context),
         language=language,
         due_at=now,
         created_at=now,
     )
+
+
+def index_of(recipient: str) -> list[str]:
+    """Return the blind index of an address: stored with the first key, and searched for all."""
+    return blind_digests(f"mail:{comparable(recipient)}")
 
 
 def _name_of(recipient: str) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef
 
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
@@ -12,11 +12,11 @@ from config.core.lifecycle import Actor
 from config.core.registration import declared
 from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
-from identity.access.consents import APP, Consent
+from identity.access.consents import APP, Consent, ConsentQuerySet
 from identity.access.models import AccountHistory, TokenFamily
 
 
-def consents_of(user: Any) -> QuerySet[Consent]:
+def consents_of(user: Any) -> ConsentQuerySet:
     return Consent.objects.filter(account=user.pk).order_by("-id")
 
 

@@ -20,6 +20,7 @@ from django.db import models, transaction
 from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderUnavailable
+from config.core.credentials import InvalidToken
 from config.core.currencies import exponent_of
 from config.core.digest import digest_of
 from config.core.encryption import UnreadableSecret
@@ -30,6 +31,7 @@ from config.core.lifecycle import Actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from identity.access.consents import BANK_LINK, Consent, give_consent
+from identity.access.models import User
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, linked_again
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import (
@@ -90,6 +92,9 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
 @transaction.atomic
 def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
     """Store an item with its token, or a new token for an item that is known; raises TokenNotAccepted."""
+    owner = User.objects.select_for_update(no_key=True).only("erased_at").get(pk=actor.user.pk)
+    if owner.erased_at is not None:
+        raise InvalidToken  # the erasure of the account began during the request
     token = {"access_token": linked.access_token, "token_fingerprint": digest_of(linked.access_token)}
     item, is_new = BankItem.objects.select_for_update().get_or_create(
         provider=settings.OPEN_BANKING,
