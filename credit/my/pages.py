@@ -53,7 +53,9 @@ _SENDS = {
     states.DRAFT: (states.SUBMITTED, _("Send it")),
     states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
 }
-_COLUMNS = ("id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at")
+_COLUMNS = (
+    "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
+)  # fmt: skip
 _BODY = re.compile(r"<body[^>]*>")
 
 
