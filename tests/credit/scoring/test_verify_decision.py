@@ -276,6 +276,7 @@ TAMPERINGS = {
     "a total that is no whole number": ("record", again(total="550")),
     "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),
     "a certificate that the record doesn't name": ("certificate", swap(certificate="{}")),
+    "an opening of facts that the record doesn't name": ("sources", swap(facts_opening="{}")),
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
     "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),
