@@ -15,6 +15,8 @@ from datetime import date, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from config.core.credentials import Credential
 from config.core.json_text import escaped
 from config.core.registration import declared
@@ -36,23 +38,23 @@ SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 # The sources of facts: who supplied the value.
 BANK, REPORT, CONFIRMED, PLATFORM, APPLICANT = "bank", "report", "confirmed", "platform", "applicant"
 SOURCES = {
-    BANK: "The applicant's bank reported it, and the applicant approved it.",
-    REPORT: "A credit bureau or an income vendor reported it.",
-    CONFIRMED: "A reviewer confirmed it from a document.",
-    PLATFORM: "The platform recorded it.",
-    APPLICANT: "The applicant claims it.",
+    BANK: gettext_noop("The applicant's bank reported it, and the applicant approved it."),
+    REPORT: gettext_noop("A credit bureau or an income vendor reported it."),
+    CONFIRMED: gettext_noop("A reviewer confirmed it from a document."),
+    PLATFORM: gettext_noop("The platform recorded it."),
+    APPLICANT: gettext_noop("The applicant claims it."),
 }
 
 # The categories of facts: the first part of a fact's name.
 CATEGORIES = {
-    "account": "Your account on this platform",
-    "application_data": "What you state in the application",
-    "applications": "Your other applications on this platform",
-    "bank": "Your bank accounts, if you share them",
-    "confirmed": "What a reviewer confirmed from your documents",
-    "identity": "The check of your identity, if you share it",
-    "person": "Your other applications to the same lender",
-    "report": "Consumer reports that the lender requests about you",
+    "account": gettext_noop("Your account on this platform"),
+    "application_data": gettext_noop("What you state in the application"),
+    "applications": gettext_noop("Your other applications on this platform"),
+    "bank": gettext_noop("Your bank accounts, if you share them"),
+    "confirmed": gettext_noop("What a reviewer confirmed from your documents"),
+    "identity": gettext_noop("The check of your identity, if you share it"),
+    "person": gettext_noop("Your other applications to the same lender"),
+    "report": gettext_noop("Consumer reports that the lender requests about you"),
 }
 
 Read = Callable[[Any, datetime], Any]

@@ -26,6 +26,7 @@ from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
+from credit.scoring.automation import describe_automation
 
 _SAVE, _CHECK = "save", "check"
 _RANGE = " \u2013 "
@@ -84,7 +85,13 @@ class _FormPage(MyPage):
 
     def show(self, request: HttpRequest, typed: ApplicationForms, application: Application | None) -> HttpResponse:
         has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
-        facts = {"forms": typed, "offer": typed.offer, "application": application, "has_errors": has_errors}
+        facts = {
+            "forms": typed,
+            "offer": typed.offer,
+            "application": application,
+            "has_errors": has_errors,
+            "automation": describe_automation(typed.offer),
+        }
         return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from credit.my import apply, pages, terms_pages
+from credit.my import apply, pages, rights_pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
@@ -9,6 +9,11 @@ urlpatterns = [
     path("/apply/link/<str:token>", apply.LinkPage.as_view(), name="my_apply_link"),
     path("/apply/<str:offer_id>", apply.ApplyPage.as_view(), name="my_apply_for"),
     path("/applications/<str:application_id>/edit", apply.EditPage.as_view(), name="my_edit"),
+    path(
+        "/applications/<str:application_id>/explanation",
+        rights_pages.ExplanationPage.as_view(),
+        name="my_explanation",
+    ),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
     path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),

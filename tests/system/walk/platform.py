@@ -134,6 +134,7 @@ def _offer(service: Service) -> None:
     service.call("POST /v1/provider-offers", terms)
     service.call("GET /v1/provider-offers", query={"provider_id": str(demo_ids.PROVIDER)})
     service.call("GET /v1/provider-offers/{offer_id}", offer_id=demo_ids.OFFER)
+    service.call("GET /v1/provider-offers/{offer_id}/automation", offer_id=demo_ids.OFFER)
     loan = {"amount_cents": 500_000, "term_months": 12, "apr_percent": "9.5"}
     service.call("GET /v1/provider-offers/{offer_id}/quote", query=loan, offer_id=demo_ids.OFFER)
     service.call("GET /v1/provider-offers/{offer_id}/requirements", offer_id=demo_ids.ASKING_OFFER)
@@ -283,6 +284,7 @@ def _score(service: Service) -> None:
     service.call(f"POST {versions}/{{number}}/compare", {"with": demo_ids.CHALLENGER}, **champion)
     service.call("POST /v1/offers/match", {"facts": facts, "amount_cents": 900_000})
     service.call("GET /v1/applications/{application_id}/score", application_id=demo_ids.SCORED)
+    service.call("GET /v1/applications/{application_id}/explanation", application_id=demo_ids.SCORED)
     service.call(f"POST {versions}/{{number}}/publish", {"role": "challenger"}, **of, number=demo_ids.DRAFT_VERSION)
     service.call(f"POST {versions}/{{number}}/retire", **of, number=demo_ids.CHALLENGER)
 

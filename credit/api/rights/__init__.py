@@ -1,0 +1,1 @@
+"""An applicant's rights at an automated decision: automation, explanation, corrections."""

@@ -1,0 +1,121 @@
+from config.api import serializers
+from credit.core import rights
+from credit.core.applicants import LANGUAGES
+from credit.core.facts import CATEGORIES, SOURCES
+
+
+class LanguageQuery(serializers.QuerySerializer):
+    """The language of the answer."""
+
+    language = serializers.OneOfField(
+        LANGUAGES, default=None, help_text="The language of the texts; by default the applicant's."
+    )
+
+
+class RightSerializer(serializers.JsonPartSerializer):
+    """A sentence for the applicant, and the law behind it."""
+
+    text = serializers.TextField()
+    law = serializers.TextField(help_text="Where the law says so.")
+
+
+class CategorySerializer(serializers.JsonPartSerializer):
+    """A category of data."""
+
+    code = serializers.OneOfField(CATEGORIES)
+    text = serializers.TextField(help_text="The category, for people to read.")
+
+
+class SourceSerializer(serializers.JsonPartSerializer):
+    """A source of data."""
+
+    code = serializers.OneOfField(SOURCES)
+    text = serializers.TextField(help_text="The source, for people to read.")
+
+
+class AutomationSerializer(serializers.JsonPartSerializer):
+    """The score that an offer uses."""
+
+    offer_id = serializers.TextField(help_text="The offer.")
+    automated = serializers.OneOfField(
+        rights.WAYS, help_text="`none`: no score; `assisted`: a person decides with a score; `alone`: a score decides."
+    )
+    model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null without a score.")
+    version = serializers.Int32Field(allow_null=True, help_text="The published version; null without a score.")
+    purposes = serializers.ListField(child=serializers.TextField(), help_text="What the score is used for.")
+    categories = CategorySerializer(many=True, help_text="The categories of data that the score reads.")
+    sources = SourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
+        many=True, help_text="Who supplies the data."
+    )
+    reviewed_by = serializers.TextField(help_text="The part that people have.")
+    before = RightSerializer(many=True, help_text="The notice before use, as the applicant's form shows it.")
+
+
+class ExplainedScoreSerializer(serializers.JsonPartSerializer):
+    """The score of the decision."""
+
+    total = serializers.Int64Field(help_text="The total of the points.")
+    range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
+    outcome = serializers.TextField(help_text="`approve`, `refer`, or `decline`.")
+    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    model_id = serializers.Int64Field(help_text="The scoring model.")
+    version = serializers.Int32Field(help_text="The version of the model.")
+    reasons = serializers.ListField(child=serializers.TextField(), help_text="Its reasons, most important first.")
+
+
+class ExplainedFactSerializer(serializers.JsonPartSerializer):
+    """A fact that an input used."""
+
+    name = serializers.TextField(help_text="The fact's name.")
+    value = serializers.FreeField(allow_null=True, help_text="Its value; null for `person.` facts.")
+    source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
+        SOURCES, allow_null=True, help_text="Who supplied it; null for scores before version 1.1."
+    )
+    source_text = serializers.TextField(help_text="The source, for people to read.")
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
+
+
+class ExplainedInputSerializer(serializers.JsonPartSerializer):
+    """An input of the score."""
+
+    name = serializers.TextField(help_text="Its name in the scorecard.")
+    is_changeable = serializers.FlagField(help_text="Whether the applicant can change it.")
+    facts = ExplainedFactSerializer(many=True, help_text="The facts that were used; empty for a missing input.")
+    range = serializers.TextField(allow_null=True, help_text="The range that it falls into; null without points.")
+    points = serializers.Int64Field(allow_null=True, help_text="Its points; null for an input without points.")
+    baseline = serializers.Int64Field(allow_null=True, help_text="The points that a reason is measured against.")
+    text = serializers.TextField(help_text="The points, for people to read; empty without points.")
+
+
+class ExplanationSerializer(serializers.JsonPartSerializer):
+    """The explanation of a decision. Texts are in `language`."""
+
+    application_id = serializers.TextField(help_text="The application.")
+    language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
+    automated = serializers.OneOfField(
+        rights.WAYS, help_text="`none`: no score; `assisted`: a person decided with a score; `alone`: a score decided."
+    )
+    outcome = serializers.OneOfField(
+        rights.OUTCOMES,
+        allow_null=True,
+        help_text="`rejection`, `approval`, or `worse` for an approval of less than requested; null before a decision.",
+    )
+    decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")
+    decided_by = serializers.TextField(help_text="Who decided.")
+    role = serializers.TextField(help_text="The role of the score.")
+    reasons = serializers.ListField(child=serializers.TextField(), help_text="The principal reasons of a rejection.")
+    score = ExplainedScoreSerializer(allow_null=True, help_text="The score; null if none was computed.")
+    procedure = serializers.TextField(allow_null=True, help_text="How the score leads to an outcome; null without one.")
+    inputs = ExplainedInputSerializer(
+        many=True, allow_null=True, help_text="Every input; null without a score, and once its facts are erased."
+    )
+    changes = serializers.ListField(
+        child=serializers.TextField(),
+        allow_null=True,
+        help_text="Changes that would have led to a better outcome; null like `inputs`.",
+    )
+    can_do = serializers.ListField(child=serializers.TextField(), help_text="What the applicant can do now.")
+    rights = RightSerializer(many=True, help_text="The rights after the decision; empty before one.")
+    notice_days = serializers.Int32Field(
+        allow_null=True, help_text="How many days after the decision its notice is due; null if no law sets a term."
+    )

@@ -1,0 +1,95 @@
+"""The rights of an applicant at a decision that a score takes or proposes, as data: texts that counsel can replace.
+
+For each jurisdiction, way of deciding, and outcome there is a `Duty`. `us` applies Colorado's SB 26-189 to applicants
+of all states; an ECOA notice (12 CFR 1002.9) may take the place of its statement. `eu` is Directive (EU) 2023/2225
+(CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from django.utils.translation import gettext_noop
+
+from credit.core.jurisdictions import EU, US
+
+# The ways of deciding: no score was computed; a person decided with a score; a score decided alone.
+NONE, ASSISTED, ALONE = "none", "assisted", "alone"
+WAYS = (NONE, ASSISTED, ALONE)
+# The outcomes; WORSE is an approval or a counteroffer on terms that are materially worse than those requested.
+REJECTION, WORSE, APPROVAL = "rejection", "worse", "approval"
+OUTCOMES = (REJECTION, WORSE, APPROVAL)
+
+
+class Right(NamedTuple):
+    """A sentence for the applicant, and the law that it comes from."""
+
+    text: str
+    law: str
+
+
+class Duty(NamedTuple):
+    """The lender's duties: the notice `before` the decision, and the rights `after` it.
+
+    The notice about a decision is due within `days`, None if no law sets a term. Records are kept for `keep_months`.
+    """
+
+    before: tuple[Right, ...]
+    after: tuple[Right, ...]
+    days: int | None
+    keep_months: int
+
+
+_SCORED = Right(
+    gettext_noop("A score is computed automatically from your data, and the lender uses it for the decision."),
+    "SB 26-189; CCD2 18(3)",
+)
+_EU_PROCESSING = Right(
+    gettext_noop("Your data are processed automatically. You can request that a person takes part in the decision."),
+    "GDPR 13(2)(f), 22; CCD2 18(8)",
+)
+_REASONS = Right(gettext_noop("You can learn the principal reasons for the decision."), "12 CFR 1002.9(a)(2)")
+_ROLE = Right(gettext_noop("You can learn which part the score had in the decision."), "SB 26-189")
+_CORRECT = Right(gettext_noop("You can have wrong data corrected."), "SB 26-189; 15 USC 1681i")
+_PERSON = Right(gettext_noop("You can request that a person reviews the decision."), "SB 26-189")
+_EXPLAIN = Right(
+    gettext_noop(
+        "You can request a clear explanation of the assessment: the procedure, the principles, and the data that were "
+        "used, and which change of the data would have changed the result."
+    ),
+    "CCD2 18(8)(a); GDPR 15(1)(h); AI Act 86",
+)
+_VIEW = Right(gettext_noop("You can express your own view to the lender."), "CCD2 18(8)(b); GDPR 22(3)")
+_REVIEW = Right(
+    gettext_noop("You can request that a person reviews the assessment and the decision, and contest it."),
+    "CCD2 18(8)(c); GDPR 22(3)",
+)
+_RECTIFY = Right(gettext_noop("You can have wrong data corrected."), "GDPR 16")
+_COMPLAIN = Right(gettext_noop("You can complain to a supervisory authority."), "GDPR 77; AI Act 85")
+_TOLD = Right(gettext_noop("The lender informs you of the rejection without delay."), "CCD2 18(9)")
+_ADVICE = Right(gettext_noop("The lender refers you to debt advice if that helps you."), "CCD2 18(9)")
+
+_US_MONTHS, _US_SCORED_MONTHS = 25, 36  # 12 CFR 1002.12(b)(1); Colorado SB 26-189
+_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # ours; AI Act 26(6) requires logs of at least 6 months
+_US_DAYS = 30  # 12 CFR 1002.9(a)(1); SB 26-189
+_EU_DAYS = 3  # ours: the law says "without delay"
+_US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
+_EU_REJECTED = (_TOLD, _ADVICE)
+
+
+def _duties() -> Iterator[tuple[tuple[str, str, str], Duty]]:
+    for outcome in OUTCOMES:
+        reasons = (_REASONS,) if outcome != APPROVAL else ()
+        days = None if outcome == APPROVAL else _US_DAYS
+        yield (US, NONE, outcome), Duty((), (*reasons, _CORRECT), days, _US_MONTHS)
+        told = _EU_REJECTED if outcome == REJECTION else ()
+        days = _EU_DAYS if outcome == REJECTION else None
+        yield (EU, NONE, outcome), Duty((), (*told, _RECTIFY, _COMPLAIN), days, _EU_MONTHS)
+        for way in (ASSISTED, ALONE):
+            scored = _US_SCORED if outcome != APPROVAL else (_ROLE, _CORRECT)
+            days = None if outcome == APPROVAL else _US_DAYS
+            yield (US, way, outcome), Duty((_SCORED,), (*reasons, *scored), days, _US_SCORED_MONTHS)
+            days = _EU_DAYS if outcome == REJECTION else None
+            yield (EU, way, outcome), Duty((_SCORED, _EU_PROCESSING), (*told, *_EU_SCORED), days, _EU_SCORED_MONTHS)
+
+
+DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())

@@ -1,0 +1,215 @@
+"""The explanation of a decision to the applicant: the part of the score, each input, and what would have changed it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils import translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
+from config.core.json_text import rfc3339
+from credit.core import rights
+from credit.core.applicants import language_of
+from credit.core.card import Card, Characteristic
+from credit.core.facts import PERSON, SOURCES
+from credit.core.jurisdictions import Conventions
+from credit.core.machine import APPROVED, DECIDED, REJECTED
+from credit.core.reasons import reasons_of, text_of
+from credit.models import Application, ApplicationHistory, Score
+from credit.scoring.changes import changes
+from credit.scoring.evaluator import Evaluation, evaluate
+
+_ROLES = {
+    rights.NONE: _("No score was computed. People decide on the application."),
+    rights.ASSISTED: _("A score was computed from your data. It is a proposal to the person who decides."),
+    rights.ALONE: _("A score was computed from your data, and it decided without a person."),
+}
+_DECIDERS = {
+    None: _("The application is not decided."),
+    rights.NONE: _("A reviewer of the lender decided."),
+    rights.ASSISTED: _("A reviewer of the lender decided, with the score as a proposal."),
+    rights.ALONE: _("The scoring model decided. No person took part."),
+}
+_PROCEDURE = _(
+    "Each input falls into a range, and the range has points. The points are added to a base of %(base)s. The outcome "
+    "follows from the total of %(total)s: %(bands)s. A reason is an input with fewer points than its baseline."
+)
+_POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The baseline is %(baseline)s.")
+_OUTCOMES = {"approve": _("approval"), "refer": _("decision by a person"), "decline": _("rejection")}
+_FROM, _REST = _("%(outcome)s from %(bound)s points"), _("%(outcome)s for fewer")
+_CHANGE = _("%(name)s: “%(to)s” instead of “%(now)s” (%(points)s more points)")
+_LEADS = _("%(steps)s. Then the outcome is: %(outcome)s.")
+_NONE_ENOUGH = _("No change of one or two inputs that you can change would have led to a better outcome.")
+_REVIEWABLE = _("Request that a person who had no part in the decision reviews it.")
+_CORRECTABLE = _("Report a wrong value. A reviewer corrects it or gives the reason for a refusal within 30 days.")
+
+
+def explain(application: Application, language: str | None = None) -> dict[str, Any]:
+    """Explain the newest decision, or where it stands, in a language; by default in the applicant's.
+
+    Inputs and changes are None where the facts of the score are erased. Facts about other applications of the person
+    have no value.
+    """
+    with translation.override(language or language_of(application.applicants)):
+        return _explain(application)
+
+
+def way_of(move: ApplicationHistory | None, score: Score | None) -> str:
+    """Return how a decision was made: NONE without a score, ALONE by a model, ASSISTED by a person with a score."""
+    if score is None:
+        return rights.NONE
+    is_alone = move is not None and move.principal_id is None and move.credential.startswith("model:")
+    return rights.ALONE if is_alone else rights.ASSISTED
+
+
+def _explain(application: Application) -> dict[str, Any]:
+    move = application.history.filter(status__in=DECIDED).order_by("-position").first()
+    if application.status not in DECIDED and application.accepted_at is None:
+        move = None  # reopened
+    score = _score_at(application, None if move is None else move.changed_at)
+    way, outcome = way_of(move, score), _outcome_of(application, move)
+    duty = rights.DUTIES[Conventions.of(application.offer_snapshot).jurisdiction, way, outcome or rights.APPROVAL]
+    after = [*duty.after] if outcome else []
+    reasons = reasons_of(move.metadata) if move is not None and move.status == REJECTED else []
+    can_review = application.is_reconsiderable and application.open_review_request is None
+    ways_on = [text for text, is_open in ((_REVIEWABLE, can_review), (_CORRECTABLE, score is not None)) if is_open]
+    return {
+        "application_id": str(application.pk),
+        "language": translation.get_language(),
+        "automated": way,
+        "outcome": outcome,
+        "decided_at": None if move is None else rfc3339(move.changed_at),
+        "decided_by": gettext(_DECIDERS[None if move is None else way]),
+        "role": gettext(_ROLES[way]),
+        "reasons": [gettext(text_of(reason)) for reason in reasons],
+        **_score_parts(score),
+        "can_do": [gettext(text) for text in ways_on],
+        "rights": [{"text": gettext(right.text), "law": right.law} for right in after],
+        "notice_days": duty.days if outcome else None,
+    }
+
+
+def _outcome_of(application: Application, move: ApplicationHistory | None) -> str | None:
+    if move is None:
+        return None
+    if move.status == REJECTED:
+        return rights.REJECTION
+    return rights.WORSE if move.status == APPROVED and application.approves_less else rights.APPROVAL
+
+
+def _score_at(application: Application, moment: datetime | None) -> Score | None:
+    """Return the score that a decision had, or the newest."""
+    scores = Score.deciding(application.pk).select_related("version", "kept_facts")
+    return (scores if moment is None else scores.filter(created_at__lte=moment)).first()
+
+
+def _score_parts(score: Score | None) -> dict[str, Any]:
+    if score is None:
+        return dict.fromkeys(("score", "procedure", "inputs", "changes"))
+    card, kept = score.version.card, score.facts_if_kept
+    evaluation = None if kept is None else evaluate(card, kept.values())
+    return {
+        "score": {
+            "total": score.total,
+            "range": list(card.limits),
+            "outcome": score.outcome,
+            "scored_at": rfc3339(score.created_at),
+            "model_id": score.version.model_id,
+            "version": score.version.number,
+            "reasons": [gettext(text_of(reason)) for reason in score.reasons],
+        },
+        "procedure": _procedure(card, score.total),
+        "inputs": None if kept is None else _inputs(card, score, kept.values()),
+        "changes": None if evaluation is None else _changes(card, evaluation),
+    }
+
+
+def _procedure(card: Card, total: int) -> str:
+    bands = [
+        gettext(_REST if bound is None else _FROM) % {"outcome": gettext(_OUTCOMES[outcome]), "bound": bound}
+        for outcome, bound in card.outcomes
+    ]
+    return gettext(_PROCEDURE) % {"base": card.base_points, "total": total, "bands": ", ".join(bands)}
+
+
+def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each input with the facts that it used, and the points of its characteristic."""
+    used = {fact["name"]: fact for fact in score.sources or ()}
+    scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
+    inputs = []
+    for source in card.inputs:
+        names = source.used(facts)
+        is_hidden = any(name.startswith(PERSON) for name in names)  # only the lender may read what they tell
+        points = None if is_hidden or source.name not in scored else _points(*scored[source.name])
+        inputs.append(
+            {
+                "name": source.name,
+                "is_changeable": source.is_mutable,
+                "facts": [_fact(name, facts[name], used.get(name, {})) for name in names],
+                **(points or _NO_POINTS),
+            }
+        )
+    return inputs
+
+
+def _fact(name: str, value: Any, source: Mapping[str, Any]) -> dict[str, Any]:
+    kind = source.get("source")
+    return {
+        "name": name,
+        "value": None if name.startswith(PERSON) else value,
+        "source": kind,
+        "source_text": gettext(SOURCES[kind]) if kind in SOURCES else "",
+        "as_of": source.get("as_of"),
+    }
+
+
+_NO_POINTS = {"range": None, "points": None, "baseline": None, "text": ""}
+
+
+def _points(characteristic: Characteristic, row: Sequence[Any]) -> dict[str, Any]:
+    _name, position, points, baseline = row
+    most = max(choice.points for choice in characteristic.bins)
+    words = {"name": characteristic.name, "points": points, "most": most, "baseline": baseline}
+    return {
+        "range": bin_in_words(characteristic, position),
+        "points": points,
+        "baseline": baseline,
+        "text": gettext(_POINTS) % words,
+    }
+
+
+def bin_in_words(characteristic: Characteristic, position: int) -> str:
+    """Return the range of a bin, in the language of the moment."""
+    choice = characteristic.bins[position]
+    if choice.is_missing:
+        return gettext("unknown")
+    if choice.values is not None:
+        values = sorted(gettext("yes") if value is True else str(value or gettext("no")) for value in choice.values)
+        return ", ".join(values)
+    lower = [each.below for each in characteristic.bins[:position] if each.below is not None]
+    if choice.below is None:
+        return gettext("from %(lower)s") % {"lower": lower[-1]} if lower else gettext("another value")
+    if not lower:
+        return gettext("below %(upper)s") % {"upper": choice.below}
+    return gettext("from %(lower)s to below %(upper)s") % {"lower": lower[-1], "upper": choice.below}
+
+
+def _changes(card: Card, evaluation: Evaluation) -> list[str]:
+    """Return the smallest changes that would have led to a better outcome, or that there are none."""
+    by_name = {each.name: each for each in card.characteristics}
+    sentences = []
+    for way in changes(card, evaluation):
+        steps = [
+            gettext(_CHANGE)
+            % {
+                "name": step["characteristic"],
+                "to": bin_in_words(by_name[step["characteristic"]], step["to_bin"]),
+                "now": bin_in_words(by_name[step["characteristic"]], step["from_bin"]),
+                "points": step["points"],
+            }
+            for step in way["changes"]
+        ]
+        words = {"steps": "; ".join(steps), "outcome": gettext(_OUTCOMES[way["outcome"]])}
+        sentences.append(gettext(_LEADS) % words)
+    return sentences or ([] if evaluation.outcome == "approve" else [gettext(_NONE_ENOUGH)])

@@ -1,0 +1,155 @@
+"""The explanation of a decision, the automation of an offer, and their pages."""
+
+import re
+from html import unescape
+
+import pytest
+from django.utils import timezone
+
+from credit.core import rights
+from credit.core.jurisdictions import JURISDICTIONS
+from credit.models import Score, ScoreFacts
+from credit.review.automatic import decide_scored
+from tests.api import assert_error, client_of
+from tests.credit.notices.test_pages import ROOT
+from tests.credit.scoring.making import join
+from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
+from tests.credit.support import make_reviewer, move
+from tests.credit.test_my_pages import browser_of
+from tests.factories import ApplicationFactory, OfferFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def offer(db):
+    return scored_offer()[0]
+
+
+@pytest.fixture
+def declined(offer, user, api):
+    """An application that the score declined, and a person rejected."""
+    verify(user)
+    application = draft_for(offer, user, SAYS_POOR)
+    assert submit(api, application).status_code == 200
+    move(client_of(make_reviewer()), application, "under_review")
+    rejection = {"metadata": {"reasons": ["income_insufficient"]}}
+    assert move(client_of(make_reviewer()), application, "rejected", **rejection).status_code == 200
+    return application
+
+
+def read(api, application, language="en"):
+    response = api.read(f"/applications/{application.pk}/explanation?language={language}")
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+class TestExplanation:
+    def test_assisted_rejection_explains_each_input_with_source_and_points(self, api, declined):
+        body = read(api, declined)
+        assert (body["automated"], body["outcome"]) == ("assisted", "rejection")
+        assert body["reasons"] == ["Income insufficient for amount of credit requested"]
+        assert "with the score as a proposal" in body["decided_by"]
+        income = body["inputs"][0]
+        assert (income["points"], income["baseline"], income["range"]) == (20, 120, "below 150000")
+        assert income["facts"][0] | {"as_of": None} == {
+            "name": "application_data.monthly_income_cents", "value": 140_000, "source": "applicant",
+            "source_text": "The applicant claims it.", "as_of": None,
+        }  # fmt: skip
+        score = Score.objects.get()
+        assert [each["points"] for each in body["inputs"] if each["points"] is not None] == [
+            points for _, _, points, _ in score.points
+        ]
+        assert body["score"]["total"] == score.total
+        assert body["changes"]
+        assert body["notice_days"] == 30
+        assert body["can_do"]
+
+    def test_application_without_a_score_says_that_people_decided(self, api, user, reviewed):
+        application = ApplicationFactory(consumer=user, status="under_review")
+        move(client_of(make_reviewer()), application, "rejected", metadata={"reasons": ["no_credit_file"]})
+        body = read(api, application)
+        assert (body["automated"], body["score"], body["inputs"], body["changes"]) == ("none", None, None, None)
+        assert body["decided_by"] == "A reviewer of the lender decided."
+        assert body["reasons"] == ["No credit file"]
+
+    def test_undecided_application_has_no_outcome_and_no_rights(self, api, offer, user):
+        verify(user)
+        application = draft_for(offer, user, SAYS_SO_SO)
+        submit(api, application)
+        body = read(api, application)
+        assert (body["automated"], body["outcome"], body["rights"]) == ("assisted", None, [])
+        assert body["decided_by"] == "The application is not decided."
+
+    def test_decision_of_a_score_alone_says_so(self, api, offer, user, settings):
+        settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+        verify(user)
+        application = draft_for(offer, user, SAYS_POOR)
+        submit(api, application)
+        decide_scored(now=timezone.now())
+        body = read(api, application)
+        assert (body["automated"], body["outcome"]) == ("alone", "rejection")
+        assert body["decided_by"] == "The scoring model decided. No person took part."
+
+    def test_texts_are_in_the_requested_language(self, api, declined):
+        body = read(api, declined, "es")
+        assert body["language"] == "es"
+        assert body["decided_by"] == "Decidió un revisor del prestamista, con la puntuación como propuesta."
+        assert body["inputs"][0]["range"] == "menos de 150000"
+        assert_error(api.read(f"/applications/{declined.pk}/explanation?language=xx"), 400, "E1001")
+
+    def test_erased_facts_leave_no_inputs(self, api, declined):
+        ScoreFacts.objects.all().delete()
+        body = read(api, declined)
+        assert (body["inputs"], body["changes"]) == (None, None)
+        assert body["score"]["total"] == Score.objects.get().total
+
+    def test_strangers_and_other_lenders_get_404_and_members_read_it(self, offer, declined):
+        path = f"/applications/{declined.pk}/explanation"
+        assert_error(client_of(UserFactory()).read(path), 404, "E4002")
+        assert_error(client_of(join(scored_offer()[0].provider)).read(path), 404, "E4002")
+        assert client_of(join(offer.provider)).read(path).status_code == 200
+
+    def test_page_shows_the_explanation_in_the_persons_language(self, declined, user):
+        page = browser_of(user).get(f"/my/applications/{declined.pk}/explanation").content.decode()
+        text = unescape(re.sub("<[^>]+>", " ", page))
+        assert "What would have changed the result" in text
+        assert "income: 20 points, of at most 120" in text
+        assert browser_of(UserFactory()).get(f"/my/applications/{declined.pk}/explanation").status_code == 404
+
+
+class TestAutomation:
+    def test_public_answer_comes_from_the_published_version(self, anonymous, offer):
+        body = anonymous.read(f"/provider-offers/{offer.pk}/automation").json()
+        assert (body["automated"], body["version"]) == ("assisted", 1)
+        assert {each["code"] for each in body["categories"]} == {"application_data", "identity"}
+        assert {each["code"] for each in body["sources"]} == {"applicant", "platform"}
+        assert body["before"]
+        spanish = anonymous.read(f"/provider-offers/{offer.pk}/automation?language=es").json()
+        assert spanish["reviewed_by"] == "Decide una persona. La puntuación es una propuesta para ella."
+
+    def test_offer_without_a_model_uses_no_score(self, anonymous, offer, settings):
+        plain = OfferFactory()
+        body = anonymous.read(f"/provider-offers/{plain.pk}/automation").json()
+        assert (body["automated"], body["model_id"], body["before"]) == ("none", None, [])
+        settings.DECISIONING = "off"
+        assert anonymous.read(f"/provider-offers/{offer.pk}/automation").json()["automated"] == "none"
+        assert_error(anonymous.read("/provider-offers/999999/automation"), 404, "E4004")
+
+    def test_form_shows_the_notice_before_use(self, user, offer):
+        offer.provider_id = "1001"
+        page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        assert "A score is computed automatically from your data" in page
+
+
+def test_each_jurisdiction_way_and_outcome_has_a_duty():
+    keys = {(j, w, o) for j in JURISDICTIONS for w in rights.WAYS for o in rights.OUTCOMES}
+    assert rights.DUTIES.keys() == keys
+    assert all(duty.keep_months >= 25 and all(right.law for right in duty.after) for duty in rights.DUTIES.values())
+
+
+def test_documentation_has_the_registry_of_rights():
+    text = (ROOT.parent / "docs" / "guides" / "automated-decisions.md").read_text()
+    for (jurisdiction, way, outcome), duty in rights.DUTIES.items():
+        days = "none" if duty.days is None else duty.days
+        assert f"| `{jurisdiction}` | `{way}` | `{outcome}` | {days} | {duty.keep_months} months |" in text
