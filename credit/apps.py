@@ -38,6 +38,7 @@ class CreditConfig(Declarations, AppConfig):
         "console.queues.ANCHORS",
         "console.notices.TO_TELL",
         "console.notices.LOOK_AGAIN",
+        "console.corrections.QUEUE",
         "console.proposals.QUEUE",
     )
     desks = ("console.desk.seats_of",)

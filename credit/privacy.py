@@ -98,6 +98,16 @@ TABLES = {
         kept_by="application",
         recipients=LENDER,
     ),
+    "credit.Correction": table(
+        personal("claimed", "statement", "reason", keep=APPLICATION),
+        about_staff("closed_by"),
+        none("id", "application", "fact", "file", "requested_at", "due_at", "outcome", "closed_at", "score"),
+        subject="application__consumer",
+        purpose="corrections of wrong data",
+        ground=LEGAL_OBLIGATION,
+        kept_by="application",
+        recipients=LENDER,
+    ),
     "credit.ScoringModel": table(
         about_staff("created_by"),
         none("id", "provider", "name", "description", "created_at"),

@@ -5,6 +5,7 @@ from credit.applications.services import expire_idle
 from credit.models import (
     Application,
     Clock,
+    Correction,
     Counteroffer,
     DecisionAnchor,
     Notice,
@@ -41,6 +42,7 @@ RECORDS = SandboxRecords(
         Timer(Notice, ("due_at", "look_at", "made_at", "delivered_at"), ("application__consumer",)),
         Timer(Report, ("requested_at", "look_at", "expires_at"), ("application__consumer",)),
         Timer(ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
+        Timer(Correction, ("requested_at", "due_at", "closed_at"), ("application__consumer",)),
         Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
     ),
     workers=(expire, make_notices),

@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "account_erasures_create": "the account has an open application",
     "account_exports_file": "a worker makes the file",
     "applications_end_pending_decision": "a decision waits for a second reviewer only where it takes two",
+    "corrections_answer": "takes a reviewer who is not the applicant",
     "counteroffers_create": "the day until which it could be taken up is past",
     "counteroffers_decline": "an open one has the id that it was made with",
     "counteroffers_withdraw": "an open one has the id that it was made with",

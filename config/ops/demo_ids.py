@@ -38,6 +38,8 @@ OWN_PROVIDER, SCORED_OFFER, OWN_OFFER = 1003, 5, 6
 INVITATION = _known(130)
 # Waiting for the demo account's response: a counteroffer for the application that is under review.
 COUNTEROFFER = _known(140)
+# The demo account's report of a wrong value, about the application that is scored.
+CORRECTION = _known(150)
 SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
 
 CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLAIM_REVOKED = (

@@ -13,7 +13,7 @@ from credit.api.notices.views import (
 from credit.api.offers.views import CatalogueViewSet, DecisionViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
 from credit.api.reports.views import ReportViewSet
 from credit.api.requirements.views import ApplicationRequirementViewSet, OfferRequirementViewSet
-from credit.api.rights.views import AutomationViewSet, ExplanationViewSet
+from credit.api.rights.views import AutomationViewSet, CorrectionViewSet, ExplanationViewSet
 from credit.api.scoring import views as scoring
 from credit.api.scoring.score_views import ScoreViewSet, VerifierViewSet
 from credit.api.terms.views import AgreementViewSet, CounterofferViewSet, WithdrawalViewSet
@@ -41,6 +41,8 @@ _of_an_application = [
     path("/notices", NoticeViewSet.as_view({"get": "list"})),
     path("/notices/<str:notice_id>", NoticeViewSet.as_view({"get": "retrieve"})),
     path("/notices/<str:notice_id>/deliveries", NoticeViewSet.as_view({"post": "deliver"})),
+    path("/corrections", CorrectionViewSet.as_view({"get": "list", "post": "create"})),
+    path("/corrections/<str:correction_id>", CorrectionViewSet.as_view({"put": "answer"})),
     path("/explanation", ExplanationViewSet.as_view({"get": "retrieve"})),
     path("/hold", HoldViewSet.as_view({"get": "retrieve", "put": "replace"})),
     path("/review-requests", ReviewRequestViewSet.as_view({"get": "list", "post": "create"})),

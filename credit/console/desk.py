@@ -48,8 +48,8 @@ def decides(account: str, provider: str) -> Q:
 
 
 _OF_APPLICATION = (
-    "applicationhistory", "applicationrevision", "clock", "contractwithdrawal", "counteroffer", "notice", "proposal",
-    "reviewrequest",
+    "applicationhistory", "applicationrevision", "clock", "contractwithdrawal", "correction", "counteroffer", "notice",
+    "proposal", "reviewrequest",
 )  # fmt: skip
 RULES = {
     "credit.application": sent(),

@@ -15,6 +15,7 @@ from config.backoffice.transitions import CREDENTIAL
 from config.core.figure_fields import FigureField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
+from credit.console.corrections import open_corrections
 from credit.core.facts import Known, name_of, path_of, pointer_of
 from credit.core.figures import money
 from credit.core.machine import DRAFT, FROZEN
@@ -84,7 +85,11 @@ class FactsDesk(ReviewAdmin):
     """The figures, and what reviewers can do about them: confirm one, and score the application again."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        return {**super().page_of(request, record), "facts": facts_shown(record)}
+        return {
+            **super().page_of(request, record),
+            "facts": facts_shown(record),
+            "corrections": open_corrections(record),
+        }
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         actions = super().actions_of(request, record)

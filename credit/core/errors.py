@@ -156,7 +156,7 @@ class ReportNotPossible(ApiError):
 
 
 class ReportPending(ApiError):
-    status, error, code = 409, "report_pending", "E3020"
+    status, error, code = 409, "report_pending", "E3022"
     message = "A report of this kind is already requested about this applicant. Wait for its end."
 
 
@@ -203,6 +203,21 @@ class AprAboveCap(ApiError):
 class CounterofferOpen(ApiError):
     status, error, code, stored = 409, "counteroffer_open", "E3013", True
     message = "A counteroffer waits for the consumer already: withdraw that one first."
+
+
+class NotCorrectable(ApiError):
+    """A fact that the applicant can't report as wrong."""
+
+    error, code = "not_correctable", "E3020"
+    message = "The fact can't be corrected."
+
+    @classmethod
+    def of(cls, status: str, fact: str, allowed: Sequence[str]) -> Self:
+        """Return the error for a fact; `allowed` are the application's that can be corrected."""
+        if not allowed:
+            return cls(f"Nothing can be corrected while the application is `{status}`.")
+        why = "`fact` must be a value of the application or of its score"
+        return cls(f"{why}, not `{fact}`. Allowed: {', '.join(allowed)}.", details={"allowed": list(allowed)})
 
 
 class ScoringModelNotFound(ApiError):

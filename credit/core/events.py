@@ -17,6 +17,7 @@ FAMILIES = (
             sometimes={
                 "document_id": said(UUID, "The requested document. Only in events about a document."),
                 "counteroffer_id": said(UUID, "The counteroffer. Only in events about a counteroffer."),
+                "correction_id": said(UUID, "The correction; only where it is about one."),
                 "review_request_id": said(UUID, "The request for reconsideration. Only in events about a request."),
             },
         ),
@@ -38,6 +39,8 @@ FAMILIES = (
             "counteroffer_expired": "A counteroffer expired without an acceptance. A rejection follows.",
             "review_requested": "The applicant requested reconsideration.",
             "review_answered": "A decision answered the request for reconsideration.",
+            "correction_requested": "The consumer reported a wrong value.",
+            "correction_answered": "A reviewer corrected a reported value, or refused.",
         },
         {"application_id": str(demo_ids.UNDER_REVIEW), "offer_id": demo_ids.OFFER, "provider_id": demo_ids.PROVIDER},
         statuses={
@@ -48,6 +51,8 @@ FAMILIES = (
             "contract_withdrawn": machine.APPROVED,
             "review_requested": machine.REJECTED,
             "review_answered": machine.APPROVED,
+            "correction_requested": machine.REJECTED,
+            "correction_answered": machine.REJECTED,
             **dict.fromkeys(_ABOUT_COUNTEROFFERS, machine.UNDER_REVIEW),
         },
         rank=10,

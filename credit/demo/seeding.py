@@ -15,7 +15,16 @@ from credit.anchoring import record_keys
 from credit.core.applicants import FIRST
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.demo import book
-from credit.models import Application, Confirmation, Offer, Provider, ProviderInvitation, ProviderMember, Report
+from credit.models import (
+    Application,
+    Confirmation,
+    Correction,
+    Offer,
+    Provider,
+    ProviderInvitation,
+    ProviderMember,
+    Report,
+)
 from credit.models.documents import DocumentFile, RequestedDocument
 from credit.models.reports import CREDIT, PURPOSES
 from credit.models.scoring import CHALLENGER, CHAMPION
@@ -114,6 +123,10 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     _move(lent, _SCORED_MOVES, actors, moment, now)
     terms: Any = lent.loan_terms
     actor, _ = actors[_OWNER]
+    claim = {"claimed": "310000", "statement": "My income is $3,100 a month.", "requested_at": lent.updated_at}
+    due_at = now + timedelta(days=30)
+    fact = "application_data.monthly_income_cents"
+    Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
     publish_account(consumer.pk, now=now)  # its feed is long: no request should number it
 

@@ -4,6 +4,7 @@ from credit.models.acceptance import Acceptance, ApplicationRevision, ContractWi
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
 from credit.models.confirmations import Confirmation
+from credit.models.corrections import Correction
 from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
@@ -15,8 +16,8 @@ from credit.models.terms import Counteroffer, LoanTerms
 
 __all__ = [
     "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
-    "ContractWithdrawal", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore", "LoanTerms",
-    "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Proposal", "Provider",
-    "ProviderInvitation", "ProviderMember", "RecordKey", "Report", "RequestedDocument", "RetentionHold",
+    "ContractWithdrawal", "Correction", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore",
+    "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Proposal",
+    "Provider", "ProviderInvitation", "ProviderMember", "RecordKey", "Report", "RequestedDocument", "RetentionHold",
     "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile", "identity_of", "person_figures",
 ]  # fmt: skip

@@ -1,15 +1,32 @@
-"""The explanation of a decision in the browser."""
+"""The explanation of a decision in the browser, and the form that reports a wrong value."""
 
+from decimal import Decimal
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.translation import get_language
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext
 
+from config.api.rate_limits import consume
+from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
-from credit.my.content import Row, value_in_words
-from credit.my.pages import MyPage, own_applications
+from credit.core.facts import path_of
+from credit.models import DocumentFile
+from credit.my.content import Row, title_of, value_in_words
+from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.words import said
+from credit.scoring.corrections import (
+    STATEMENT_MAX,
+    correctable_facts,
+    correctable_value,
+    corrections_of,
+    request_correction,
+)
 from credit.scoring.explanation import explain
+
+_CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
 
 class ExplanationPage(MyPage):
@@ -19,8 +36,66 @@ class ExplanationPage(MyPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         explanation = explain(application, (get_language() or "")[:2])
         inputs = [(each, _rows(each["facts"])) for each in explanation["inputs"] or ()]
-        facts = {"application": application, "explained": explanation, "inputs": inputs}
+        facts = {
+            "application": application,
+            "explained": explanation,
+            "inputs": inputs,
+            "correctable": [(name, _title(name)) for name in correctable_facts(application)],
+            "corrections": corrections_of(application_id, actor_on(request)),
+            "files": DocumentFile.objects.filter(
+                document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+            ),
+        }
         return render(request, "credit/my/explanation.html", facts)
+
+    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        """Report a wrong value."""
+        get_by_uuid(own_applications(request), application_id, Http404)
+        try:
+            consume("write", str(request.user.pk))
+            _report(request, application_id)
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+        else:
+            messages.success(request, gettext("A reviewer answers within 30 days."))
+        return redirect("my_explanation", application_id)
+
+
+def _report(request: HttpRequest, application_id: str) -> None:
+    typed = {name: request.POST.get(name, "").strip() for name in ("fact", "claimed", "statement", "file")}
+    if not 0 < len(typed["statement"]) <= STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
+        raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
+    claimed = _read(typed["fact"], typed["claimed"], correctable_value(application_id, typed["fact"]))
+    request_correction(
+        application_id,
+        fact=typed["fact"],
+        claimed=claimed,
+        statement=typed["statement"],
+        file=typed["file"] or None,
+        actor=actor_on(request),
+        now=timezone.now(),
+    )
+
+
+def _read(fact: str, text: str, before: Any) -> Any:
+    """Return the typed value in the type of the value that it corrects; an amount is typed in whole units."""
+    if isinstance(before, bool):
+        return text.casefold() in {"yes", "true", gettext("yes").casefold()}
+    if not isinstance(before, int | float):
+        return text
+    try:
+        number = Decimal(text.replace(",", "").removeprefix("$"))
+    except ArithmeticError as error:
+        raise ValidationFailed(gettext("Enter a number.")) from error
+    if not number.is_finite() or abs(number) >= _NUMBER_MAX:
+        raise ValidationFailed(gettext("Enter a number."))
+    number = number * 100 if fact.endswith("_cents") else number
+    return int(number) if number == int(number) else float(number)
+
+
+def _title(name: str) -> str:
+    path = path_of(name)
+    return title_of(path[-1], {}) if path else name
 
 
 def _rows(facts: list[dict[str, Any]]) -> list[Row]:

@@ -42,7 +42,7 @@ def confirm(
     `four_eyes`, and ValidationFailed for a file that is not one of the application's kept files.
     """
     application = load_for_facts(application_id, actor)
-    if refusal := _only_reviewer(application, actor):
+    if refusal := only_reviewer(application, actor):
         raise refusal
     files = DocumentFile.objects.filter(
         document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
@@ -61,7 +61,7 @@ def confirm(
     return confirmation
 
 
-def _only_reviewer(application: Application, actor: Actor) -> ApiError | None:
+def only_reviewer(application: Application, actor: Actor) -> ApiError | None:
     """Return the error for the only account that can review the application under `four_eyes`, None for others."""
     if settings.REVIEW_POLICY != "four_eyes":
         return None

@@ -25,7 +25,7 @@ from credit.core.facts import (
     shared,
 )
 from credit.core.profile import X_FACT
-from credit.models import Application, Confirmation, Score
+from credit.models import Application, Confirmation, Correction, Score
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
 from credit.scoring.evaluator import evaluate
@@ -57,7 +57,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     confirmed, may_read = about["confirmed"], about["may_read"]
     claims = {confirmed_name(pointer): claim_of(confirmed_name(pointer)) for pointer in confirmed}
     claims |= {fact: claim for claim, fact in _marked(application)}
-    champion = _champion_of(application)
+    champion = champion_of(application)
     if champion is not None:
         claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
     reported = {name for name, fact in catalogue().items() if fact.source == REPORT}
@@ -98,7 +98,7 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
     for claim, fact in _marked(application):
         facts.setdefault(claim, []).append(fact)
-    champion = _champion_of(application)
+    champion = champion_of(application)
     for read in champion.card.inputs if champion is not None else ():
         if read.claim is not None:
             facts.setdefault(read.claim, []).extend(name for name in read.facts if not is_claimed(name))
@@ -132,7 +132,7 @@ def _differs_from(claimed: Any, value: Any) -> bool | None:
     return bool(text_of(value) != text_of(claimed) if isinstance(value, str) else value != claimed)
 
 
-def _champion_of(application: Application) -> LiveVersion | None:
+def champion_of(application: Application) -> LiveVersion | None:
     offer = application.offer_snapshot or {}
     model_id = offer.get("blockscore_model_id")
     versions = [] if model_id is None else live_versions(model_id, str(application.provider_id))
@@ -150,10 +150,16 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
         raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
     if open_of(application) is not None:
         raise RecordNotEditable("A counteroffer waits for the consumer: withdraw it first.")
-    champion = None if settings.DECISIONING == "off" else _champion_of(application)
+    champion = None if settings.DECISIONING == "off" else champion_of(application)
     if champion is None:
         raise ScoreNotFound("The application's offer has no scoring model with a champion.")
-    [(_, facts, known)] = facts_for([champion], now=now, **about_application(application))
+    return assess(application, champion, now=now)
+
+
+def assess(application: Application, champion: LiveVersion, *, now: datetime) -> Score:
+    """Score an application as its facts are now, with those that were corrected; the newest score counts."""
+    corrected, about = Correction.known_of(application.pk), about_application(application)
+    [(_, facts, known)] = facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)
     before = Score.deciding(application.pk).values_list("number", flat=True).first()
     score = keep(

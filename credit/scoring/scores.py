@@ -180,14 +180,15 @@ def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
 
 
 def facts_for(
-    versions: Sequence[Version], *, now: datetime, **about: Any
+    versions: Sequence[Version], *, now: datetime, corrected: Mapping[str, Known] | None = None, **about: Any
 ) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
     """Return each version with its facts about a person, by value and with their sources; each fact is read once.
 
-    `about` is that of `read_facts`.
+    `corrected` are values in place of those that would be read. `about` is that of `read_facts`.
     """
     names = frozenset[str]().union(*(version.card.facts for version in versions))
     known = read_facts(names, now=now, **about)
+    known |= {name: fact for name, fact in (corrected or {}).items() if name in names}
     own = [{name: fact for name, fact in known.items() if name in version.card.facts} for version in versions]
     return [(version, values_of(facts, now=now), facts) for version, facts in zip(versions, own, strict=True)]
 

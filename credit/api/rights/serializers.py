@@ -1,7 +1,11 @@
 from config.api import serializers
+from credit.api.scoring.serializers import ScalarField
 from credit.core import rights
 from credit.core.applicants import LANGUAGES
 from credit.core.facts import CATEGORIES, SOURCES
+from credit.models import Correction
+from credit.models.corrections import FACT_MAX_LENGTH
+from credit.scoring.corrections import STATEMENT_MAX
 
 
 class LanguageQuery(serializers.QuerySerializer):
@@ -15,18 +19,18 @@ class LanguageQuery(serializers.QuerySerializer):
 class RightSerializer(serializers.JsonPartSerializer):
     """A sentence for the applicant, and the law behind it."""
 
-    text = serializers.TextField()
+    text = serializers.TextField(help_text="The sentence.")
     law = serializers.TextField(help_text="Where the law says so.")
 
 
-class CategorySerializer(serializers.JsonPartSerializer):
+class DataCategorySerializer(serializers.JsonPartSerializer):
     """A category of data."""
 
     code = serializers.OneOfField(CATEGORIES)
     text = serializers.TextField(help_text="The category, for people to read.")
 
 
-class SourceSerializer(serializers.JsonPartSerializer):
+class DataSourceSerializer(serializers.JsonPartSerializer):
     """A source of data."""
 
     code = serializers.OneOfField(SOURCES)
@@ -43,8 +47,8 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null without a score.")
     version = serializers.Int32Field(allow_null=True, help_text="The published version; null without a score.")
     purposes = serializers.ListField(child=serializers.TextField(), help_text="What the score is used for.")
-    categories = CategorySerializer(many=True, help_text="The categories of data that the score reads.")
-    sources = SourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
+    categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
+    sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
         many=True, help_text="Who supplies the data."
     )
     reviewed_by = serializers.TextField(help_text="The part that people have.")
@@ -119,3 +123,54 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     notice_days = serializers.Int32Field(
         allow_null=True, help_text="How many days after the decision its notice is due; null if no law sets a term."
     )
+
+
+class CorrectionRequestSerializer(serializers.RequestSerializer):
+    """A fact that is wrong."""
+
+    fact = serializers.IdField(
+        max_length=FACT_MAX_LENGTH, help_text="The name of the fact, as the explanation or `GET …/facts` has it."
+    )
+    claimed = ScalarField(help_text="The right value: a number, a text, or a boolean.")
+    statement = serializers.TextField(
+        min_length=1, max_length=STATEMENT_MAX, help_text="Why the value is wrong, in the applicant's words."
+    )
+    file = serializers.IdField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="The id of a file that shows it.",
+    )
+
+
+class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
+    """The answer to a correction."""
+
+    status = serializers.OneOfField((Correction.CORRECTED, Correction.REFUSED))
+    reason = serializers.TextField(
+        min_length=1, max_length=STATEMENT_MAX, help_text="The reason, which the applicant reads."
+    )
+
+
+class CorrectionSerializer(serializers.ModelResponseSerializer):
+    """A correction that the applicant requested."""
+
+    status = serializers.OneOfField((Correction.OPEN, Correction.CORRECTED, Correction.REFUSED))
+    claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value; null once erased.")
+    statement = serializers.TextField(allow_null=True)
+    file = serializers.UUIDField(source="file_id", allow_null=True, help_text="The file that shows it; null for none.")
+    reason = serializers.TextField(allow_null=True)
+    is_scored_again = serializers.FlagField(source="has_score", help_text="Whether a new score was computed.")
+
+    class Meta:
+        model = Correction
+        fields = [
+            "id", "application_id", "status", "fact", "claimed", "statement", "file", "requested_at", "due_at",
+            "closed_at", "reason", "is_scored_again",
+        ]  # fmt: skip
+
+
+class CorrectionsPageSerializer(serializers.PageSerializer):
+    """A page of an application's corrections."""
+
+    corrections = CorrectionSerializer(many=True, help_text="The newest first.")

@@ -1,17 +1,22 @@
 from typing import Any
 
-from django.utils import translation
+from django.db.models import QuerySet
+from django.utils import timezone, translation
 
 from config.api import heavy
+from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, PUBLIC
-from config.core.lifecycle import actor_of
+from config.core.errors import NotFound
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, actor_of
 from credit.api.rights import serializers
 from credit.applications.services import load_for
 from credit.core.applicants import LANGUAGES
-from credit.core.errors import READ_ERRORS, OfferNotFound
+from credit.core.errors import READ_ERRORS, ApplicationNotFound, NotCorrectable, OfferNotFound
+from credit.models import Correction
 from credit.offers.services import load_offer
 from credit.scoring.automation import describe_automation
+from credit.scoring.corrections import answer_correction, corrections_of, request_correction
 from credit.scoring.explanation import explain
 
 
@@ -55,3 +60,52 @@ class ExplanationViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):
             return explain(application, query["language"])
+
+
+class CorrectionViewSet(ApiViewSet):
+    """Values that the applicant reports as wrong."""
+
+    tag = "applications"
+
+    @endpoint(
+        access="applications:read", page=PageQuery, answer=serializers.CorrectionsPageSerializer, errors=READ_ERRORS
+    )
+    def list(self, request: ApiRequest, application_id: str) -> QuerySet[Correction]:
+        """List the corrections of an application.
+
+        The newest is first.
+        """
+        return corrections_of(application_id, actor_of(request))
+
+    @endpoint(
+        access="applications:write",
+        body=serializers.CorrectionRequestSerializer,
+        answer=serializers.CorrectionSerializer,
+        status=201,
+        idempotent=True,
+        errors=(ApplicationNotFound, NotCorrectable, RecordNotEditable),
+    )
+    def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Correction:
+        """Report a wrong value.
+
+        Requires the applicant. A fact of the application's data, or one that its score used, can be reported; others
+        are 400 `E3020`. One correction of a fact is open at a time. A reviewer answers it within 30 days.
+        """
+        return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.CorrectionAnswerRequestSerializer,
+        answer=serializers.CorrectionSerializer,
+        idempotent=True,
+        errors=(*READ_ERRORS, NotFound, ReviewerRequired, RecordNotEditable),
+    )
+    def answer(self, request: ApiRequest, application_id: str, correction_id: str, body: dict[str, Any]) -> Correction:
+        """Answer a correction.
+
+        Requires a reviewer, who can't be the applicant. `corrected` computes a new score with the claimed value, if the
+        scorecard reads the fact. What was scored before, and the application's data, stay. `refused` changes nothing.
+        The status of the application stays: decide about it again if the new score leads to another decision.
+        """
+        with heavy.slot(request):
+            return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

@@ -36,8 +36,13 @@ class AboutRequestSerializer(serializers.RequestSerializer):
     accuracy = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["accuracy"])
 
 
-class AboutSerializer(serializers.JsonPartSerializer):
-    """Instructions for use of a version."""
+@extend_schema_field({"$ref": "#/components/schemas/AboutRequest"})
+class AboutField(serializers.FreeField):
+    """Instructions for use, as the version's maker sent them."""
+
+
+class InstructionsSerializer(serializers.JsonPartSerializer):
+    """The instructions for use of a version. Texts are empty where its maker gave none."""
 
     intended_use = serializers.TextField(help_text=_TEXTS["intended_use"])
     not_for = serializers.TextField(help_text=_TEXTS["not_for"])
@@ -46,18 +51,13 @@ class AboutSerializer(serializers.JsonPartSerializer):
     limits = serializers.TextField(help_text=_TEXTS["limits"])
     human_review = serializers.TextField(help_text=_TEXTS["human_review"])
     accuracy = serializers.TextField(help_text=_TEXTS["accuracy"])
+    model_id = serializers.Int64Field(help_text="The scoring model.")
+    version = serializers.Int32Field(help_text="The number of the version.")
+    name = serializers.TextField(help_text="The name of the model.")
 
     @classmethod
     def nothing(cls) -> dict[str, Any]:
         return {**dict.fromkeys(_TEXTS, ""), "categories": []}
-
-
-class InstructionsSerializer(AboutSerializer):
-    """The instructions for use, and what they belong to."""
-
-    model_id = serializers.Int64Field(help_text="The scoring model.")
-    version = serializers.Int32Field(help_text="The number of the version.")
-    name = serializers.TextField(help_text="The name of the model.")
 
 
 @extend_schema_field({"type": ["integer", "string"], "description": "A string beyond 2^53."})

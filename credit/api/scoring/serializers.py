@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 
 from config.api import serializers
 from config.core.json_text import day_of
-from credit.api.scoring.about_serializers import AboutRequestSerializer, AboutSerializer
+from credit.api.scoring.about_serializers import AboutField, AboutRequestSerializer
 from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
@@ -95,7 +95,7 @@ class PublishedVersionSerializer(VersionSerializer):
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model."""
 
-    about = AboutSerializer(allow_null=True, help_text="Instructions for use; null without any.")
+    about = AboutField(allow_null=True, help_text="Instructions for use; null without any.")
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]

@@ -18,7 +18,7 @@ from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.scoring import monitoring_serializers as shapes
 from credit.api.scoring import serializers
-from credit.api.scoring.about_serializers import AboutSerializer, CertificateSerializer, InstructionsSerializer
+from credit.api.scoring.about_serializers import CertificateSerializer, InstructionsSerializer
 from credit.core.card import SCORED_ON
 from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.core.facts import PATHS, catalogue
@@ -173,7 +173,7 @@ class ModelVersionViewSet(ApiViewSet):
         The maker of a version gives them as `about`. Without them the text fields are empty.
         """
         version = versions.load_version(model_id, number, request.user)
-        about = version.about or AboutSerializer.nothing()
+        about = version.about or InstructionsSerializer.nothing()
         return {"model_id": version.model_id, "version": version.number, "name": version.model.name, **about}
 
     @_writes(

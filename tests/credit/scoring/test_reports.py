@@ -136,7 +136,7 @@ class TestRequest:
     def test_slow_report_is_collected_later_once(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
-        assert_error(ask(ritas, application), 409, "E3020")
+        assert_error(ask(ritas, application), 409, "E3022")
         waiting = {"finished": 0, "waiting": 1, "failed": 0}
         assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # the vendor's 30 s have not passed
         Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))

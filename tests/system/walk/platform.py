@@ -176,6 +176,9 @@ def _apply(service: Service, me: str) -> None:
     service.call("POST /v1/applications/{application_id}/reports", report, **of, status=403)
     service.call("GET /v1/applications/{application_id}/reports", **of)
     service.call("GET /v1/applications/{application_id}/reports/{report_id}", **of, report_id=demo_ids.REPORT)
+    answer = {"status": "refused", "reason": "The payslip shows it."}
+    of = {"application_id": demo_ids.SCORED, "correction_id": demo_ids.CORRECTION}
+    service.call("PUT /v1/applications/{application_id}/corrections/{correction_id}", answer, **of, status=403)
 
 
 def _hand_in(service: Service) -> None:
@@ -257,6 +260,10 @@ def _tell(service: Service) -> None:
     service.call(f"GET {path}/{{notice_id}}", **one)
     of, path = {"application_id": demo_ids.REJECTED}, "/v1/applications/{application_id}/review-requests"
     service.call(f"POST {path}", {"statement": "My payslip was read wrong."}, **of)
+    service.call(f"GET {path}", **of)
+    of, path = {"application_id": demo_ids.REJECTED}, "/v1/applications/{application_id}/corrections"
+    wrong = {"fact": "application_data.income_cents", "claimed": 5_300_000, "statement": "A digit is wrong."}
+    service.call(f"POST {path}", wrong, **of)
     service.call(f"GET {path}", **of)
     text = service.call("GET /v1/notice-consent")
     service.call("PUT /v1/notice-consent", {"text_sha256": text["text_sha256"]})

@@ -1,0 +1,89 @@
+"""Values of an application that its person reports as wrong."""
+
+from typing import Any
+
+import orjson
+from django.db import models
+from django.db.models import Q
+
+from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.ids import uuid7
+from credit.core.facts import CONFIRMED, Known
+from credit.models.closable import ClosableModel
+
+FACT_MAX_LENGTH = 200
+
+
+class Correction(ClosableModel):
+    """A report that a fact is wrong, with the value that the person claims; one of a fact is open at a time.
+
+    A reviewer corrects the fact, which starts a new assessment with the claimed value, or refuses with a reason.
+    `claimed` is JSON. It, the statement, and the reason can be erased: they are null then.
+    """
+
+    OPEN, CORRECTED, REFUSED = "open", "corrected", "refused"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The correction's id.")
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="corrections", db_index=False
+    )
+    fact = models.CharField(max_length=FACT_MAX_LENGTH, help_text="The fact that is reported as wrong.")
+    claimed = EncryptedTextField(null=True)
+    statement = EncryptedTextField(null=True, help_text="The applicant's statement; null once it is erased.")
+    file = models.ForeignKey(
+        "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="An uploaded file of the application that shows the value; null without one.",
+    )  # fmt: skip
+    requested_at = models.DateTimeField(help_text="When it was reported (UTC).")
+    due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
+    reason = EncryptedTextField(null=True, help_text="The reviewer's reason; null while it is open.")
+    score = models.OneToOneField(
+        "credit.Score", null=True, on_delete=models.PROTECT, related_name="+",
+        help_text="The new assessment; null without one.",
+    )  # fmt: skip
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            ClosableModel.Meta.constraints[1],
+            models.UniqueConstraint(
+                fields=["application", "fact"], condition=Q(closed_at__isnull=True), name="credit_correction_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome__in=["", "corrected", "refused"]), name="credit_correction_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["application", "-id"], name="credit_correction_record"),
+            models.Index(fields=["due_at"], condition=Q(closed_at__isnull=True), name="credit_correction_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.fact}, {self.status}"
+
+    @property
+    def status(self) -> str:
+        return self.outcome or self.OPEN
+
+    @property
+    def has_score(self) -> bool:
+        return self.score_id is not None
+
+    @property
+    def parsed_claim(self) -> Any:
+        """The claimed value, None if it is erased or can't be read."""
+        try:
+            return None if self.claimed is None else orjson.loads(self.claimed)
+        except UnreadableSecret:  # the log names it
+            return None
+
+    @classmethod
+    def known_of(cls, application_id: Any) -> dict[str, Known]:
+        """Return the corrected facts of an application, by name; the newest counts. Costs one statement."""
+        rows = cls.objects.filter(application=application_id, outcome=cls.CORRECTED).order_by("closed_at", "id")
+        corrected = {row.fact: (row.parsed_claim, row.closed_at) for row in rows}
+        return {
+            fact: Known(value, CONFIRMED, closed_at.date())
+            for fact, (value, closed_at) in corrected.items()
+            if value is not None and closed_at is not None
+        }

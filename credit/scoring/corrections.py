@@ -1,0 +1,124 @@
+"""Correcting a value that a person reports as wrong. A corrected value makes a new score; what was scored stays."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor, RecordNotEditable, ReviewerRequired
+from credit.applications.services import load_for, lock_own
+from credit.core.errors import NotCorrectable
+from credit.core.facts import PERSON, catalogue, name_of, path_of
+from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
+from credit.models import Application, Correction, DocumentFile, Score
+from credit.models.applications import record_application_event
+from credit.review.confirmations import only_reviewer
+from credit.scoring.facts_of import assess, champion_of
+
+DAYS = 30
+STATEMENT_MAX = 4_000
+_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "boolean": (bool,)}
+
+
+def correctable_facts(application: Application) -> list[str]:
+    """Return the names of the facts that the person can report: their own data, and what the newest score used.
+
+    Facts about the person's other applications are the lender's alone.
+    """
+    if application.status in {DRAFT, WITHDRAWN, EXPIRED}:
+        return []
+    data: Any = application.application_data
+    claimed = {name_of(name) for name in data if path_of(name_of(name))} if isinstance(data, dict) else set()
+    score = Score.deciding(application.pk).only("sources", "version").first()
+    used = {fact["name"] for fact in (score.sources or ())} if score is not None else set()
+    return sorted(name for name in claimed | used if not name.startswith(PERSON))
+
+
+def correctable_value(application_id: str, fact: str) -> Any:
+    """Return the value that a fact has in the application's data or its newest score, None if it has none."""
+    application = Application.objects.filter(pk=application_id).first()
+    if application is None:
+        return None
+    score = Score.deciding(application.pk).select_related("kept_facts").first()
+    kept = None if score is None else score.facts_if_kept
+    if kept is not None and fact in (facts := kept.values()):
+        return facts[fact]
+    data: Any = application.application_data
+    path = path_of(fact)
+    return data.get(path[-1]) if isinstance(data, dict) and len(path) == 1 else None
+
+
+def request_correction(
+    application_id: str, *, fact: str, claimed: Any, statement: str, file: str | None, actor: Actor, now: datetime
+) -> Correction:
+    """Store the applicant's report that a fact is wrong; a reviewer answers it within DAYS.
+
+    Raises ApplicationNotFound, NotCorrectable, ValidationFailed for a value of another type than the fact's, and
+    for a file that isn't one of the application's kept files, and RecordNotEditable while a report of the fact is open.
+    """
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        allowed = correctable_facts(application)
+        if fact not in allowed:
+            raise NotCorrectable.of(application.status, fact, allowed)
+        if (known := catalogue().get(fact)) is not None and type(claimed) not in _TYPES[known.type]:
+            raise ValidationFailed.of_member("claimed", f"Must be a {known.type}, as `{fact}` is.")
+        files = DocumentFile.objects.filter(
+            document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+        )
+        missing = ValidationFailed.of_member("file", "Must be the id of an uploaded file of the application.")
+        try:
+            with transaction.atomic():
+                correction = Correction.objects.create(
+                    application=application,
+                    fact=fact,
+                    claimed=canonical_json(claimed).decode(),
+                    statement=statement,
+                    file=None if file is None else get_by_uuid(files, file, missing),
+                    requested_at=now,
+                    due_at=now + timedelta(days=DAYS),
+                )
+        except IntegrityError as error:
+            raise RecordNotEditable(f"A correction of `{fact}` is open already.") from error
+        record_application_event("correction_requested", application, now=now, correction_id=str(correction.pk))
+    return correction
+
+
+def corrections_of(application_id: str, actor: Actor) -> QuerySet[Correction]:
+    """Select the corrections of an application, newest first; raises as `load_for`."""
+    return Correction.objects.filter(application=load_for(application_id, actor).pk).order_by("-id")
+
+
+def answer_correction(
+    application_id: str, correction_id: str, *, status: str, reason: str, actor: Actor, now: datetime
+) -> Correction:
+    """Correct the fact, which makes a new score with the claimed value, or refuse; only once.
+
+    Raises as `load_for`, ReviewerRequired for the applicant, and for the only reviewer under `four_eyes`,
+    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered.
+    """
+    with transaction.atomic(savepoint=False):
+        visible = load_for(application_id, actor)
+        application = Application.objects.select_for_update().get(pk=visible.pk)
+        if application.consumer_id == actor.user.pk:
+            raise ReviewerRequired("You can't answer a correction of your own application.")
+        if refusal := application.check_reviewer(actor) or only_reviewer(application, actor):
+            raise refusal
+        own = Correction.objects.filter(application=application)
+        correction = get_by_uuid(own, correction_id, NotFound("Correction not found."))
+        if not correction.close(status, by=actor.user, now=now):
+            raise RecordNotEditable(f"The correction is {correction.status} already.")
+        correction.refresh_from_db()
+        correction.reason = reason
+        if status == Correction.CORRECTED and settings.DECISIONING != "off":
+            champion = champion_of(application)
+            if champion is not None and correction.fact in champion.card.facts:
+                correction.score = assess(application, champion, now=now)
+        correction.save(update_fields=["reason", "score"])
+        record_application_event("correction_answered", application, now=now, correction_id=str(correction.pk))
+    return correction

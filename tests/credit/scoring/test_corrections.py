@@ -1,0 +1,143 @@
+"""Corrections: reported by the applicant, answered by a reviewer, and scored again without a change of the old."""
+
+from datetime import timedelta
+
+import pytest
+
+from config.webhooks.models import Event
+from credit.models import Correction, Score, ScoreFacts
+from tests.api import assert_error, client_of
+from tests.credit.scoring.making import join
+from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.support import make_reviewer, move
+from tests.credit.test_my_pages import browser_of
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+INCOME = "application_data.monthly_income_cents"
+BODY = {"fact": INCOME, "claimed": 320_000, "statement": "I typed a digit wrong."}
+
+
+@pytest.fixture
+def reviewer(db):
+    return client_of(make_reviewer())
+
+
+@pytest.fixture
+def application(user, api, reviewer):
+    """A rejected application that the score declined."""
+    verify(user)
+    application = draft_for(scored_offer()[0], user, SAYS_POOR)
+    assert submit(api, application).status_code == 200
+    move(reviewer, application, "under_review")
+    assert move(reviewer, application, "rejected", metadata={"reasons": ["income_insufficient"]}).status_code == 200
+    return application
+
+
+@pytest.fixture
+def path(application):
+    return f"/applications/{application.pk}/corrections"
+
+
+def requested(api, path, **changes):
+    response = api.send(path, {**BODY, **changes})
+    assert response.status_code == 201, response.content
+    return response.json()
+
+
+class TestRequest:
+    def test_report_is_open_for_30_days(self, api, path):
+        body = requested(api, path)
+        correction = Correction.objects.get()
+        assert (body["status"], body["fact"], body["claimed"]) == ("open", INCOME, 320_000)
+        assert correction.due_at - correction.requested_at == timedelta(days=30)
+        assert api.read(path).json()["corrections"] == [body]
+        event = Event.objects.filter(type="application.correction_requested").first()
+        assert event.object["correction_id"] == body["id"]
+        assert "320000" not in str(event.object)
+
+    def test_one_report_of_a_fact_is_open_at_a_time(self, api, path):
+        requested(api, path)
+        assert_error(api.send(path, BODY), 400, "E3004")
+        requested(api, path, fact="application_data.housing", claimed="own")
+
+    @pytest.mark.parametrize("fact", ["person.accounts", "bank.linked", "nothing", "application_data.unknown"])
+    def test_fact_that_is_not_the_applications_is_refused(self, api, path, fact):
+        error = assert_error(api.send(path, {**BODY, "fact": fact}), 400, "E3020")
+        assert INCOME in error["details"]["allowed"]
+
+    def test_draft_has_nothing_to_correct(self, api, user):
+        draft = draft_for(scored_offer()[0], user)
+        assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"claimed": None}, {"claimed": {}}, {"claimed": "a" * 1001}, {"statement": ""}, {"fact": ""},
+            {"fact": "identity.verified", "claimed": 1}, {"file": "x"}, {"statement": "a" * 4001},
+        ],
+    )  # fmt: skip
+    def test_malformed_report_is_refused(self, api, path, changes):
+        assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
+
+    def test_others_cannot_report(self, path, reviewer):
+        assert_error(client_of(UserFactory()).send(path, BODY), 404, "E4002")
+        assert_error(reviewer.send(path, BODY), 404, "E4002")
+        assert_error(client_of(UserFactory()).read(path), 404, "E4002")
+
+
+class TestAnswer:
+    def test_corrected_value_makes_a_new_score_and_keeps_the_old(self, api, application, path, reviewer):
+        before = Score.objects.get()
+        kept = ScoreFacts.objects.get().facts
+        correction = requested(api, path)
+        answer = {"status": "corrected", "reason": "The pay slip shows it."}
+        body = reviewer.replace(f"{path}/{correction['id']}", answer).json()
+        assert (body["status"], body["reason"], body["is_scored_again"]) == (
+            "corrected",
+            "The pay slip shows it.",
+            True,
+        )
+        old, new = Score.objects.order_by("number")
+        assert (old.total, old.points, old.facts_sha256) == (before.total, before.points, before.facts_sha256)
+        assert ScoreFacts.objects.get(score=old).facts == kept
+        assert new.total > old.total
+        assert new.facts_if_kept.values()[INCOME] == 320_000
+        assert {"name": INCOME, "source": "confirmed"}.items() <= next(
+            fact for fact in new.sources if fact["name"] == INCOME
+        ).items()
+        application.refresh_from_db()
+        assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
+        assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
+
+    def test_refusal_changes_no_score_and_is_final(self, api, path, reviewer):
+        place = f"{path}/{requested(api, path)['id']}"
+        body = reviewer.replace(place, {"status": "refused", "reason": "No document shows it."}).json()
+        assert (body["status"], body["is_scored_again"]) == ("refused", False)
+        assert Score.objects.count() == 1
+        assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
+
+    def test_applicants_and_others_cannot_answer(self, api, application, path):
+        place = f"{path}/{requested(api, path)['id']}"
+        answer = {"status": "corrected", "reason": "Mine."}
+        assert_error(api.replace(place, answer), 403, "E2010")
+        assert_error(client_of(UserFactory()).replace(place, answer), 404, "E4002")
+        other = client_of(join(scored_offer()[0].provider))
+        assert_error(other.replace(place, answer), 404, "E4002")
+
+    @pytest.mark.parametrize("body", [{}, {"status": "open", "reason": "x"}, {"status": "refused", "reason": ""}])
+    def test_malformed_answer_is_refused(self, api, path, reviewer, body):
+        assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, "E1001")
+        assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
+
+
+def test_page_reports_a_value_in_the_persons_units(application, user):
+    browser, place = browser_of(user), f"/my/applications/{application.pk}/explanation"
+    typed = {"fact": INCOME, "claimed": "$3,200.50", "statement": "Typed wrong."}
+    assert browser.post(place, typed).status_code == 302
+    assert Correction.objects.get().parsed_claim == 320_050
+    assert "Corrections that you requested" in browser.get(place).content.decode()
+    for claimed in ("", "abc", "1e99", "NaN"):
+        browser.post(place, {**typed, "fact": "application_data.monthly_debt_cents", "claimed": claimed})
+    assert Correction.objects.count() == 1
+    assert browser_of(UserFactory()).post(place, typed).status_code == 404
