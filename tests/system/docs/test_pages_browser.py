@@ -16,6 +16,7 @@ SHOWN = {
     "front": "/docs/",
     "guide": "/docs/guides/scores.html",
     "settings": "/docs/operate/settings.html",
+    "tabs": "/docs/guides/verify-webhooks.html",
     "search": "/docs/search.html?q=rotate+key",
     "error": "/docs/errors/E1001.html",
     "errors": "/docs/reference/errors.html",
