@@ -59,7 +59,8 @@ def request_correction(
     """Store the applicant's report that a fact is wrong; a reviewer answers it within DAYS.
 
     Raises ApplicationNotFound, NotCorrectable, ValidationFailed for a value of another type than the fact's, and
-    for a file that isn't one of the application's kept files, and RecordNotEditable while a report of the fact is open.
+    for a file that isn't one of the application's kept files. Raises
+    RecordNotEditable while a report of the fact is open.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
