@@ -44,5 +44,8 @@ def acceptance_of(client, application):
 
 
 def take_up(client, application, terms_sha256=None):
-    terms_sha256 = terms_sha256 or acceptance_of(client, application)["terms_sha256"]
-    return client.send(f"/applications/{application.pk}/acceptance", {"terms_sha256": terms_sha256})
+    body = {"terms_sha256": terms_sha256 or acceptance_of(client, application)["terms_sha256"]}
+    if (application.offer_snapshot or {}).get("jurisdiction") == "eu":
+        form = client.read(f"/applications/{application.pk}/precontract")  # the acceptance requires its hash
+        body |= {"precontract_sha256": form.json()["sha256"]} if form.status_code == 200 else {}
+    return client.send(f"/applications/{application.pk}/acceptance", body)
