@@ -42,13 +42,16 @@ class LongTextField(serializers.TextField):
         return text
 
 
-class TextsRequestSerializer(Whole):
+class TextsField(serializers.DictField):
     """The lender's words for the rows of the European information form; `does not apply` is a value."""
 
-    def get_fields(self) -> dict[str, Any]:
-        return {
-            name: LongTextField(required=False, help_text=f"The lender's words for the row `{name}`.") for name in TEXTS
-        }
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=LongTextField(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict) and (unknown := next((name for name in data if name not in TEXTS), None)) is not None:
+            raise serializers.ValidationError({unknown[:60]: [f"Unknown field. Allowed: {', '.join(TEXTS)}."]})
+        return super().to_internal_value(data)
 
 
 class ExampleRequestSerializer(Whole):
@@ -120,10 +123,11 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     terms_text = LongTextField(
         allow_null=True, default=None, help_text="Adequate explanations of the terms, for applicants (Article 12)."
     )
-    texts = TextsRequestSerializer(
+    texts = TextsField(
         allow_null=True,
         default=None,
-        help_text="The lender's words for the rows of the European information form, by the row's name.",
+        help_text="The lender's words for the rows of the European information form, by the row's name: "
+        f"{', '.join(f'`{name}`' for name in TEXTS)}.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
