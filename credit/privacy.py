@@ -63,6 +63,17 @@ TABLES = {
         kept_by="application",
         recipients=LENDER,
     ),
+    "credit.Precontract": table(
+        personal("content", "html", keep=APPLICATION),
+        none(
+            "id", "application", "terms_sha256", "language", "sha256", "medium", "made_at", "provided_at", "opened_at"
+        ),
+        subject="application__consumer",
+        purpose="information that the law requires before a contract",
+        ground=LEGAL_OBLIGATION,
+        kept_by="application",
+        recipients=LENDER,
+    ),
     "credit.NoticeHistory": table(
         personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),

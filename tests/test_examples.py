@@ -49,6 +49,8 @@ EXCEPTIONS = {
     "oauth_token": "takes a code of the consent page",
     "reports_create": "takes a reviewer who is not the applicant",
     "scores_confirm": "takes a reviewer who is not the applicant",
+    "precontracts_of_application": "the demo has no offer under the law of the European Union",
+    "precontracts_of_offer": "the demo has no offer under the law of the European Union",
     "withdrawals_create": "the demo has no agreement under the law of the European Union",
     "withdrawals_retrieve": "the demo has no agreement under the law of the European Union",
     "scores_score_again": "takes a reviewer who is not the applicant",

@@ -16,7 +16,7 @@ from credit.api.requirements.views import ApplicationRequirementViewSet, OfferRe
 from credit.api.rights.views import AutomationViewSet, CorrectionViewSet, ExplanationViewSet
 from credit.api.scoring import views as scoring
 from credit.api.scoring.score_views import ScoreViewSet, VerifierViewSet
-from credit.api.terms.views import AgreementViewSet, CounterofferViewSet, WithdrawalViewSet
+from credit.api.terms.views import AgreementViewSet, CounterofferViewSet, PrecontractViewSet, WithdrawalViewSet
 
 _of_an_application = [
     path("", ApplicationViewSet.as_view({"get": "retrieve", "put": "update"})),
@@ -27,6 +27,7 @@ _of_an_application = [
     path("/requirements", ApplicationRequirementViewSet.as_view({"get": "retrieve"})),
     path("/proof", ApplicationViewSet.as_view({"get": "proof"})),
     path("/acceptance", ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"})),
+    path("/precontract", PrecontractViewSet.as_view({"get": "of_application"})),
     path("/agreement", AgreementViewSet.as_view({"get": "retrieve"})),
     path("/withdrawal", WithdrawalViewSet.as_view({"get": "retrieve", "post": "create"})),
     path("/counteroffers", CounterofferViewSet.as_view({"get": "list", "post": "create"})),
@@ -64,6 +65,7 @@ _of_a_provider = [
 _of_an_offer = [
     path("", OfferViewSet.as_view({"get": "retrieve", "put": "replace", "delete": "deactivate"})),
     path("/automation", AutomationViewSet.as_view({"get": "retrieve"})),
+    path("/precontract", PrecontractViewSet.as_view({"get": "of_offer"})),
     path("/quote", OfferViewSet.as_view({"get": "quote"})),
     path("/requirements", OfferRequirementViewSet.as_view({"get": "retrieve"})),
 ]

@@ -63,6 +63,16 @@ class WithdrawalOver(ApiError):
     message = "The period for withdrawing from the agreement is over."
 
 
+class PrecontractRequired(ApiError):
+    """An acceptance of EU credit without the hash of its European information form."""
+
+    error, code = "precontract_required", "E3018"
+    message = (
+        "`precontract_sha256` must be that of the European information form of these terms. Get the form first: "
+        "`GET /v1/applications/{application_id}/precontract`."
+    )
+
+
 class TermsChanged(ApiError):
     error, code, stored = "terms_changed", "E3012", True
     message = "`terms_sha256` is not that of the terms that were approved."
@@ -151,7 +161,7 @@ class PurposeMissing(ApiError):
 class ReportNotPossible(ApiError):
     """No vendor is configured, or the applicant has no name and birth date."""
 
-    error, code = "report_not_possible", "E3018"
+    error, code = "report_not_possible", "E3023"
     message = "No report can be requested about this applicant."
 
 

@@ -9,6 +9,7 @@ from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.person_keys import PersonKey, identity_of, person_figures
+from credit.models.precontract import Precontract
 from credit.models.reports import Report
 from credit.models.review import Proposal
 from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
@@ -17,7 +18,8 @@ from credit.models.terms import Counteroffer, LoanTerms
 __all__ = [
     "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
     "ContractWithdrawal", "Correction", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore",
-    "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Proposal",
-    "Provider", "ProviderInvitation", "ProviderMember", "RecordKey", "Report", "RequestedDocument", "RetentionHold",
-    "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile", "identity_of", "person_figures",
+    "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Precontract",
+    "Proposal", "Provider", "ProviderInvitation", "ProviderMember", "RecordKey", "Report", "RequestedDocument",
+    "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile", "identity_of",
+    "person_figures",
 ]  # fmt: skip

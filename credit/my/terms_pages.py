@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from config.api.rate_limits import consume
 from config.core.currencies import amount_in_words
@@ -18,6 +18,7 @@ from credit.api.terms.views import agreement_page
 from credit.applications import withdrawal_right
 from credit.core import deadlines
 from credit.core.errors import TermsChanged
+from credit.core.eu_credit import follows_directive
 from credit.core.figures import reference_of
 from credit.core.jurisdictions import Conventions
 from credit.core.loan_words import in_words, rows_of
@@ -31,6 +32,7 @@ from credit.terms.acceptance import Acceptable
 from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
 from credit.terms.members import is_complete, members_of
+from credit.terms.precontract import form_of_acceptable
 
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
@@ -58,7 +60,12 @@ class AcceptPage(MyPage):
         terms = acceptance.describe(application, now=now)
         if not terms.acceptable or Notice.undelivered_about_pricing(application).exists():
             return redirect("my_application", application_id)
-        return render(request, "credit/my/accept.html", _facts(application, terms, now))
+        page = _facts(application, terms, now)
+        if terms.as_of is not None and follows_directive(application.offer_snapshot):
+            form = form_of_acceptable(application, terms, language=get_language(), now=now)
+            form.note_provision(form.PORTAL, is_opened=False, now=now)
+            page |= {"form": form, "explanations": (application.offer_snapshot or {}).get("terms_text")}
+        return render(request, "credit/my/accept.html", page)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -103,7 +110,10 @@ def _without_loan(application: Application) -> dict[str, Any]:
 def _accept(request: HttpRequest, application_id: str) -> str:
     terms_sha256, as_of = request.POST.get("terms_sha256", ""), request.POST.get("as_of")
     actor, now = actor_on(request), timezone.now()
-    acceptance.accept(application_id, terms_sha256=terms_sha256, as_of=as_of, actor=actor, now=now)
+    form = request.POST.get("precontract_sha256")
+    acceptance.accept(
+        application_id, terms_sha256=terms_sha256, as_of=as_of, precontract_sha256=form, actor=actor, now=now
+    )
     return gettext("You accepted this loan.")
 
 
@@ -114,6 +124,19 @@ def _decline(request: HttpRequest, application_id: str) -> str:
         return gettext("You declined the other terms. The lender continues with your application.")
     acceptance.decline(application_id, terms_sha256=request.POST.get("terms_sha256"), actor=actor, now=now)
     return gettext("You declined this loan.")
+
+
+class InformationPage(MyPage):
+    """The European information form, to read and to print."""
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application, now = get_by_uuid(own_applications(request), application_id, Http404), timezone.now()
+        try:
+            form = acceptance.form_to_read(application, language=get_language(), now=now)
+        except ApiError as refusal:
+            raise Http404 from refusal
+        form.note_provision(form.PORTAL, is_opened=True, now=now)
+        return HttpResponse(form.html)
 
 
 class AgreementPage(MyPage):

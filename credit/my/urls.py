@@ -17,6 +17,11 @@ urlpatterns = [
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
     path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),
+    path(
+        "/applications/<str:application_id>/information",
+        terms_pages.InformationPage.as_view(),
+        name="my_information",
+    ),
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(

@@ -18,13 +18,14 @@ from credit.core.eu_credit import follows_directive
 from credit.core.machine import APPROVED, WITHDRAWN
 from credit.core.quotes import Instalment
 from credit.core.reasons import DECLINED_TEXT
-from credit.models import Acceptance, Application, Clock, LoanTerms, Notice
+from credit.models import Acceptance, Application, Clock, LoanTerms, Notice, Precontract
 from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
 from credit.terms.agreement import lender_of
 from credit.terms.members import is_complete, members_of
+from credit.terms.precontract import form_of_acceptable, require_form, was_late
 
 
 class Acceptable(NamedTuple):
@@ -63,6 +64,11 @@ def offered_terms(application: Application, *, now: datetime) -> LoanTerms | Non
     return None if terms is None else terms_today(terms, now=now)
 
 
+def form_to_read(application: Application, *, language: str | None, now: datetime) -> Precontract:
+    """Return the European information form of the terms to accept; raises NotFound."""
+    return form_of_acceptable(application, describe(application, now=now), language=language, now=now)
+
+
 def _acceptable(
     terms: LoanTerms, is_open: bool, expires_at: datetime | None, accepted_at: datetime | None
 ) -> Acceptable:
@@ -96,18 +102,32 @@ def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, as_of: str | None, 
 
 
 def accept(
-    application_id: str, *, terms_sha256: str, actor: Actor, now: datetime, as_of: str | None = None
+    application_id: str,
+    *,
+    terms_sha256: str,
+    actor: Actor,
+    now: datetime,
+    as_of: str | None = None,
+    precontract_sha256: str | None = None,
 ) -> Application:
     """Accept the approval, or the counteroffer, of the actor's own application.
 
-    `as_of` is the day of the schedule that the consumer saw, which does not count if it is None. A
-    repetition with the same terms changes nothing. Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, or
-    TermsChanged for other terms than those approved, or than what they are today.
+    `as_of` is the day of the schedule that the consumer saw, which does not count if it is None. EU credit requires
+    `precontract_sha256`, the hash of the form that the consumer got. A repetition with the same terms changes nothing.
+    Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, PrecontractRequired, or TermsChanged for other terms
+    than those approved, or than what they are today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
         if application.status != APPROVED:
-            return _accept_counteroffer(application, terms_sha256=terms_sha256, as_of=as_of, actor=actor, now=now)
+            return _accept_counteroffer(
+                application,
+                terms_sha256=terms_sha256,
+                as_of=as_of,
+                actor=actor,
+                now=now,
+                precontract_sha256=precontract_sha256,
+            )
         terms = application.loan_terms
         if application.accepted_at is not None or terms is None:
             if terms_sha256 != (application.terms_sha256 if terms is None else terms.terms_sha256):
@@ -117,14 +137,21 @@ def accept(
         else:
             terms = _confirmed_terms(terms, terms_sha256, as_of=as_of, now=now)
         _require_pricing_notices(application)
+        form = require_form(application, terms, precontract_sha256)
         if application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
-        _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+        _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now, form=form)
     return application
 
 
 def _accept_counteroffer(
-    application: Application, *, terms_sha256: str, as_of: str | None, actor: Actor, now: datetime
+    application: Application,
+    *,
+    terms_sha256: str,
+    as_of: str | None,
+    actor: Actor,
+    now: datetime,
+    precontract_sha256: str | None,
 ) -> Application:
     """Approve and accept in one: the lender decided when it made the counteroffer that waits."""
     offered = counteroffers.acceptable_of(application, now=now)
@@ -132,8 +159,9 @@ def _accept_counteroffer(
         raise NothingToAccept
     terms = _confirmed_terms(offered.loan_terms, terms_sha256, as_of=as_of, now=now)
     _require_pricing_notices(application)
+    form = require_form(application, terms, precontract_sha256)
     counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
-    _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now)
+    _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now, form=form)
     return application
 
 
@@ -160,7 +188,13 @@ def _require_pricing_notices(application: Application) -> None:
 
 
 def _store_acceptance(
-    application: Application, terms: LoanTerms | None, *, terms_sha256: str, actor: Actor, now: datetime
+    application: Application,
+    terms: LoanTerms | None,
+    *,
+    terms_sha256: str,
+    actor: Actor,
+    now: datetime,
+    form: Precontract | None,
 ) -> None:
     """Write that the consumer takes an approval up; the caller holds the lock of the application's row."""
     # Later than before in any case, so that a transition that read the approval earlier sees the acceptance.
@@ -187,4 +221,6 @@ def _store_acceptance(
         agreed_terms = NOT_RECORDED if terms is None else terms.to_record()
         record = record_about(application, record_version=2, **accepted, **agreed_terms)
         record_keys.queue(record, now=now, acceptance=acceptance, application=application)
+    if form is not None and was_late(form, now=now):
+        clocks.owe_reminders(application, now=now)
     record_application_event("accepted", application, now=now)

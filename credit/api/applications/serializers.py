@@ -192,6 +192,11 @@ class AcceptanceRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     terms_sha256 = serializers.IdField(help_text="The terms that you accept: `terms_sha256` of the response to GET.")
+    precontract_sha256 = serializers.IdField(
+        allow_null=True,
+        default=None,
+        help_text="Required for EU credit: `sha256` of the European information form that the applicant got.",
+    )
 
 
 class AcceptanceSerializer(serializers.ResponseSerializer):

@@ -210,7 +210,7 @@ class ApplicationViewSet(ApiViewSet):
     @_writes_application(
         body=serializers.AcceptanceRequestSerializer,
         answer=serializers.AcceptanceSerializer,
-        errors=(errors.ApplicationNotFound, errors.NothingToAccept, errors.TermsChanged),
+        errors=(errors.ApplicationNotFound, errors.NothingToAccept, errors.PrecontractRequired, errors.TermsChanged),
     )
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
         """Accept an approval or a counteroffer.
@@ -222,9 +222,7 @@ class ApplicationViewSet(ApiViewSet):
         new terms, which are accepted by their own `terms_sha256`.
         """
         now = timezone.now()
-        accepted = acceptance.accept(
-            application_id, terms_sha256=body["terms_sha256"], actor=actor_of(request), now=now
-        )
+        accepted = acceptance.accept(application_id, **body, actor=actor_of(request), now=now)
         return acceptance.describe(accepted, now=now)
 
     @_reads(answer=DecisionProofSerializer, errors=(*errors.READ_ERRORS, NotFound))

@@ -126,8 +126,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     texts = TextsField(
         allow_null=True,
         default=None,
-        help_text="The lender's words for the rows of the European information form, by the row's name: "
-        f"{', '.join(f'`{name}`' for name in TEXTS)}.",
+        help_text="The lender's words for the rows of the European information form, by the row's name.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,16 @@
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
+
 from config.api import serializers
 from config.core.json_text import canonical_json
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.applications.applicant_serializers import ApplicantSerializer
 from credit.api.offers.serializers import InstalmentSerializer
+from credit.core.apr import TERM_MAX_MONTHS
+from credit.core.quotes import AMOUNT_MAX_CENTS
+from credit.models import Precontract
 from credit.models.terms import Counteroffer
 from credit.terms.agreement import Agreement
 from credit.terms.withdrawals import RECORDED
@@ -208,3 +213,56 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     fee_back_cents = serializers.Int64Field(
         allow_null=True, help_text="The fee that the lender returns; null if the approval names no loan."
     )
+
+
+class FormQuery(serializers.QuerySerializer):
+    """The language of a form."""
+
+    language = serializers.OneOfField(
+        dict(settings.LANGUAGES), default=None, help_text="The language of the form. Default: the applicant's, or `en`."
+    )
+
+
+class OfferFormQuery(FormQuery):
+    """The loan that a form is about."""
+
+    amount_cents = serializers.QueryInt64Field(
+        min_value=1, max_value=AMOUNT_MAX_CENTS, default=None, help_text="The loan. Default: the example's amount."
+    )
+    term_months = serializers.QueryInt64Field(
+        min_value=1, max_value=TERM_MAX_MONTHS, default=None, help_text="The duration. Default: the example's."
+    )
+
+
+class FormRowSerializer(serializers.JsonPartSerializer):
+    """A row of the European information form."""
+
+    number = serializers.Int32Field(help_text="The row's number in Annex I, from 1 to 60.")
+    part = serializers.TextField(help_text="`I` or `II` of the key information, or `1` to `4`; empty for the layout.")
+    title = serializers.TextField(help_text="The row's title, in the form's language.")
+    value = serializers.TextField(help_text="The row's text, in the form's language.")
+
+
+class OfferFormSerializer(serializers.ResponseSerializer):
+    """The European information form of an offer."""
+
+    language = serializers.TextField(help_text="The language of the form.")
+    terms = serializers.FreeField(help_text="The loan that the form is about, with its figures.")
+    rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
+    schedule = InstalmentSerializer(many=True, help_text="Every payment; empty for a line of credit.")
+
+
+class PrecontractSerializer(serializers.ModelResponseSerializer):
+    """The European information form of an application."""
+
+    rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
+    schedule = serializers.ListField(
+        child=serializers.FreeField(), help_text="Every payment, as in `GET …/acceptance`; empty for a line of credit."
+    )
+
+    class Meta:
+        model = Precontract
+        fields = [
+            "application_id", "terms_sha256", "language", "sha256", "medium", "provided_at", "opened_at", "rows",
+            "schedule",
+        ]  # fmt: skip

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from rest_framework.decorators import renderer_classes
 
+from config.api import heavy
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import InsufficientScope
@@ -22,19 +23,24 @@ from credit.core.errors import (
     ApplicationNotFound,
     CounterofferOpen,
     InvalidApplicationTransition,
+    OfferNotFound,
     ReasonsRequired,
     TermsOutsideOffer,
     TermsRequired,
     WithdrawalOver,
 )
 from credit.core.machine import COUNTEROFFER
-from credit.models import Counteroffer, Proposal
+from credit.models import Counteroffer, Precontract, Proposal
+from credit.notices.printing import pdf_of
+from credit.offers.services import load_offer
 from credit.review.services import change_status
 from credit.terms import counteroffers, withdrawals
+from credit.terms.acceptance import form_to_read
 from credit.terms.agreement import Agreement, agreement_of, in_words
+from credit.terms.precontract import Form, form_of_offer
 
 SHOWN_MAX = 100
-HTML = "text/html"
+HTML, PDF = "text/html", "application/pdf"
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 _DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired)
@@ -178,3 +184,61 @@ class WithdrawalViewSet(ApiViewSet):
         """
         declared = withdrawals.declare(application_id, **body, actor=actor_of(request), now=timezone.now())
         return withdrawal_right.describe(declared)
+
+
+class PrecontractViewSet(ApiViewSet):
+    """The European information form, before a loan is agreed."""
+
+    tag = "applications"
+
+    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @endpoint(
+        access="offers:read",
+        query=serializers.OfferFormQuery,
+        answer=serializers.OfferFormSerializer,
+        errors=(OfferNotFound, NotFound),
+    )
+    def of_offer(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> HttpResponse | Form:
+        """Get the European information form of an offer.
+
+        The form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. It is about the representative example
+        of the offer, or about the amount and the duration in the query.
+        """
+        offer = load_offer(offer_id)
+        form = form_of_offer(offer, today=timezone.now().date(), **query)
+        return _shown(request, form.html) or form
+
+    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @endpoint(
+        access="applications:read",
+        query=serializers.FormQuery,
+        answer=serializers.PrecontractSerializer,
+        errors=(*READ_ERRORS, NotFound),
+    )
+    def of_application(
+        self, request: ApiRequest, application_id: str, query: dict[str, Any]
+    ) -> HttpResponse | Precontract:
+        """Get the European information form of an application.
+
+        The form is about the terms that can be accepted now, or that were accepted. It is made once for these terms and
+        each language. If the applicant reads it, `provided_at` is stored. `sha256` is the `precontract_sha256` of the
+        acceptance.
+        """
+        actor, now = actor_of(request), timezone.now()
+        application = load_for(application_id, actor)
+        form = form_to_read(application, language=query["language"], now=now)
+        shown = _shown(request, form.html)
+        if application.consumer_id == actor.user.pk:
+            form.note_provision(Precontract.API, is_opened=shown is not None, now=now)
+        return shown or form
+
+
+def _shown(request: ApiRequest, html: str) -> HttpResponse | None:
+    """Return the page or the PDF that the request accepts; None for JSON."""
+    wanted = request.accepted_renderer.media_type
+    if wanted == HTML:
+        return HttpResponse(html, content_type=f"{HTML}; charset=utf-8")
+    if wanted != PDF:
+        return None
+    with heavy.slot(request):
+        return HttpResponse(pdf_of(html), content_type=PDF)

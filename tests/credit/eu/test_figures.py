@@ -19,8 +19,8 @@ APART = (1_000_000, 184_580, 1_184_580)
 TOTALS = ("total_credit_cents", "total_cost_cents", "total_payable_cents")
 
 
-def approved(terms=LOAN, **offer_terms):
-    application = applied(eu_offer(**offer_terms))
+def approved(terms=LOAN, *, offer=None, **offer_terms):
+    application = applied(offer or eu_offer(**offer_terms))
     response = approve(client_of(application.consumer), application, terms)
     return application, response
 

@@ -159,9 +159,9 @@ class TestRequest:
         assert not Report.objects.exists()
 
     def test_applicant_without_birth_date_or_vendor_is_refused(self, ritas, user, application, settings):
-        assert_error(ask(ritas, under_review(user, "Thickfile"), applicant=2), 400, "E3018")
+        assert_error(ask(ritas, under_review(user, "Thickfile"), applicant=2), 400, "E3023")
         settings.REPORTS = "off"
-        assert_error(ask(ritas, application), 400, "E3018")
+        assert_error(ask(ritas, application), 400, "E3023")
 
     def test_decided_application_and_draft_are_refused(self, ritas, application):
         Application.objects.update(status="approved")

@@ -209,6 +209,7 @@ def _decide(service: Service, me: str) -> None:
     service.call("GET /v1/applications/{application_id}/agreement", **of)
     # The agreement follows the law of the United States, which gives no right of withdrawal.
     service.call("GET /v1/applications/{application_id}/withdrawal", **of, status=404)
+    service.call("GET /v1/applications/{application_id}/precontract", **of, status=404)
     service.call("POST /v1/applications/{application_id}/withdrawal", {}, **of, status=404)
 
 

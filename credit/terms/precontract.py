@@ -1,0 +1,299 @@
+"""The pre-contractual information of EU credit (Directive (EU) 2023/2225, Art. 10): made, kept, and required.
+
+A form belongs to the terms of a loan: other terms need another form. `provided_at` is when the applicant first got it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import formats, translation
+from django.utils.translation import gettext
+
+from config.core.currencies import amount_in_words, number_in_words
+from config.core.errors import NotFound, ValidationFailed
+from credit.core.annex_i import KEY_PARTS, PARTS, ROWS, TITLE
+from credit.core.applicants import language_of
+from credit.core.apr import eu_annex_iii
+from credit.core.early_repayment import early_repayment
+from credit.core.errors import PrecontractRequired
+from credit.core.eu_credit import applies, follows_directive
+from credit.core.figures import outside
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line, payments_of_line
+from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule
+from credit.models import Application, LoanTerms, Offer, Precontract, Provider
+
+REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of Annex I. `terms` are those of a loan with their figures, `rows` what the form has."""
+
+    language: str
+    terms: Mapping[str, Any]
+    terms_sha256: str | None
+    rows: list[dict[str, Any]]
+    schedule: list[Instalment]
+
+    @property
+    def html(self) -> str:
+        currency = self.terms["currency"]
+        with translation.override(self.language):
+            parts = [(gettext(PARTS[part]), [row for row in self.rows if row["part"] == part]) for part in PARTS]
+            amounts = [(row, row.payment_cents, row.interest_cents, row.principal_cents) for row in self.schedule]
+            context = {
+                "language": self.language,
+                "title": gettext(TITLE),
+                "key": parts[: len(KEY_PARTS)],
+                "additional": parts[len(KEY_PARTS) :],
+                "schedule": [
+                    (row.number, row.due_on, *(amount_in_words(cents, currency) for cents in cents_of_row))
+                    for row, *cents_of_row in amounts
+                ],
+            }
+            return render_to_string("credit/precontract.html", context)
+
+
+def form_of(
+    offer: Mapping[str, Any],
+    lender: Provider | None,
+    terms: Mapping[str, Any],
+    schedule: list[Instalment],
+    *,
+    language: str,
+    today: date,
+    terms_sha256: str | None = None,
+    valid_until: datetime | None = None,
+    is_scored: bool = False,
+) -> Form:
+    """Return the form of a loan of an offer; `terms` are those of `LoanTerms.to_dict`, `is_scored` is of Art. 13."""
+    with translation.override(language):
+        values = {
+            **_texts(offer),
+            **_figures(offer, terms, schedule, today=today),
+            **_contact(lender),
+            **_standing(offer, terms, schedule, today=today, valid_until=valid_until, is_scored=is_scored),
+        }
+        empty = gettext("Does not apply.")
+        rows = [
+            {"number": number, "part": row.part, "title": gettext(row.title), "value": values.get(row.name) or empty}
+            for number, row in enumerate(ROWS, start=1)
+        ]
+    return Form(language, terms, terms_sha256, rows, schedule)
+
+
+def _texts(offer: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the lender's texts, None for one that does not apply."""
+    texts: Mapping[str, str] = offer.get("texts") or {}
+    return {name: text if applies(text) else None for name, text in texts.items()}
+
+
+def _percent(value: Any, step: Decimal | None = None) -> str:
+    exact = Decimal(str(value))
+    return f"{number_in_words(exact if step is None else exact.quantize(step, ROUND_HALF_UP))} %"
+
+
+def _day(day: date) -> str:
+    return formats.date_format(day, gettext("F j, Y"))
+
+
+def _figures(
+    offer: Mapping[str, Any], terms: Mapping[str, Any], schedule: list[Instalment], *, today: date
+) -> dict[str, Any]:
+    currency, months = terms["currency"], terms["term_months"]
+    totals, apr = _totals(offer, terms, today=today)
+    credit, payable = (
+        amount_in_words(totals[name], currency) for name in ("total_credit_cents", "total_payable_cents")
+    )
+    rate = gettext("%s a year, fixed") % _percent(terms["rate_percent"])
+    fee = terms["fee_cents"]
+    instalments = gettext("By the agreement, as it is drawn down.")
+    if schedule:
+        level, last = (amount_in_words(row.payment_cents, currency) for row in (schedule[0], schedule[-1]))
+        facts = {"number": len(schedule), "level": level, "last": last, "first_day": _day(schedule[0].due_on)}
+        instalments = (
+            gettext(
+                "%(number)s monthly payments of %(level)s, the last one of %(last)s. The first is due on %(first_day)s."
+            )
+            % facts
+        )
+    kept_back = gettext("The lender keeps the fee of %s back at payout.")
+    apart = gettext("You pay the fee of %s apart, at payout.")
+    fee_text = (kept_back if terms["fee_financed"] else apart) % amount_in_words(fee, currency) if fee else None
+    example = {"credit": credit, "rate": rate, "payable": payable, "apr": _percent(apr, TENTH)}
+    assumptions = gettext("The credit is drawn down at once and in full, and every payment is made on its day.")
+    if not schedule:
+        letters = assumptions_of_line(ceiling=terms["amount_cents"], is_overdraft=_is_overdraft(offer))
+        assumptions = " ".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
+    told = _texts(offer)
+    return {
+        "total_credit": f"{credit}\n" + gettext("The ceiling or the total sums made available under the agreement."),
+        "duration": gettext("%s months") % months if months else gettext("Open-end"),
+        "rate": "\n".join(filter(None, (rate, told.get("rate_periods")))),
+        "apr": f"{_percent(apr, TENTH)}\n"
+        + gettext("The total cost of the credit as a yearly percentage. It helps you to compare offers."),
+        "total_payable": f"{payable}\n"
+        + gettext("The total amount of credit, and interest and all other costs of the credit."),
+        "instalments": instalments,
+        "interest_and_charges": told.get("interest_and_charges")
+        or " ".join(filter(None, (gettext("Each payment contains the interest since the one before."), fee_text))),
+        "example": gettext(
+            "Total amount of credit %(credit)s, %(rate)s, total amount payable %(payable)s, APR %(apr)s."
+        )
+        % example
+        + f" {assumptions}",
+        "charges": "\n".join(filter(None, (fee_text, told.get("other_charges")))),
+        "rate_index": told.get("rate_index") or gettext("Fixed for the whole term."),
+    }
+
+
+def _is_overdraft(offer: Mapping[str, Any]) -> bool:
+    return "overdraft" in str(offer.get("product_type", "")).casefold()
+
+
+def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) -> tuple[Mapping[str, Any], Any]:
+    """Return the figures of Article 3, and the APR; of a line of credit by the assumptions of Annex III."""
+    if terms["total_cost_cents"] is not None:
+        return terms, terms["apr_percent"]
+    amount, fee = terms["amount_cents"], terms["fee_cents"]
+    rate = Decimal(str(terms["rate_percent"]))
+    payments = payments_of_line(amount, rate, start=today, is_overdraft=_is_overdraft(offer))
+    cost = sum(cents for _, cents in payments) - (amount - fee)
+    credit = terms["total_credit_cents"]
+    apr = eu_annex_iii(amount - fee, payments, start=today)
+    return {"total_credit_cents": credit, "total_payable_cents": credit + cost}, apr
+
+
+def _contact(lender: Provider | None) -> dict[str, Any]:
+    if lender is None:
+        return {}
+    supervisor, redress = lender.supervisor or {}, lender.redress or {}
+    return {
+        "creditor": lender.name,
+        "address": lender.address,
+        "phone": lender.phone,
+        "email": lender.email,
+        "register_number": lender.register_number,
+        "supervisor": "\n".join(supervisor.values()),
+        "redress": "\n".join(redress.values()),
+        "exercise": gettext("Write to %s within 14 calendar days. If you don't, the agreement stays in force.")
+        % (lender.email or lender.address),
+    }
+
+
+def _standing(
+    offer: Mapping[str, Any],
+    terms: Mapping[str, Any],
+    schedule: list[Instalment],
+    *,
+    today: date,
+    valid_until: datetime | None,
+    is_scored: bool,
+) -> dict[str, Any]:
+    """Return what the form states of every credit."""
+    told, validity = _texts(offer), {"start": _day(today), "end": valid_until and _day(valid_until.date())}
+    early = early_repayment(schedule, start=today, fee=terms["fee_cents"])
+    compensation = gettext(
+        "At most 1 % of the amount repaid early if more than a year is left, otherwise at most 0.5 %, and never more "
+        "than the interest that was left."
+    )
+    if early is not None:
+        amounts = {"day": _day(early.on), "total": amount_in_words(early.total, terms["currency"])}
+        compensation += " " + gettext("Example: full repayment on %(day)s costs at most %(total)s.") % amounts
+    return {
+        "title": gettext(TITLE),
+        "see_intermediary": told.get("intermediary") and gettext("See “Credit intermediary: identity”."),
+        "warning": gettext("Missing or late payments can have severe consequences for you, and make it harder to "
+                           "obtain credit."),
+        "withdrawal": gettext("Yes. You may withdraw from the agreement within 14 calendar days, without a reason."),
+        "repayment_right": gettext("Yes. You may repay the credit early, fully or partially, at any time."),
+        "credit_type": told.get("credit_type") or (gettext("Loan") if schedule else gettext("Line of credit")),
+        "insurance": told.get("insurance") or told.get("ancillary"),
+        "personalized": is_scored and gettext("Yes. The price is personalized by automated processing."),
+        "compensation": told.get("early_repayment") and compensation,
+        "database": gettext("If a database is the reason for a rejection, the lender tells you the result at once and "
+                            "free of charge."),
+        "draft": gettext("On request you get a copy of the draft agreement, free of charge."),
+        "validity": told.get("validity") or (
+            gettext("From %(start)s until %(end)s.") if valid_until else gettext("From %(start)s.")) % validity,
+        "schedule": schedule and gettext("The payments are listed at the end of this form."),
+        "layout": gettext("The key information comes first. Sections 1 to 4 and the payments follow it."),
+    }  # fmt: skip
+
+
+def form_of_offer(
+    offer: Offer, *, language: str | None, today: date, amount_cents: int | None = None, term_months: int | None = None
+) -> Form:
+    """Return the form of an offer's representative example, or of another amount and duration; raises NotFound."""
+    terms = offer.terms()
+    if not follows_directive(terms) or not terms["example"]:
+        raise NotFound("The offer has no European information form: its `jurisdiction` must be `eu`.")
+    example, conventions = terms["example"], offer.conventions
+    loan = {
+        "amount_cents": amount_cents or example["amount_cents"],
+        "rate_percent": example["rate_percent"],
+        "term_months": term_months or example["months"],
+        "fee_cents": example["fee_cents"] if amount_cents is None else min(example["fee_cents"], amount_cents - 1),
+    }
+    for member, _, words in outside(terms, loan["amount_cents"], loan["term_months"]):
+        raise ValidationFailed.of_member(member, words)
+    figures, schedule = cost_of(
+        loan["amount_cents"], Decimal(str(loan["rate_percent"])), loan["term_months"], loan["fee_cents"], None,
+        method=conventions.apr_method, today=today,
+    )  # fmt: skip
+    totals = eu_totals(conventions, loan["amount_cents"], loan["fee_cents"], figures["finance_charge_cents"])
+    costs = {**loan, **figures, "apr_percent": float(figures["apr_percent"]), **totals}
+    lender, is_scored = offer.provider, offer.personalized is not None
+    return form_of(terms, lender, costs, schedule, language=language or "en", today=today, is_scored=is_scored)
+
+
+def form_of_acceptable(
+    application: Application, acceptable: Any, *, language: str | None, now: datetime
+) -> Precontract:
+    """Return the form of the terms of an `Acceptable`, by default in the applicant's language; it is made once.
+
+    Raises NotFound if there are no terms of a loan, or the directive does not apply.
+    """
+    if acceptable.as_of is None or not follows_directive(application.offer_snapshot):
+        raise NotFound("There is no European information form: no terms of EU credit are approved.")
+    spoken = language_of(application.applicants)
+    language = language or (spoken if spoken in dict(settings.LANGUAGES) else "en")
+    terms_sha256, schedule = acceptable.terms_sha256, acceptable.schedule or []
+    kept = Precontract.objects.filter(application=application, terms_sha256=terms_sha256, language=language).first()
+    if kept is not None:
+        return kept
+    lender = application.provider_owner(str(application.provider_id), application.created_at).first()
+    form = form_of(
+        application.offer_snapshot or {}, lender, acceptable.terms, schedule, language=language, today=now.date(),
+        terms_sha256=terms_sha256, valid_until=acceptable.expires_at, is_scored=application.decision_score is not None,
+    )  # fmt: skip
+    html, content = form.html, json.dumps({"rows": form.rows, "schedule": serialize_schedule(form.schedule)})
+    return Precontract.objects.get_or_create(
+        application=application, terms_sha256=terms_sha256, language=language,
+        defaults={"html": html, "sha256": sha256(html.encode()).hexdigest(), "content": content, "made_at": now},
+    )[0]  # fmt: skip
+
+
+def require_form(application: Application, terms: LoanTerms | None, given: str | None) -> Precontract | None:
+    """Return the form of the accepted terms; raises PrecontractRequired if its hash was not sent."""
+    if terms is None or not follows_directive(application.offer_snapshot):
+        return None
+    forms = Precontract.objects.filter(application=application, terms_sha256=terms.terms_sha256)
+    form = forms.filter(sha256=given, provided_at__isnull=False).first() if given else None
+    if form is None:
+        path = f"/v1/applications/{application.pk}/precontract"
+        raise PrecontractRequired(details={"precontract": path})
+    return form
+
+
+def was_late(form: Precontract, *, now: datetime) -> bool:
+    """Return whether the applicant first got the form of these terms less than a day before the conclusion."""
+    forms = Precontract.objects.filter(application=form.application_id, terms_sha256=form.terms_sha256)
+    return not forms.filter(provided_at__lte=now - REMIND_WITHIN).exists()

@@ -1,0 +1,177 @@
+"""The European information form (Directive (EU) 2023/2225, Art. 10): its rows, its pages, and who needs and sees it."""
+
+import re
+import subprocess
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from django.utils import timezone
+
+from credit.core.annex_i import KEY_PARTS, ROWS
+from credit.core.eu_credit import TEXTS as NAMES
+from credit.models import Notice, Precontract
+from tests.api import assert_error, client_of
+from tests.credit.eu.offers import TEXTS, eu_offer
+from tests.credit.eu.test_figures import LOAN, approved
+from tests.credit.notices.test_pages import read
+from tests.credit.terms.lending import LINE, acceptance_of, approve
+from tests.factories import OfferFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def path_of(application):
+    return f"/applications/{application.pk}/precontract"
+
+
+def accept(client, application, **members):
+    body = {"terms_sha256": acceptance_of(client, application)["terms_sha256"], **members}
+    return client.send(f"/applications/{application.pk}/acceptance", body)
+
+
+def values_of(form):
+    return {ROWS[row["number"] - 1].name: row["value"] for row in form["rows"]}
+
+
+def test_the_form_of_an_application_has_sixty_rows_and_the_figures():
+    application, _ = approved()
+    form = client_of(application.consumer).read(path_of(application)).json()
+    assert [row["number"] for row in form["rows"]] == list(range(1, 61))
+    assert all(row["title"] and row["value"] for row in form["rows"])
+    values = values_of(form)
+    assert values["total_credit"].startswith("9,700.00\u00a0EUR")
+    assert values["total_payable"].startswith("11,545.80\u00a0EUR")
+    assert values["apr"].startswith("18.8 %")
+    assert values["late_payment"] == TEXTS["late_payment"]
+    assert values["sureties"] == "Does not apply."
+    assert "RCS Paris" in values["register_number"]
+    assert len(form["schedule"]) == 24
+    page = client_of(application.consumer).read(path_of(application), accept="text/html").content
+    assert sha256(page).hexdigest() == form["sha256"]
+    assert len(re.findall(rb'data-row="\d+"', page)) == 60
+    assert b"$" not in page
+
+
+def test_a_form_in_spanish_has_spanish_rows():
+    application, _ = approved()
+    english, spanish = (
+        client_of(application.consumer).read(f"{path_of(application)}?language={language}").json()
+        for language in ("en", "es")
+    )
+    assert values_of(spanish)["total_credit"].startswith("9.700,00\u00a0EUR")
+    titles = [(one["title"], other["title"]) for one, other in zip(english["rows"], spanish["rows"], strict=True)]
+    assert [pair for pair in titles if pair[0] == pair[1]] == []
+
+
+def test_an_acceptance_requires_the_hash_of_a_form_that_was_provided():
+    application, _ = approved()
+    client = client_of(application.consumer)
+    for members in ({}, {"precontract_sha256": None}, {"precontract_sha256": "0" * 64}):
+        assert_error(accept(client, application, **members), 400, "E3018")
+    form = client.read(path_of(application)).json()
+    assert form["medium"] == "api"
+    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
+    assert client.read(path_of(application)).json()["sha256"] == form["sha256"]
+
+
+def test_other_terms_need_another_form():
+    application, _ = approved()
+    client = client_of(application.consumer)
+    form = client.read(path_of(application)).json()
+    client.replace(f"/applications/{application.pk}/status", {"status": "under_review", "updated_by": "x"})
+    assert approve(client, application, {**LOAN, "rate_percent": 13}).status_code == 200
+    assert_error(accept(client, application, precontract_sha256=form["sha256"]), 400, "E3018")
+    assert client.read(path_of(application)).json()["sha256"] != form["sha256"]
+
+
+@pytest.mark.parametrize(("hours", "reminders"), [(1, 1), (25, 0)])
+def test_a_form_given_less_than_a_day_before_owes_a_reminder(hours, reminders):
+    application, _ = approved()
+    client = client_of(application.consumer)
+    form = client.read(path_of(application)).json()
+    Precontract.objects.update(provided_at=timezone.now() - timedelta(hours=hours))
+    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
+    assert Notice.objects.filter(kind="withdrawal_reminder").count() == reminders
+
+
+def test_a_reading_by_the_lender_does_not_provide_the_form():
+    offer = eu_offer()
+    application, _ = approved(offer=offer)
+    form = client_of(offer.owner).read(path_of(application)).json()
+    assert (form["provided_at"], form["medium"]) == (None, None)
+    assert_error(accept(client_of(application.consumer), application, precontract_sha256=form["sha256"]), 400, "E3018")
+
+
+def test_a_stranger_does_not_see_the_form():
+    application, _ = approved()
+    assert_error(client_of(UserFactory()).read(path_of(application)), 404, "E4002")
+
+
+def test_an_application_without_approved_terms_has_no_form():
+    application, _ = approved({**LOAN, "rate_percent": 100})
+    assert_error(client_of(application.consumer).read(path_of(application)), 404, "E4001")
+
+
+def test_the_form_of_an_offer_is_about_its_example_or_another_loan():
+    offer, client = eu_offer(), client_of(UserFactory())
+    values = values_of(client.read(f"/provider-offers/{offer.pk}/precontract").json())
+    assert values["apr"].startswith("18.8 %")
+    query = "?amount_cents=500000&term_months=12&language=es"
+    assert "Importe" in client.read(f"/provider-offers/{offer.pk}/precontract{query}").json()["rows"][3]["title"]
+    for query in ("amount_cents=1", "term_months=13", "language=xx"):
+        assert_error(client.read(f"/provider-offers/{offer.pk}/precontract?{query}"), 400, "E1001")
+    assert_error(client.read(f"/provider-offers/{OfferFactory().pk}/precontract"), 404, "E4001")
+
+
+def test_the_form_of_a_line_of_credit_has_an_apr_by_the_assumptions():
+    application, _ = approved({"amount_cents": 1_000_000, "rate_percent": 14.2}, **{**LINE, "example": None})
+    values = values_of(client_of(application.consumer).read(path_of(application)).json())
+    assert values["duration"] == "Open-end"
+    assert values["apr"].startswith("15.2 %")
+    assert "repaid in twelve equal monthly parts" in values["example"]
+
+
+def pages_of(client, path, tmp_path):
+    file = tmp_path / "form.pdf"
+    file.write_bytes(client.read(path, accept="application/pdf").content)
+    text = subprocess.run(["pdftotext", "-layout", file, "-"], capture_output=True, check=True, text=True).stdout
+    return [re.sub(r"\s+", " ", page) for page in text.split("\f")]
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+@pytest.mark.parametrize("words", [20, 1_000])
+def test_the_key_information_is_on_one_page_or_two(tmp_path, language, words):
+    offer = eu_offer(texts={name: ("Words of the lender. " * 100)[:words].strip() for name in NAMES})
+    application, _ = approved(offer=offer)
+    path = f"{path_of(application)}?language={language}"
+    pages = pages_of(client_of(application.consumer), path, tmp_path)
+    form = client_of(application.consumer).read(path).json()
+    for row in form["rows"]:
+        first_words = " ".join(row["title"].split()[:2])
+        where = [number for number, page in enumerate(pages) if first_words in page]
+        if row["number"] <= 11:
+            assert 0 in where, row
+        elif row["part"] in KEY_PARTS:
+            assert set(where) & {0, 1}, row
+    sections = [number for number, page in enumerate(pages) if "4. " in page]
+    assert sections
+    assert min(sections) > 0
+
+
+def test_the_page_before_the_acceptance_links_and_provides_the_form(client):
+    application, _ = approved()
+    client.force_login(application.consumer)
+    page = client.get(f"/my/applications/{application.pk}/accept").content.decode()
+    assert f"/my/applications/{application.pk}/information" in page
+    form = Precontract.objects.get()
+    assert (form.medium, form.opened_at) == ("portal", None)
+    text, _ = read(client.get(f"/my/applications/{application.pk}/information").content.decode())
+    assert "Total amount you will have to pay" in text
+    form.refresh_from_db()
+    assert form.opened_at is not None
+    terms = re.search(r'name="terms_sha256" value="(\w+)"', page)[1]
+    posted = {"do": "accept", "terms_sha256": terms, "precontract_sha256": form.sha256}
+    client.post(f"/my/applications/{application.pk}/accept", posted)
+    application.refresh_from_db()
+    assert application.accepted_at is not None
