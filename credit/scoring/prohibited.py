@@ -1,4 +1,4 @@
-"""Forbidden inputs of a score: the grounds that 12 CFR 1002.2(z) names, detected by name.
+"""Forbidden inputs of a score: the grounds that 12 CFR 1002.2(z) names, and those of CCD2 18(3), detected by name.
 
 A path is read as its words: `maritalStatus`, `marital_status` and `applicant.marital-status` are the same. Accents and
 look-alike forms make no other word.
@@ -17,10 +17,14 @@ _WORDS = frozenset(
         "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
         "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
         "medicaid", "hispanic", "latino", "latina",
+        # Special categories of data and social networks: CCD2 18(3), GDPR 9.
+        "diagnosis", "disease", "disability", "biometric", "genetic", "political", "facebook", "instagram", "linkedin",
+        "tiktok",
     }
 )  # fmt: skip
 _PHRASES = (
     ("national", "origin"), ("country", "of", "birth"), ("birth", "country"), ("place", "of", "birth"),
+    ("trade", "union"), ("social", "media"), ("social", "network"), ("health", "status"), ("medical", "history"),
     ("marital", "status"), ("civil", "status"), ("public", "assistance"), ("birth", "control"), ("skin", "tone"),
 )  # fmt: skip
 _BIRTH = frozenset({"birth", "birthdate", "birthday", "birthyear", "dob", "born"})
