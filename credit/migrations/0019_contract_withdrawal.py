@@ -51,8 +51,6 @@ class Migration(migrations.Migration):
                 ('principal', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'verbose_name': 'withdrawal from a contract',
-                'verbose_name_plural': 'withdrawals from contracts',
                 'ordering': ['id'],
                 'abstract': False,
             },

@@ -79,9 +79,5 @@ class ContractWithdrawal(_SignedRecord):
         null=True, help_text="The interest a day until repayment, in the minor unit; null if the amount is not known."
     )
 
-    class Meta(_SignedRecord.Meta):
-        verbose_name = "withdrawal from a contract"
-        verbose_name_plural = "withdrawals from contracts"
-
     def __str__(self) -> str:
         return f"withdrawal from {self.application_id}"
