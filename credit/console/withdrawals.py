@@ -159,7 +159,8 @@ class ContractWithdrawalAdmin(OfApplication):
 
     @admin.display(description="capital")
     def capital(self, record: Any) -> str:
-        return self._money(record, withdrawal_right.describe(record.application).capital_cents)
+        terms = record.application.loan_terms
+        return self._money(record, terms.amount_cents if terms is not None and terms.term_months else None)
 
     @admin.display(description="interest a day")
     def interest_a_day(self, record: Any) -> str:
@@ -167,7 +168,8 @@ class ContractWithdrawalAdmin(OfApplication):
 
     @admin.display(description="fee to return")
     def fee_back(self, record: Any) -> str:
-        return self._money(record, withdrawal_right.describe(record.application).fee_back_cents)
+        terms = record.application.loan_terms
+        return self._money(record, None if terms is None else terms.fee_cents)
 
     def _money(self, record: Any, amount: int | None) -> str:
         currency = Conventions.of(record.application.offer_snapshot).currency

@@ -18,6 +18,7 @@ from credit.models import (
     Application,
     ApplicationHistory,
     ApplicationRevision,
+    ContractWithdrawal,
     DecisionAnchor,
     Proposal,
     RequestedDocument,
@@ -135,6 +136,10 @@ def told(person, reviewer):
     AccountHistory.objects.create(account=person, principal=person, credential="jwt", action="account.claimed", at=now)
     StagedItemFactory(user=person, payload={"text": text()})
     Note.objects.create(id=uuid4(), user=person, title=text(), text=text(), created_at=now)
+    ContractWithdrawal.objects.create(
+        application=application, declared_at=timezone.now(), received_at=timezone.now(), channel="post",
+        repay_by=timezone.now().date(), principal=application.consumer, credential="jwt",
+    )  # fmt: skip
     return application
 
 
