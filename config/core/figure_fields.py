@@ -19,7 +19,7 @@ class FigureField(forms.DecimalField):
     widget = forms.TextInput(attrs={"inputmode": "decimal"})
 
     def __init__(self, *, sign: str = "", **options: Any) -> None:
-        """`sign` is what people may type with the number: `$` before it, or `%` behind it."""
+        """`sign` is what people may type with the number: `$` before it, `%` behind it, `EUR` on either side."""
         super().__init__(**options)
         self.sign = sign
 
@@ -27,7 +27,7 @@ class FigureField(forms.DecimalField):
         if isinstance(value, str):
             is_raised = any(unicodedata.category(letter) == "No" for letter in value)
             value = " ".join(unicodedata.normalize("NFKC", value).split())
-            value = (value.removesuffix("%") if self.sign == "%" else value.removeprefix(self.sign)).strip()
+            value = (value if self.sign == "%" else value.removeprefix(self.sign)).removesuffix(self.sign).strip()
             if _GROUPED.fullmatch(value):
                 value = re.sub("[, '\u2019]", "", value)
             elif is_raised or re.search(r"[, '\u2019]", value) or value.count(".") > 1:

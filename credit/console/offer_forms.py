@@ -13,6 +13,7 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import change_address
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
+from config.core.currencies import exponent_of
 from config.core.errors import ValidationFailed
 from config.core.figure_fields import FigureField
 from config.core.lifecycle import Actor
@@ -20,14 +21,15 @@ from config.core.log_in import gave_second_factor
 from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
 from credit.core.apr import RATE_MAX_PERCENT
 from credit.core.figures import money
+from credit.core.jurisdictions import Conventions
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Offer, Provider
 from credit.offers.services import create_offer, deactivate_offer, replace_offer
 
 NAME_MAX_LENGTH = 255
-_DOLLARS = {"amount_min": "loan_amount_min_cents", "amount_max": "loan_amount_max_cents"}
+_AMOUNTS = {"amount_min": "loan_amount_min_cents", "amount_max": "loan_amount_max_cents"}
 _RATES = {"rate_min": "apr_min_percent", "rate_max": "apr_max_percent"}
-_MEMBERS = {**_DOLLARS, **_RATES, "terms": "term_options_months"}
+_MEMBERS = {**_AMOUNTS, **_RATES, "terms": "term_options_months"}
 FIGURES = tuple(_MEMBERS)
 
 
@@ -39,9 +41,15 @@ def _rate(label: str) -> FigureField:
     return FigureField(label=label, sign="%", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=4)
 
 
-def _amount(label: str) -> FigureField:
-    most = Decimal(AMOUNT_MAX_CENTS) / 100
-    return FigureField(label=label, sign="$", min_value=Decimal("0.01"), max_value=most, decimal_places=2)
+def _amounts(currency: str | None) -> dict[str, FigureField]:
+    """Return the fields of the limits; `currency` is `Conventions.shown_currency`, None for dollars."""
+    unit, places = currency or "dollars", exponent_of(currency)
+    least = Decimal(1).scaleb(-places)
+    limits: dict[str, Any] = {"min_value": least, "max_value": AMOUNT_MAX_CENTS * least, "decimal_places": places}
+    return {
+        name: FigureField(label=f"{label} loan in {unit}", sign=currency or "$", **limits)
+        for name, label in (("amount_min", "Smallest"), ("amount_max", "Largest"))
+    }
 
 
 class OfferForm(SeenForm):
@@ -52,9 +60,14 @@ class OfferForm(SeenForm):
     description = forms.CharField(
         max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
-    amount_min, amount_max = _amount("Smallest loan in dollars"), _amount("Largest loan in dollars")
+    amount_min, amount_max = _amounts(None).values()
     rate_min, rate_max = _rate("Lowest rate, percent a year"), _rate("Highest rate, percent a year")
     terms = forms.CharField(label="Terms in months", help_text="Separated by commas, as in 12, 24, 36.")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.currency = self.initial.get("currency")
+        self.fields.update(_amounts(self.currency))
 
     def clean_terms(self) -> list[int]:
         parts = [part.strip() for part in self.cleaned_data["terms"].split(",")]
@@ -71,7 +84,7 @@ class OfferForm(SeenForm):
         terms = {
             **before,
             **{name: facts[name] for name in ("name", "product_type", "description")},
-            **{member: int(facts[field] * 100) for field, member in _DOLLARS.items()},
+            **{member: int(facts[field].scaleb(exponent_of(self.currency))) for field, member in _AMOUNTS.items()},
             **{member: float(facts[field]) for field, member in _RATES.items()},
             "term_options_months": facts["terms"],
         }
@@ -87,10 +100,15 @@ class OfferForm(SeenForm):
 
 
 def initial_of(offer: Offer) -> dict[str, Any]:
-    dollars = {field: getattr(offer, member) for field, member in _DOLLARS.items()}
+    currency = offer.conventions.shown_currency
+    amounts = {field: getattr(offer, member) for field, member in _AMOUNTS.items()}
     return {
         **{name: getattr(offer, name) for name in ("name", "product_type", "description")},
-        **{field: None if cents is None else Decimal(cents) / 100 for field, cents in dollars.items()},
+        "currency": currency,
+        **{
+            field: None if amount is None else Decimal(amount).scaleb(-exponent_of(currency))
+            for field, amount in amounts.items()
+        },
         **{field: getattr(offer, member) for field, member in _RATES.items()},
         "terms": ", ".join(map(str, offer.term_options_months or ())),
     }
@@ -115,10 +133,11 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term."""
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
+    currency = Conventions.of(terms).shown_currency
     return [
         (
-            f"{money(amount)} at {rate:.2f} % for {term} months",
-            f"{money(monthly_payment_cents(amount, rate, term))} a month",
+            f"{money(amount, currency)} at {rate:.2f} % for {term} months",
+            f"{money(monthly_payment_cents(amount, rate, term), currency)} a month",
         )
         for term in sorted({min(months), max(months)})
         for rate in sorted({terms["apr_min_percent"], terms["apr_max_percent"]})

@@ -1,6 +1,7 @@
 """Forms of an application, built from the offer: its JSON Schema, its limits, and what it requires of applicants."""
 
 from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
 
@@ -10,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.api.serializers import ValidationError
+from config.core.currencies import exponent_of
 from config.core.figure_fields import FigureField
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
@@ -53,17 +55,22 @@ _LOAN = frozenset({"amount_cents", "term_months"})
 _AT_HOME = "US"  # the country that a new form names
 
 
-def _amount_field(minimum: int | None, maximum: int | None, **about: Any) -> FigureField:
-    """Return the field of an amount in cents, which people type in dollars; `_as_json` converts it."""
+def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> FigureField:
+    """Return the field of an amount in minor units, which people type in units; `_as_json` converts it.
 
-    def check(dollars: Any) -> None:
-        if minimum is not None and dollars * 100 < minimum:
-            raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum))
-        if maximum is not None and dollars * 100 > maximum:
-            raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, maximum))
+    `currency` is `Conventions.shown_currency`: None for dollars.
+    """
+    places = exponent_of(currency)
 
-    limits: dict[str, Any] = {"decimal_places": 2, "max_digits": 15}
-    return FigureField(sign="$", validators=[check], error_messages=_NUMBER, **limits, **about)
+    def check(units: Any) -> None:
+        amount = units.scaleb(places)
+        if minimum is not None and amount < minimum:
+            raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum, currency))
+        if maximum is not None and amount > maximum:
+            raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, maximum, currency))
+
+    limits: dict[str, Any] = {"decimal_places": places, "max_digits": 15}
+    return FigureField(sign=currency or "$", validators=[check], error_messages=_NUMBER, **limits, **about)
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
@@ -84,11 +91,11 @@ def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
     return name.endswith(_CENTS) and member["type"] == "integer"
 
 
-def _help(name: str, member: Mapping[str, Any]) -> str:
+def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
     """Return the lender's description, else the limits of an amount; Django's form takes it for HTML."""
     if "description" in member:
         return escape(member["description"])
-    limits = {side: value_in_words(name, member[side]) for side in ("minimum", "maximum") if side in member}
+    limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
     if not name.endswith(_CENTS) or not limits:
         return ""
     if len(limits) == 1:
@@ -97,15 +104,15 @@ def _help(name: str, member: Mapping[str, Any]) -> str:
     return gettext("From %(minimum)s to %(maximum)s") % limits
 
 
-def _field(name: str, member: Mapping[str, Any]) -> forms.Field:
+def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.Field:
     """Return the form field of a schema's member. No field is required: a draft may lack it."""
     about: dict[str, Any] = {
-        "label": title_of(name, member), "help_text": _help(name, member), "required": False,
+        "label": title_of(name, member), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
     least, most = member.get("minimum"), member.get("maximum")
     if "enum" in member:
         by_text = {str(value): value for value in member["enum"]}
-        choices = [("", ""), *((text, value_in_words(name, value)) for text, value in by_text.items())]
+        choices = [("", ""), *((text, value_in_words(name, value, currency)) for text, value in by_text.items())]
         return forms.TypedChoiceField(choices=choices, coerce=by_text.__getitem__, empty_value=None, **about)
     if member["type"] == "boolean":
         choices = [("yes", gettext("Yes")), ("no", gettext("No"))]
@@ -121,7 +128,7 @@ def _field(name: str, member: Mapping[str, Any]) -> forms.Field:
         shortest = member.get("minLength")
         return forms.CharField(max_length=longest, min_length=shortest, empty_value=None, widget=widget, **about)
     if _is_amount(name, member):
-        return _amount_field(least, most, **about)
+        return _amount_field(least, most, currency, **about)
     places = 0 if member["type"] == "integer" else None
     bounds: dict[str, Any] = {
         "min_value": -SAFE_INTEGER_MAX if least is None else least,
@@ -151,11 +158,11 @@ class DataForm(DraftForm):
     """The data of an application, a field for each of `members_of` the offer."""
 
     def __init__(self, offer: Offer, typed: Any, *, stored: Any) -> None:
-        self.members = members_of(offer)
+        self.members, self.currency = members_of(offer), offer.conventions.shown_currency
         self.stored = stored if isinstance(stored, dict) else {}
         shown = {name: self._as_typed(name) for name in self.members if self.stored.get(name) is not None}
         super().__init__(typed, prefix="data", initial=shown, label_suffix="")
-        self.fields = {name: _field(name, member) for name, member in self.members.items()}
+        self.fields = {name: _field(name, member, self.currency) for name, member in self.members.items()}
         self.mark_optional({*_LOAN, *(offer.application_schema or {}).get("required", ())})
 
     def _as_typed(self, name: str) -> Any:
@@ -165,7 +172,8 @@ class DataForm(DraftForm):
         if isinstance(value, bool):
             return "yes" if value else "no"
         if _is_amount(name, member):
-            return f"{int(value) / 100:.2f}" if isinstance(value, int | float) else None
+            places = exponent_of(self.currency)
+            return f"{Decimal(value).scaleb(-places):.{places}f}" if isinstance(value, int | float) else None
         return value
 
     def to_data(self) -> dict[str, Any] | None:
@@ -175,17 +183,19 @@ class DataForm(DraftForm):
         """
         unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
         others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
-        typed = {name: _as_json(name, self.members[name], value) for name, value in self.cleaned_data.items()}
+        typed = {
+            name: _as_json(name, self.members[name], value, self.currency) for name, value in self.cleaned_data.items()
+        }
         return {**others, **{name: value for name, value in typed.items() if value is not None}} or None
 
 
-def _as_json(name: str, member: Mapping[str, Any], value: Any) -> Any:
+def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> Any:
     if value in ("", None) or "enum" in member or member["type"] == "boolean":
         return None if value == "" else value
     if member["type"] == "string":
         return value if isinstance(value, str) else value.isoformat()
     if _is_amount(name, member):
-        return int(value * 100)
+        return int(value.scaleb(exponent_of(currency)))
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 
