@@ -46,10 +46,13 @@ class DeclarationForm(SeenForm):
     )
 
 
-def _state(_request: HttpRequest, application: Application, form: Any) -> str:
-    withdrawals.state_fact(
-        application.pk, form.cleaned_data["fact"], at=form.cleaned_data.get("at"), now=timezone.now()
-    )
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+
+
+def _state(request: HttpRequest, application: Application, form: Any) -> str:
+    fact, at = form.cleaned_data["fact"], form.cleaned_data.get("at")
+    withdrawals.state_fact(application.pk, fact, at=at, actor=_actor(request), now=timezone.now())
     return _in_words(form)
 
 
@@ -61,9 +64,8 @@ def _in_words(form: Any) -> str:
 
 def _record(request: HttpRequest, application: Application, form: Any) -> str:
     facts = {name: form.cleaned_data[name] for name in ("channel", "declared_at")}
-    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     with transaction.atomic():
-        withdrawals.declare(str(application.pk), **facts, actor=actor, now=timezone.now())
+        withdrawals.declare(str(application.pk), **facts, actor=_actor(request), now=timezone.now())
     return "The withdrawal is recorded."
 
 
@@ -107,7 +109,8 @@ class WithdrawalDesk(ReviewAdmin):
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         actions = super().actions_of(request, record)
-        if withdrawal_right.is_withdrawable(record) and self.may_review(request, record):
+        is_own = record.consumer_id == request.user.pk
+        if withdrawal_right.is_withdrawable(record) and self.may_review(request, record) and not is_own:
             return actions
         return [action for action in actions if action not in _ACTIONS]
 

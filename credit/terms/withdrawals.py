@@ -10,7 +10,7 @@ from django.db import transaction
 from config.core.credentials import InsufficientScope
 from config.core.errors import ValidationFailed
 from config.core.json_text import rfc3339
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, ReviewerRequired
 from config.mail.outbox import queue_mail
 from credit.applications.services import load_for
 from credit.applications.withdrawal_right import FACTS, Withdrawable, countries_of, describe, last_day_of
@@ -116,15 +116,20 @@ def _receipts(application: Application) -> Iterator[tuple[str, str]]:
             yield address, language_of(application.applicants, number=number)
 
 
-def state_fact(application_id: Any, fact: str, *, at: datetime | None, now: datetime) -> Application:
+def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:
     """Clear or set again a moment that decides about the period (`FACTS`), for the console, which logs the reason.
 
-    Raises NotFound as `describe`, and ValidationFailed after a withdrawal, or for a moment outside of the agreement.
+    Raises ReviewerRequired, also for the borrower's own agreement, SecondFactorRequired, NotFound as `describe`, and
+    ValidationFailed after a withdrawal, or for a moment outside of the agreement.
     """
     if fact not in FACTS:
         raise ValidationFailed.of_member("fact", f"Must be one of {', '.join(FACTS)}.")
     with transaction.atomic(savepoint=False):
         application = Application.objects.select_for_update(of=("self",)).get(pk=application_id)
+        if application.consumer_id == actor.user.pk:
+            raise ReviewerRequired("You can't change the withdrawal period of your own agreement.")
+        if refusal := application.check_reviewer(actor):
+            raise refusal
         right = describe(application)
         if right.declared_at is not None:
             raise ValidationFailed("A borrower has withdrawn from the agreement already.")

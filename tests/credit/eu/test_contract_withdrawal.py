@@ -7,11 +7,12 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
+from config.core.lifecycle import Actor, ReviewerRequired
 from config.mail.models import OutgoingMail
 from config.webhooks.models import Event
 from credit.core.applicants import Applicants
 from credit.models import Acceptance, Application, ContractWithdrawal, LoanTerms
-from credit.terms import loans
+from credit.terms import loans, withdrawals
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.eu.offers import eu_offer
@@ -203,6 +204,24 @@ def test_reviewer_clears_and_sets_when_the_information_was_complete(desk, recent
     act(client, page, "information-provided", fact="complete_since", reason="Sent.", at=f"{at:%Y-%m-%d %H:%M:%S}")
     recent.refresh_from_db()
     assert recent.complete_since == at
+
+
+@pytest.mark.parametrize("policy", ["open", "four_eyes"])
+def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(desk, recent, settings, policy):
+    settings.REVIEW_POLICY = policy
+    staff = staff_of("Reviewer")
+    Application.objects.filter(pk=recent.pk).update(consumer=staff)
+    client, page = backoffice_client(staff), desk[1]
+    assert "Information was missing" in desk[0].get(f"{page}change/").content.decode()
+    shown = client.get(f"{page}change/").content.decode()
+    for name in ("information-missing", "information-provided", "contract-withdrawal"):
+        assert f"do/{name}/" not in shown
+        assert client.get(f"{page}do/{name}/").status_code == 403
+    actor = Actor(user=staff, credential="admin")
+    with pytest.raises(ReviewerRequired):
+        withdrawals.state_fact(recent.pk, "told_of_right_at", at=None, actor=actor, now=timezone.now())
+    recent.refresh_from_db()
+    assert recent.told_of_right_at is not None
 
 
 def test_reviewer_records_a_letter_and_sees_the_money_due(desk, recent):
