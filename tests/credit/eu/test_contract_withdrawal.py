@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import transaction
 from django.utils import timezone
 
 from config.core.lifecycle import Actor, ReviewerRequired
@@ -218,7 +219,7 @@ def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(desk, recent, 
         assert f"do/{name}/" not in shown
         assert client.get(f"{page}do/{name}/").status_code == 403
     actor = Actor(user=staff, credential="admin")
-    with pytest.raises(ReviewerRequired):
+    with pytest.raises(ReviewerRequired), transaction.atomic():
         withdrawals.state_fact(recent.pk, "told_of_right_at", at=None, actor=actor, now=timezone.now())
     recent.refresh_from_db()
     assert recent.told_of_right_at is not None
