@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.core.errors import ValidationFailed
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
@@ -330,9 +331,13 @@ class Offer(models.Model):
 
     @property
     def representative_example(self) -> dict[str, Any] | None:
+        """The example as of today; None in the United States, and if its annual percentage rate is out of range."""
         if not self.example or not self.conventions.is_eu:
             return None
-        return quotes.representative_example(self.terms(), today=timezone.now().date())
+        try:
+            return quotes.representative_example(self.terms(), today=timezone.now().date())
+        except ValidationFailed:
+            return None
 
     def terms(self) -> dict[str, Any]:
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}

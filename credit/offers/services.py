@@ -100,17 +100,19 @@ def _check_room(provider: Provider) -> None:
 
 
 def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
-    """Raise ValidationFailed with the fields that the lender lacks for an EU offer, or AprAboveCap."""
+    """Raise ValidationFailed for fields that the lender lacks, or an example without a rate; or AprAboveCap."""
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": "Required with `jurisdiction` `eu`."} for name in lacks]
         message = f"The lender lacks {', '.join(lacks)}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
+    # Computed without a cap too: every list of offers shows its rate.
+    rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None
     if (cap := terms["apr_cap"]) is None:
         return
-    highest, example = terms["apr_max_percent"] or terms["apr_min_percent"], terms["example"]
+    highest = terms["apr_max_percent"] or terms["apr_min_percent"]
     if highest is not None and highest > cap:
         raise AprAboveCap(f"`apr_max_percent` must not be above `apr_cap`: {cap}.")
-    if example is not None and (rate := example_cost(terms, today=now.date())["apr_percent"]) > cap:
+    if rate is not None and rate > cap:
         raise AprAboveCap(f"The annual percentage rate of `example` is {rate}, above `apr_cap`: {cap}.")
 
 

@@ -11,6 +11,7 @@ from tests.credit.terms.lending import SAID, applied, approve
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
+DEAR = {"amount_cents": 100_000, "months": 12, "rate_percent": 14.2, "fee_cents": 99_999}  # no rate in range
 BODY = {"provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan", **LOAN, **EU_TERMS}
 
 
@@ -70,6 +71,7 @@ def test_the_default_currency_of_an_eu_offer_is_the_euro():
         ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": 6.8}}),
         ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": "14.2"}}),
         ("example.fee_cents", {"example": {**EXAMPLE, "fee_cents": 1_000_000}}),
+        ("example.fee_cents", {"example": DEAR}),
         ("example.apr", {"example": {**EXAMPLE, "apr": 18.8}}),
         ("apr_cap", {"apr_cap": -1}),
         ("apr_cap", {"apr_cap": "20"}),

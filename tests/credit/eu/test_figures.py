@@ -8,7 +8,7 @@ from credit.core.quotes import WARNING
 from credit.models import LoanTerms
 from tests.api import assert_error, client_of
 from tests.credit.commerce.support import ask
-from tests.credit.eu.offers import eu_offer
+from tests.credit.eu.offers import EXAMPLE, eu_offer
 from tests.credit.terms.lending import LINE, acceptance_of, applied, approve
 from tests.factories import UserFactory
 
@@ -83,6 +83,16 @@ def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
     shown = dict(rows_of(acceptance_of(client_of(application.consumer), application)["terms"], FIGURES))
     assert shown == {"Credit limit": "10,000.00\u00a0EUR", "Borrowing rate a year": "14.2 %", "Fee": "0.00\u00a0EUR",
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
+def test_offer_is_listed_without_an_example_if_its_rate_is_out_of_range(path):
+    eu_offer(example={**EXAMPLE, "fee_cents": 999_999})
+    client = client_of(UserFactory())
+    response = client.send(path, {}) if path.endswith("match") else client.read(path)
+    assert response.status_code == 200, response.content
+    body = response.json()
+    assert body.get("items", body.get("offers"))[0]["representative_example"] is None
 
 
 @pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
