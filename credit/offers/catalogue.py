@@ -13,6 +13,7 @@ from django.db.models.functions import Cast, Concat, StrIndex, Substr
 
 from config.core.credentials import Credential
 from credit.core.card import DECLINE
+from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, US
 from credit.models import LastScore, ModelVersion, Offer
 from credit.models.scoring import PUBLISHED
 
@@ -54,6 +55,7 @@ class CatalogueFilter:
     product_type: str | None = None
     state: str | None = None
     amount_cents: int | None = None
+    currency: str | None = None
     segment: str | None = None
 
     @classmethod
@@ -63,9 +65,12 @@ class CatalogueFilter:
     @cached_property
     def rules(self) -> dict[str, Q]:
         """Conditions of a shown offer, under the names that `explain` uses; it reports the first one that fails."""
+        # Amounts of two currencies don't compare.
+        currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {
             "product_type": Q() if self.product_type is None else Q(product_type=self.product_type),
             "state": Q() if self.state is None else _serves(self.state),
+            "currency": Q() if currency is None else _is_in(currency),
             "amount": Q() if self.amount_cents is None else _lends(self.amount_cents),
             "score": Q(~Exists(self._last_scores.filter(outcome=DECLINE))) if self.sees_scores else Q(),
             "segment": self._fits_segment(),
@@ -119,7 +124,14 @@ def _serves(state: str) -> Q:
     quoted = f'"{state}"'
     everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
     served = everywhere | Q(included_states__contains=quoted)
-    return served & (Q(excluded_states=None) | ~Q(excluded_states__contains=quoted))
+    is_us = Q(jurisdiction=None) | ~Q(jurisdiction=EU)
+    return is_us & served & (Q(excluded_states=None) | ~Q(excluded_states__contains=quoted))
+
+
+def _is_in(currency: str) -> Q:
+    """Offers from before there was a choice have no currency, which is the dollar."""
+    stored = Q(currency=currency)
+    return stored | Q(currency=None) if currency == DEFAULT_CURRENCY[US] else stored
 
 
 def _lends(amount_cents: int) -> Q:

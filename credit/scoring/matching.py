@@ -56,7 +56,11 @@ def _last_scores(models: Collection[tuple[int, str]], user_id: int) -> Scores:
     return {key: row for key, row in kept.items() if key in models}
 
 
-_WORDS = {"state": "The offer is not made in this state.", "amount": "The offer does not lend this amount."}
+_WORDS = {
+    "state": "The offer is not made in this state.",
+    "currency": "The offer is in another currency.",
+    "amount": "The offer does not lend this amount.",
+}
 _SEGMENT = "The offer is for other customers."
 # A model may decline without a loss against any of its baselines.
 _NO_REASON = "The known facts are not enough for this offer."
@@ -75,6 +79,7 @@ def match_offers(
     credential: Credential,
     state: str | None,
     amount_cents: int | None,
+    currency: str | None = None,
     facts: Mapping[str, Any],
     limit: int,
     offset: int,
@@ -85,7 +90,7 @@ def match_offers(
     `facts` are what an application would say. The champions of the models on the page score the person with them, and
     with what the credential may see. A variant that the person never sees is not on any page.
     """
-    filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents)
+    filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
     seen = filters.ever_seen()
     total, page = seen.count(), list(seen.annotate(**_unmet(filters))[offset : offset + limit])
     models = {(offer.blockscore_model_id, offer.provider_id) for offer in page if offer.blockscore_model_id is not None}

@@ -14,6 +14,7 @@ from credit.api.applications.applicant_serializers import (
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
     ADVERTISING,
+    CurrencyField,
     ExampleSerializer,
     JurisdictionRequestSerializer,
     LenderContactRequestSerializer,
@@ -277,6 +278,9 @@ class QuoteSerializer(serializers.ResponseSerializer):
     )
 
 
+_CURRENCY = "The ISO 4217 code of the offers' currency. Default: USD with `amount_cents`, otherwise any."
+
+
 class CatalogueQuery(serializers.PageQuery):
     """Filters of the catalogue."""
 
@@ -287,6 +291,7 @@ class CatalogueQuery(serializers.PageQuery):
     amount_cents = serializers.QueryInt64Field(
         min_value=0, required=False, help_text="Only offers that lend this much, in cents."
     )
+    currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
         required=False,
         help_text="Only offers for this customer segment, and those without a segment. For offers whose model has "
@@ -341,6 +346,7 @@ class MatchRequestSerializer(serializers.RequestSerializer):
     amount_cents = serializers.Int64Field(
         min_value=0, allow_null=True, default=None, help_text="The loan that is looked for, in cents; null for any."
     )
+    currency = CurrencyField(allow_null=True, default=None, help_text=_CURRENCY)
     facts = SaidFactsField(
         default=dict,
         help_text="Flat, below `application_data`: `application_data.monthly_income_cents`. All others are what the "

@@ -1,15 +1,18 @@
 """The figures of Directive (EU) 2023/2225, Art. 3 and 8, wherever people or programs read them."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.utils import translation
 
 from credit.core.loan_words import FIGURES, in_words, rows_of
 from credit.core.quotes import WARNING
 from credit.models import LoanTerms
+from credit.scoring.matching import _WORDS as WHY_NOT
 from tests.api import assert_error, client_of
 from tests.credit.commerce.support import ask
 from tests.credit.eu.offers import EXAMPLE, eu_offer
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, listed
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +109,27 @@ def test_lists_of_offers_show_the_warning_and_the_example(path):
     assert totals_of(offer["representative_example"]) == KEPT_BACK
     assert "APR 18.8 %" in offer["representative_example"]["text"]
     assert "automated processing" in offer["personalized"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "rule"),
+    [
+        ({}, None), ({"state": "CA"}, "state"), ({"amount_cents": 1_000_000}, "currency"), ({"currency": "EUR"}, None),
+        ({"amount_cents": 1_000_000, "currency": "EUR"}, None), ({"amount_cents": 1, "currency": "EUR"}, "amount"),
+    ],
+)  # fmt: skip
+def test_catalog_and_match_compare_amounts_in_one_currency(filters, rule):
+    offer, client = eu_offer(), client_of(UserFactory())
+    query = urlencode({**filters, "explain": "true"})
+    page = client.read(f"/ucp/catalog/items?{query}").json()
+    assert page["hidden"] == ([{"offer_id": offer.pk, "rule": rule}] if rule else [])
+    (matched,) = client.send("/offers/match", filters).json()["offers"]
+    assert matched["why_not"] == ([WHY_NOT[rule]] if rule else [])
+
+
+def test_dollar_offer_is_listed_for_an_amount_without_a_currency():
+    listed()
+    assert client_of(UserFactory()).read("/ucp/catalog/items?amount_cents=1000000&state=CA").json()["total"] == 1
 
 
 def test_a_product_has_the_warning_the_example_and_no_note_rate_as_apr(api):
