@@ -29,7 +29,7 @@ TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
 LENDER_FIELDS = ("phone", "email", "register_number", "supervisor", "redress", "debt_advice")
 _INFORMATION = ("example", "terms_text")
 _EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
-# Units of a currency per euro on 18 October 2023, the directive's date, rounded. Others have no ceiling here.
+# Units of a currency per euro on 18 October 2023, the directive's date, rounded.
 _PER_EURO = {
     "EUR": 1, "CHF": 0.95, "CZK": 24.7, "DKK": 7.46, "GBP": 0.87, "HUF": 385, "ISK": 147, "NOK": 11.6, "PLN": 4.45,
     "RON": 4.97, "SEK": 11.6, "USD": 1.06,
@@ -81,11 +81,15 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
     """Article 2: the directive ends at EUR 100,000, except for unsecured credit to renovate a home."""
-    rate, most = _PER_EURO.get(terms["currency"]), terms["loan_amount_max_cents"]
-    if rate is None or most is None or most <= AMOUNT_MAX_EUR * rate * 10 ** exponent_of(terms["currency"]):
-        return
     is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
-    if terms["regime_reason"] != RENOVATION or not is_unsecured:
+    if terms["regime_reason"] == RENOVATION and is_unsecured:
+        return
+    rate, most = _PER_EURO.get(terms["currency"]), terms["loan_amount_max_cents"]
+    if rate is None:
+        yield "currency", f"Must be one of {', '.join(_PER_EURO)} with `regime` `ccd2`, which has a ceiling in euros."
+    if most is None:
+        yield "loan_amount_max_cents", f"Required with `regime` `ccd2`, which ends at EUR {AMOUNT_MAX_EUR:,}."
+    elif rate is not None and most > AMOUNT_MAX_EUR * rate * 10 ** exponent_of(terms["currency"]):
         yield (
             "loan_amount_max_cents",
             (

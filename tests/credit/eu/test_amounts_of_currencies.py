@@ -7,7 +7,10 @@ from credit.my.forms import DataForm
 from tests.credit.eu.offers import EXAMPLE, eu_offer
 
 pytestmark = pytest.mark.django_db
-YEN = {"currency": "JPY", "loan_amount_min_cents": 10_000, "loan_amount_max_cents": 1_000_000, "example": EXAMPLE}
+YEN = {
+    "regime": "ccd2_small", "regime_reason": "Small.", "currency": "JPY", "loan_amount_min_cents": 10_000,
+    "loan_amount_max_cents": 1_000_000, "example": EXAMPLE,
+}  # fmt: skip
 SCHEMA = {
     "type": "object",
     "properties": {

@@ -83,6 +83,8 @@ def test_the_default_currency_of_an_eu_offer_is_the_euro():
         ("texts.default", {"texts": {**TEXTS, "default": "a\u200bb"}}),
         ("texts", {"texts": "words"}),
         ("loan_amount_max_cents", LARGE),
+        ("loan_amount_max_cents", {"loan_amount_max_cents": None}),
+        ("currency", {"currency": "JPY"}),
         ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
     ],
 )  # fmt: skip
@@ -102,6 +104,11 @@ def test_a_us_offer_with_eu_fields_is_400_with_each_of_them():
 
 def test_unsecured_credit_for_renovation_may_exceed_the_ceiling():
     terms = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "Does not apply."}}
+    assert send(eu_lender(), **terms).status_code == 201
+
+
+def test_credit_for_renovation_needs_no_ceiling():
+    terms = {"regime_reason": "renovation", "currency": "JPY", "loan_amount_max_cents": None}
     assert send(eu_lender(), **terms).status_code == 201
 
 
