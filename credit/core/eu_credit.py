@@ -26,7 +26,14 @@ OPTIONAL_TEXTS = (
 TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
 
 # What a lender of an EU offer needs in addition to what notices need.
-LENDER_FIELDS = ("phone", "email", "register_number", "supervisor", "redress", "debt_advice")
+LENDER_FIELDS = {
+    "phone": "telephone number",
+    "email": "e-mail address",
+    "register_number": "registration number",
+    "supervisor": "supervisory authority",
+    "redress": "body for complaints out of court",
+    "debt_advice": "place for debt advice",
+}
 _INFORMATION = ("example", "terms_text")
 _EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
 # Units of a currency per euro on 18 October 2023, the directive's date, rounded.
@@ -35,6 +42,7 @@ _PER_EURO = {
     "RON": 4.97, "SEK": 11.6, "USD": 1.06,
 }  # fmt: skip
 
+REQUIRED_BY_REGIME = f"Required with `regime` `{CCD2}` or `{CCD2_SMALL}`."
 Fault = tuple[str, str]  # the member, and what is wrong with it
 
 
@@ -62,10 +70,10 @@ def _us_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    required = ("regime", "day_count", "fee_financed", *(() if terms["regime"] == NO_REGIME else _INFORMATION))
-    for name in required:
-        if terms[name] is None:
-            yield name, "Required with `jurisdiction` `eu`."
+    required = dict.fromkeys(("regime", "day_count", "fee_financed"), "Required with `jurisdiction` `eu`.")
+    if terms["regime"] != NO_REGIME:
+        required |= dict.fromkeys(_INFORMATION, REQUIRED_BY_REGIME)
+    yield from ((name, message) for name, message in required.items() if terms[name] is None)
     if terms["regime"] in {CCD2_SMALL, NO_REGIME} and terms["regime_reason"] is None:
         yield "regime_reason", f"Required with `regime` `{terms['regime']}`."
     if terms["regime"] != NO_REGIME:

@@ -146,7 +146,7 @@ class Notice(StatefulModel):
         choices=[(kind, kind) for kind in KINDS],
         help_text="`adverse_action`, `approval`, `counteroffer`, `incomplete`, `pricing`, or `withdrawal_reminder`.",
     )
-    profile = models.CharField(max_length=8, help_text="The applicable law: `us`.")
+    profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
     language = models.CharField(
         max_length=8, default="en", help_text="The language of the notice; empty until the notice is made."
     )

@@ -19,6 +19,7 @@ from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
 from config.webhooks.events import record_event
 from credit.core.errors import ProviderNotFound, ProviderTaken
+from credit.core.eu_credit import NO_REGIME, REQUIRED_BY_REGIME
 from credit.core.jurisdictions import EU
 from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.notices import DUE
@@ -109,9 +110,10 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
             removed[0], "Must not be removed while applicants wait for a notice, which must contain it."
         )
     missing = [field for field in provider.lacks_for_eu_credit if field not in lacked]
-    if missing and Offer.objects.filter(provider=provider, is_active=True, jurisdiction=EU).exists():
+    offers = Offer.objects.filter(provider=provider, is_active=True, jurisdiction=EU)
+    if missing and offers.exclude(regime=NO_REGIME).exists():
         raise ValidationFailed.of_member(
-            missing[0], "Must not be removed while an offer with `jurisdiction` `eu` is active, which requires it."
+            missing[0], f"Must not be removed while an offer is active that requires it. {REQUIRED_BY_REGIME}"
         )
     if not is_renamed:
         provider.save(update_fields=[*columns])

@@ -114,9 +114,7 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
         "linked_credit": words.get("linked_credit"),
         "early_repayment": words.get("early_repayment") and join(_early(terms, show), words["early_repayment"]),
         "termination": words.get("termination") or (None if is_line else gettext("Does not apply.")),
-        "redress": lender
-        and lender.redress
-        and join(lender.redress["name"], lender.redress["url"], words["ombudsman"]),
+        "redress": _redress(lender, words.get("ombudsman")),
         "other_terms": words.get("other_terms"),
         "supervisor": lender and lender.supervisor and join(lender.supervisor["name"], lender.supervisor["address"]),
         "debt_advice": lender and lender.debt_advice,

@@ -135,8 +135,9 @@ def test_an_approval_requires_the_fields_of_the_lender(settings):
     application = applied(eu_offer())
     type(application).provider_owner("700", application.created_at).update(redress=None, phone=None)
     client = client_of(application.provider_owner("700", application.created_at).get().owner)
-    details = assert_error(approve(client, application), 400, "E3001")["details"]
-    assert details["missing"] == ["phone", "redress"]
+    error = assert_error(approve(client, application), 400, "E3001")
+    assert error["details"]["missing"] == ["phone", "redress"]
+    assert "has no telephone number and no body for complaints out of court, which" in error["message"]
 
 
 @pytest.mark.parametrize(("terms", "words"), [({"apr_max_percent": 19}, "apr_max_percent"), ({}, "example")])
@@ -169,6 +170,12 @@ def test_a_lender_with_a_wrong_field_is_400(field, value):
     assert field in fields_of(client_of(lender.owner).replace("/providers/700", body))
     lender.refresh_from_db()
     assert lender.phone == CONTACT["phone"]
+
+
+def test_a_lender_may_remove_what_only_the_directive_requires():
+    offer = eu_offer(regime="none", regime_reason="Secured by a home.")
+    body = {**LENDER, "redress": None}
+    assert client_of(offer.owner).replace("/providers/700", body).status_code == 200
 
 
 def test_a_lender_with_an_active_eu_offer_keeps_the_required_fields():
