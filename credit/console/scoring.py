@@ -36,7 +36,7 @@ from credit.core.reasons import text_of
 from credit.models import Application
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion, ScoringModel
-from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
+from credit.requirements.services import warnings_of
 from credit.scoring import versions
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
@@ -312,7 +312,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
         lines.append("It scores next to the champion, for comparison, and decides nothing.")
         if champion is not None and champion.pk == version.pk:
             lines.append("The model is left without a champion: nothing is scored until there is one.")
-    lines += [*inputs_without_requirement(version), *characteristics_of_claims(version)]
+    lines += warnings_of(version)
     anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
     return [*lines, f"The publication is entered in the history with your name{anchored}."]
 

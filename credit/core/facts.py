@@ -129,6 +129,13 @@ def category_of(name: str) -> str:
     return re.split(r"[.#]", name, maxsplit=1)[0]
 
 
+def source_of(name: str) -> str:
+    """Return who supplies a fact."""
+    if path_of(name):
+        return CONFIRMED if category_of(name) == "confirmed" else APPLICANT
+    return catalogue()[name].source
+
+
 def type_of(name: str) -> str | None:
     """Return the type of a declared fact, `any` of what an application may say, None for an unknown name."""
     if (fact := catalogue().get(name)) is not None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from credit.core.card import input_of, is_claimed
 from credit.core.due import OfferRequirements, RequiredDocument, Requirements
 from credit.core.errors import RequirementsDue
-from credit.core.facts import path_of
+from credit.core.facts import BANK, CONFIRMED, REPORT, path_of, source_of
 from credit.core.machine import DRAFT, SUBMITTED
 from credit.models import Application, ModelVersion, Offer
 from credit.models.documents import RequestedDocument
@@ -58,9 +58,32 @@ def _documents(application: Application, requirements: OfferRequirements) -> lis
 
 
 _OFFERS_NAMED = 5
+# Facts without a word about income, expenses, or obligations.
+_HISTORY = (
+    "account.", "applications.", "identity.", "person.", "report.as_of", "report.delinquencies_", "report.inquiries_",
+    "report.oldest_account_", "report.score", "report.status",
+)  # fmt: skip
 
 
-def inputs_without_requirement(version: ModelVersion) -> list[str]:
+def warnings_of(version: ModelVersion) -> list[str]:
+    """Return, in words, what the makers of a scorecard may have overlooked before its publication."""
+    return [*_inputs_without_requirement(version), *_characteristics_of_claims(version), *_lacking_sources(version)]
+
+
+def _lacking_sources(version: ModelVersion) -> list[str]:
+    """Return a sentence if all inputs are history, and one if no input is verified (CCD2 18(3))."""
+    read = [name for source in version.card.inputs for name in source.facts]
+    sentences = []
+    if read and all(name.startswith(_HISTORY) for name in read):
+        sentences.append("Every input is history: no input reads income, expenses, or obligations (CCD2 18(3)).")
+    if not any(source_of(name) in {BANK, REPORT, CONFIRMED} for name in read):
+        sentences.append(
+            "No input is verified: none reads a bank, a report, or a value that a reviewer confirmed (CCD2 18(3))."
+        )
+    return sentences
+
+
+def _inputs_without_requirement(version: ModelVersion) -> list[str]:
     """Return, in words, which inputs no requirement of the model's active offers asks for, and where.
 
     An offer without a schema takes any data, and warns of nothing.
@@ -80,7 +103,7 @@ def inputs_without_requirement(version: ModelVersion) -> list[str]:
     return [_sentence(name, where) for name, where in lacking.items() if where]
 
 
-def characteristics_of_claims(version: ModelVersion) -> list[str]:
+def _characteristics_of_claims(version: ModelVersion) -> list[str]:
     """Return a sentence for each characteristic that reads nothing but claims of the applicant."""
     is_verified = version.definition.get("verified", False)
     effect = "it is always missing, because the card is verified" if is_verified else "nothing verifies it"

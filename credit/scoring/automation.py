@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
-from credit.core.facts import APPLICANT, CATEGORIES, CONFIRMED, SOURCES, catalogue, category_of, path_of
+from credit.core.facts import CATEGORIES, SOURCES, category_of, source_of
 from credit.core.rights import ALONE, APPROVAL, ASSISTED, DUTIES, NONE
 from credit.models import Offer
 from credit.models.scoring import ModelVersion
@@ -44,13 +44,6 @@ def describe_automation(offer: Offer) -> dict[str, Any]:
         "reviewed_by": gettext(_REVIEWERS[way]),
         "before": [{"text": gettext(right.text), "law": right.law} for right in duty.before],
     }
-
-
-def source_of(name: str) -> str:
-    """Return who supplies a fact."""
-    if path_of(name):
-        return CONFIRMED if category_of(name) == "confirmed" else APPLICANT
-    return catalogue()[name].source
 
 
 def _champion_of(offer: Offer) -> LiveVersion | None:

@@ -80,7 +80,8 @@ class PublishedVersionSerializer(VersionSerializer):
     warnings = serializers.ListField(
         child=serializers.TextField(),
         help_text="Sentences about inputs that an active offer of the model does not require of an application, and "
-        "about characteristics that only the applicant supplies.",
+        "about characteristics that only the applicant supplies. One more if every input is history, and one if no "
+        "input is verified.",
     )
 
     class Meta(VersionSerializer.Meta):

@@ -24,7 +24,7 @@ from credit.core.errors import InvalidVersionTransition, ProviderTaken, ScoringM
 from credit.core.facts import PATHS, catalogue
 from credit.core.reasons import in_full
 from credit.models.scoring import ModelVersion, ScoringModel
-from credit.requirements.services import characteristics_of_claims, inputs_without_requirement
+from credit.requirements.services import warnings_of
 from credit.scoring import pmml, versions
 from credit.scoring.certificate import certificate_of
 from credit.scoring.changes import changes
@@ -141,16 +141,16 @@ class ModelVersionViewSet(ApiViewSet):
         """Publish a version or change its role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
-        Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` name what the
+        Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` list what the
         scorecard reads and an offer of the model does not ask for, and each characteristic that only the applicant
-        supplies. The first publication computes the certificate. A scorecard that can decline without a reason is 400
-        `E1001`.
+        supplies. They also warn if every input is history, or if none is verified. The first publication computes the
+        certificate. A scorecard that can decline without a reason is 400 `E1001`.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
         with heavy.slot(request):
             published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        return published, [*inputs_without_requirement(published), *characteristics_of_claims(published)]
+        return published, warnings_of(published)
 
     @_reads(answer=CertificateSerializer, errors=(ScoringModelNotFound,))
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:

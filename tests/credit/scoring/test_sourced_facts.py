@@ -161,3 +161,19 @@ class TestWarnings:
     def test_publication_of_a_verified_card_names_what_is_always_missing(self, api, user):
         warnings = self.publish(api, user, verified=True)
         assert warnings == ["Only the applicant supplies debts: it is always missing, because the card is verified."]
+
+    @pytest.mark.parametrize(
+        ("fact", "warned"),
+        [
+            ("report.delinquencies_24_months", ["Every input is history"]),
+            ("applications.in_90_days", ["Every input is history", "No input is verified"]),
+            ("application_data.monthly_income_cents", ["No input is verified"]),
+            ("confirmed.monthly_income_cents", []),
+            ("report.obligations_monthly_cents", []),
+        ],
+    )
+    def test_publication_warns_if_no_input_is_verified_or_all_are_history(self, api, user, fact, warned):
+        card = sourced.card()
+        inputs = [{"name": "income", "from": fact, "type": "number"}]
+        warnings = self.publish(api, user, inputs=inputs, characteristics=card["characteristics"][:1])
+        assert [line.partition(":")[0] for line in warnings if not line.startswith("Only")] == warned
