@@ -43,14 +43,11 @@ from credit.core.figures import cents_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember, RetentionHold
+from credit.models.applications import WITH_CURRENCY
 from credit.review.services import takes_two, warning_about
 
 _PEOPLE_MAX = 50  # whose applications fill a page of the list
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
-
-
-def _amount(cents: Any) -> str:
-    return NOTHING if cents is None else money(cents) if isinstance(cents, int) else str(cents)  # the mask
 
 
 def _shared(areas: Any) -> str:
@@ -91,7 +88,7 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         queues.ProviderFilter, queues.AmountFilter,
     )  # fmt: skip
     list_select_related = ("consumer",)
-    list_defer = ("application_data", "applicant_index", "offer_snapshot", "notes")
+    list_defer = ("application_data", "applicant_index", "notes")
     owner = "consumer"
     search_help_text = (
         f"A reference as A-3F9C21AB; an amount as $20,000; {AN_ID}; a person's user name (its beginning), id, name,"
@@ -112,12 +109,18 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
     )  # fmt: skip
 
-    amount = column(_amount, "amount_cents", "amount", ordering="amount_cents")
     shared = column(_shared, "share", "shared with the lender")
     pinned_terms = column(_terms, "offer_snapshot", "terms")
     submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
     changed = column(moment, "updated_at", "last change", ordering="updated_at")
     applicants_digest = column(code, "applicants_sha256", "SHA-256 with a nonce")
+
+    @admin.display(description="amount", ordering="amount_cents")
+    def amount(self, record: Any) -> str:
+        cents = record.amount_cents
+        if isinstance(cents, int):
+            return money(cents, record.shown_currency)
+        return NOTHING if cents is None else str(cents)  # the mask
 
     @admin.display(description="applicants")
     def who_applies(self, record: Any) -> SafeString | str:
@@ -221,7 +224,7 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Read with an application what its page says of the offer and the person."""
-        rows = super().get_queryset(request)
+        rows: QuerySet[Application] = super().get_queryset(request).annotate(**WITH_CURRENCY)
         if not self.is_record_page(request):
             return rows
         newest = ApplicationRevision.objects.select_related("principal")[:ENTRIES_MAX]

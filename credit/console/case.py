@@ -79,7 +79,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
-    terms, currency = application.offer_snapshot or {}, application.conventions.shown_currency
+    terms, currency = application.offer_snapshot or {}, application.shown_currency
     broken = {name: text for name, _, text in outside(terms, figures.amount_cents, figures.term_months)}
     term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, terms)
@@ -209,12 +209,16 @@ def data_shown(application: Any) -> SafeString | str:
     members = requirements_of(application).members if isinstance(data, dict) else {}
     if not members:
         return document(data)
-    rows = [(profile.title_of(name, part), _formatted(name, part, data.get(name))) for name, part in members.items()]
+    currency = application.shown_currency
+    rows = [
+        (profile.title_of(name, part), _formatted(name, part, data.get(name), currency))
+        for name, part in members.items()
+    ]
     rest = {name: value for name, value in data.items() if name not in members}
     return format_html("{}{}", table(rows), document(rest) if rest else "")
 
 
-def _formatted(name: str, member: Mapping[str, Any], value: Any) -> str:
+def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> str:
     """Return a value as people read it; one of another type than the schema's as it is."""
     if value is None:
         return NOTHING
@@ -224,7 +228,7 @@ def _formatted(name: str, member: Mapping[str, Any], value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return money(int(value)) if name.endswith("_cents") and value == int(value) else f"{value:,}"
+    return money(int(value), currency) if name.endswith("_cents") and value == int(value) else f"{value:,}"
 
 
 def applicants_shown(application: Any) -> SafeString | str:

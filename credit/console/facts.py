@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
@@ -12,6 +13,7 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import NOTHING
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
+from config.core.currencies import exponent_of
 from config.core.figure_fields import FigureField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
@@ -32,11 +34,7 @@ _CLOSED = "Only a submitted application that is not decided takes new facts."
 
 
 class ConfirmForm(SeenForm):
-    """A figure that a file shows; its fields `figure` and `file_id` have the application's choices."""
-
-    value = FigureField(
-        max_digits=15, decimal_places=2, label="The file shows", help_text="An amount in dollars, or another number."
-    )
+    """A figure that a file shows; its fields `value`, `figure`, and `file_id` have the application's choices."""
 
 
 class ReportForm(SeenForm):
@@ -56,20 +54,20 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
     """Return the rows of claimed, sourced and confirmed figures; none where data is masked."""
     if getattr(application, "is_masked", False):
         return []
-    members = requirements_of(application).members
+    members, currency = requirements_of(application).members, application.shown_currency
     return [
         {
             "name": title_of(row.path[-1], members.get(row.path[-1], {}) if len(row.path) == 1 else {}),
-            "claimed": _figure(row.path[-1], row.claimed),
-            "sourced": _figure(row.path[-1], row.sourced),
-            "confirmed": _figure(row.path[-1], row.confirmed),
+            "claimed": _figure(row.path[-1], row.claimed, currency),
+            "sourced": _figure(row.path[-1], row.sourced, None),  # banks and reports are read in dollars
+            "confirmed": _figure(row.path[-1], row.confirmed, currency),
             "differs": row.differs,
         }
         for row in comparisons(application, now=timezone.now())
     ]
 
 
-def _figure(member: str, known: Known | None) -> str:
+def _figure(member: str, known: Known | None, currency: str | None) -> str:
     """Return a value with the day of one that has a source."""
     if known is None or known.value is None:
         return NOTHING
@@ -77,7 +75,7 @@ def _figure(member: str, known: Known | None) -> str:
     if isinstance(value, bool):
         text = "yes" if value else "no"
     else:
-        text = money(value) if member.endswith("_cents") and isinstance(value, int) else str(value)
+        text = money(value, currency) if member.endswith("_cents") and isinstance(value, int) else str(value)
     return text if known.source == "applicant" or known.as_of is None else f"{text} ({known.as_of})"
 
 
@@ -134,7 +132,15 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
         )
         return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
 
+    currency = application.shown_currency
+    limits: dict[str, Any] = {"max_digits": 15, "decimal_places": max(2, exponent_of(currency))}
     fields = {
+        "value": FigureField(
+            sign=currency or "$",
+            label="The file shows",
+            **limits,
+            help_text=f"An amount in {currency or 'dollars'}, or another number.",
+        ),
         "figure": forms.ChoiceField(choices=figures, label="Figure"),
         "file_id": forms.ChoiceField(choices=uploaded, label="File", help_text="A file that the applicant uploaded."),
     }
@@ -148,7 +154,11 @@ def _actor(request: HttpRequest) -> Actor:
 
 def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
     pointer, shown = form.cleaned_data["figure"], form.cleaned_data["value"]
-    number = shown * 100 if pointer.endswith("_cents") else shown
+    number = shown
+    if pointer.endswith("_cents"):
+        number = shown.scaleb(exponent_of(application.shown_currency))
+        if number % 1:
+            raise ValidationError(f"{application.shown_currency} has no decimal places.")
     value = int(number) if number == int(number) else float(number)
     about = {"pointer": pointer, "value": value, "file_id": form.cleaned_data["file_id"]}
     with transaction.atomic():

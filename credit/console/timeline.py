@@ -78,7 +78,7 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
     yield from about_person(application.consumer_id, since=application.created_at)
 
 
-def changes_in_words(changes: Any, members: Mapping[str, Any]) -> SafeString | str:
+def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | None) -> SafeString | str:
     """Return the changes of a revision as a table, each with the title that the offer gives the field."""
     if not isinstance(changes, dict):
         return document(changes)
@@ -89,14 +89,14 @@ def changes_in_words(changes: Any, members: Mapping[str, Any]) -> SafeString | s
             continue
         title = title_of(path, members.get(path, {})) if path.isidentifier() else path
         is_money = path.endswith("_cents")
-        before, after = (_value_in_words(change.get(side), is_money=is_money) for side in ("before", "after"))
+        before, after = (_value_in_words(change.get(side), currency, is_money=is_money) for side in ("before", "after"))
         rows.append((title, before, after))
     return grid(rows, ("", "Before", "After"))
 
 
-def _value_in_words(value: Any, *, is_money: bool) -> str:
+def _value_in_words(value: Any, currency: str | None, *, is_money: bool) -> str:
     if is_money and type(value) is int:
-        return money(value)
+        return money(value, currency)
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     return NOTHING if value is None else spelled(value)
@@ -121,7 +121,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                     *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
                 ),
                 # Values are personal data: masked readers see that a value changed, not the value.
-                details=None if is_masked else changes_in_words(revision.changes, members),
+                details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
                 details_title="What changed",
             )
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, Right
 from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
@@ -19,12 +19,17 @@ from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import ApplicantsField
 from credit.core.errors import InvalidApplicationTransition
+from credit.core.jurisdictions import EU
 from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.core.reasons import DECLINED_BY_APPLICANT
 from credit.models.decision_rules import DecisionRules
-from credit.models.offers import Provider, ProviderMember
+from credit.models.offers import Offer, Provider, ProviderMember
 
 REVIEW_PERMISSION = "credit.review_application"
+# Annotations that spare a list the statement of each `draft_currency`.
+WITH_CURRENCY: dict[str, Any] = {
+    "draft_currency": Subquery(Offer.objects.filter(pk=OuterRef("offer_id"), jurisdiction=EU).values("currency"))
+}
 
 
 class Application(DecisionRules):
@@ -128,6 +133,17 @@ class Application(DecisionRules):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def shown_currency(self) -> str | None:
+        """`Conventions.shown_currency` of the pinned offer; of a draft, of its offer as it is."""
+        return self.draft_currency if self.offer_snapshot is None else self.conventions.shown_currency
+
+    @cached_property
+    def draft_currency(self) -> str | None:
+        """The currency of the EU offer that is applied for, None of another; see `WITH_CURRENCY`."""
+        offers = Offer.objects.filter(pk=self.offer_id, jurisdiction=EU)
+        return offers.values_list("currency", flat=True).first()
 
     def is_reviewed_by(self, user: Any) -> bool:
         """Return whether `user` may decide about this application: by permission, or for the provider."""

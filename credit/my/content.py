@@ -94,7 +94,7 @@ def figure_rows(application: Application) -> list[Row]:
     """Return the amount and the term that are applied for."""
     figures, rows = Figures(application.application_data), []
     if figures.amount_cents is not None:
-        rows.append((gettext("Amount"), money(figures.amount_cents, application.conventions.shown_currency)))
+        rows.append((gettext("Amount"), money(figures.amount_cents, application.shown_currency)))
     if figures.term_months is not None:
         rows.append((gettext("Number of months"), str(figures.term_months)))
     return rows
@@ -119,7 +119,7 @@ def data_rows(application: Application) -> list[Row]:
     members = requirements_of(application).members
     in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
     known = {name: data[name] for name in members if name in data}
-    currency = application.conventions.shown_currency
+    currency = application.shown_currency
     rows = _rows({name: value for name, value in {**known, **data}.items() if name not in in_loan}, members, currency)
     return list(islice(rows, ROWS_MAX))
 

@@ -37,6 +37,7 @@ from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of
 from credit.documents.services import add_file, documents_of, receive_file
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Provider, ReviewRequest
+from credit.models.applications import WITH_CURRENCY
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my import content
@@ -69,8 +70,9 @@ def own_applications(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Add the lender's name, the time of each status, and what waits for an answer: a counteroffer, or a request for
-    reconsideration.
+    """Add the lender's name, a draft's currency, the time of each status, and what waits for an answer.
+
+    That is a counteroffer, or a request for reconsideration.
 
     A provider that came later than the application is not its lender.
     """
@@ -80,6 +82,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
     ).values("name")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
     return own.annotate(
+        **WITH_CURRENCY,
         since=Coalesce(Subquery(moved[:1]), "created_at"),
         lender=Subquery(lender),
         is_offered=Exists(waiting),
@@ -133,7 +136,7 @@ def _heading(application: Any) -> dict[str, Any]:
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
-        "amount": money(application.amount_cents, application.conventions.shown_currency),
+        "amount": money(application.amount_cents, application.shown_currency),
         "standing": standing_of(application),
         "since": application.since,
     }
