@@ -18,6 +18,7 @@ from config.core.figure_fields import FigureField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.console.corrections import open_corrections
+from credit.console.names import readable_applicants
 from credit.core.facts import Known, name_of, path_of, pointer_of
 from credit.core.figures import money
 from credit.core.machine import DRAFT, FROZEN
@@ -102,7 +103,7 @@ class FactsDesk(ReviewAdmin):
             effects = _effects_of_confirmation
             about = (REVIEW_PERMISSION, _confirm, effects, _refusal, _seen)
             actions.append(RecordAction("confirm-figure", "Confirm a figure", *about, form))
-        if persons := list(record.applicants or ()):
+        if persons := readable_applicants(record):
             about = (REVIEW_PERMISSION, _request_report, _effects_of_report, _refusal, _seen)
             actions.append(RecordAction("request-report", "Request a report", *about, _report_form(persons)))
         return actions

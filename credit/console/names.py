@@ -29,6 +29,14 @@ def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
         return ""
 
 
+def readable_applicants(application: Any) -> list[Person]:
+    """Return the applicants; none if they are erased, or if no key opens them."""
+    try:
+        return list(application.applicants or ())
+    except UnreadableSecret:
+        return []
+
+
 def joined_names(applicants: Iterable[Person] | None) -> str:
     return " and ".join(person["legal_name"] for person in applicants or ())
 

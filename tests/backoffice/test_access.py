@@ -79,8 +79,9 @@ def test_a_refusal_and_an_address_of_nothing_are_pages_with_a_way_back(supports_
 # Models whose records each group sees.
 APPLICATIONS = {
     "credit.Application", "credit.ApplicationHistory", "credit.ApplicationRevision", "credit.Clock", "credit.Notice",
-    "credit.Offer", "credit.ReviewRequest", "claims.Claim", "claims.ClaimHistory", "identity.BankAccount",
-    "identity.BankItem", "identity.BankTransaction", "identity.KycVerification", "payments.PaymentMethod",
+    "credit.ContractWithdrawal", "credit.Correction", "credit.Offer", "credit.ReviewRequest", "claims.Claim",
+    "claims.ClaimHistory", "identity.BankAccount", "identity.BankItem",
+    "identity.BankTransaction", "identity.KycVerification", "payments.PaymentMethod",
     "staging.Note", "staging.StagedItem",
 }  # fmt: skip
 OPERATED = {
@@ -97,7 +98,8 @@ VIEWED_BY = {
         "backoffice.Assignment", "backoffice.Note", "backoffice.ReplyTemplate", "credit.Proposal",
     },
     "Operations": ALL_GROUPS | OPERATED | {
-        "admin.LogEntry", "backoffice.DataAccess", "identity.ApiKey", "identity.OAuthClient", "identity.SigningKey",
+        "admin.LogEntry", "backoffice.DataAccess", "credit.ContractWithdrawal", "identity.ApiKey",
+        "identity.OAuthClient", "identity.SigningKey",
         "payments.ProcessorEvent",
     },
     "": set(),

@@ -19,6 +19,7 @@ from credit.models import (
     ApplicationHistory,
     ApplicationRevision,
     ContractWithdrawal,
+    Correction,
     DecisionAnchor,
     Proposal,
     RequestedDocument,
@@ -139,6 +140,10 @@ def told(person, reviewer):
     ContractWithdrawal.objects.create(
         application=application, declared_at=timezone.now(), received_at=timezone.now(), channel="post",
         repay_by=timezone.now().date(), principal=application.consumer, credential="jwt",
+    )  # fmt: skip
+    Correction.objects.create(
+        application=application, fact="application_data.amount_cents", claimed=str(NUMBER), statement=text(),
+        requested_at=now, due_at=now,
     )  # fmt: skip
     return application
 

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from credit.core.eu_credit import LENDER_FIELDS
 from credit.models import Application, Offer, Provider, ScoringModel
 from credit.offers import providers
 from identity.access.authentication import forget_credentials
@@ -44,7 +45,9 @@ class TestMaking:
         made = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
         assert made.status_code == 201
         body = made.json()
-        assert set(body) == {"id", "name", "address", "agency", "owner_id", "created_at"}
+        assert set(body) == {
+            "id", "name", "address", "agency", *LENDER_FIELDS, "owner_id", "created_at",
+        }  # fmt: skip
         assert (body["name"], body["owner_id"]) == ("Harbour Bank", str(lender.pk))
         assert body["id"] == str(int(body["id"]))
         assert 10**11 <= int(body["id"]) < 10**12, "no JavaScript rounds it"

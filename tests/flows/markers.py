@@ -19,6 +19,7 @@ from tests.credit.applicants import changed
 NOW = timezone.now()
 REQUIRED = {
     "api.IdempotencyRecord": {"status": 200, "body": b"{}"},
+    "credit.Correction": {"outcome": ""},
     "credit.Counteroffer": {"outcome": ""},
     "credit.DecisionAnchor": {"record": "{}", "signature": ""},
     "credit.DocumentFile": {"infection": ""},
