@@ -52,6 +52,15 @@ def test_reminder_is_made_a_day_after_the_conclusion_and_due_in_seven():
         assert words in text
 
 
+def test_reminder_states_that_a_period_without_the_information_has_no_end():
+    world = accepted()
+    Application.objects.filter(pk=world.pk).update(told_of_right_at=None)
+    world.issue(1.6)
+    text, _language = read(reminders_of(world)[0].html)
+    assert "The period has no end yet." in text
+    assert "until the end of" not in text
+
+
 def test_each_borrower_gets_a_reminder():
     world = accepted(PERSON, OTHER)
     assert [reminder.applicant for reminder in reminders_of(world)] == [None, 2]
