@@ -3,8 +3,10 @@
 Its drawdowns and repayments are not known beforehand. Directive (EU) 2023/2225, Annex III, part II assumes them.
 """
 
+from collections.abc import Mapping
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
 
 from django.utils.translation import gettext_noop
 
@@ -52,12 +54,19 @@ def payments_of_line(
     return payments
 
 
-def cost_of_line(ceiling: int | None, rate_percent: Decimal, *, start: date, fee: int = 0) -> tuple[Decimal, int]:
-    """Return the annual percentage rate and the total amount payable of an open-end line, by the assumptions.
+def is_overdraft(offer: Mapping[str, Any]) -> bool:
+    """Return whether (d) applies to the line of credit of an offer's terms, by its `product_type`."""
+    return "overdraft" in str(offer.get("product_type", "")).casefold()
+
+
+def cost_of_line(
+    ceiling: int | None, rate_percent: Decimal, *, start: date, fee: int = 0, is_overdraft: bool = False
+) -> tuple[Decimal, int]:
+    """Return the annual percentage rate and the sum of the payments of a line of credit, by the assumptions.
 
     The fee is due on `start`. Raises RateOutOfRange.
     """
-    payments = payments_of_line(ceiling, rate_percent, start=start)
+    payments = payments_of_line(ceiling, rate_percent, start=start, is_overdraft=is_overdraft)
     credit = (CEILING_ASSUMED if ceiling is None else ceiling) - fee
     return eu_annex_iii(credit, payments, start=start), sum(cents for _day, cents in payments)
 

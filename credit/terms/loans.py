@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from hashlib import sha256
 from typing import Any
 
@@ -12,11 +12,20 @@ from django.conf import settings
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json, day_of
 from config.core.lifecycle import StatusHistory, Transition
-from credit.core.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS, RateOutOfRange, us_appendix_j
+from credit.core.apr import (
+    APR_MAX_PERCENT,
+    PLACES,
+    RATE_MAX_PERCENT,
+    STEP,
+    TERM_MAX_MONTHS,
+    RateOutOfRange,
+    us_appendix_j,
+)
 from credit.core.card import APPROVE, Price, number_of
 from credit.core.errors import AprAboveCap, TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
 from credit.core.jurisdictions import Conventions
+from credit.core.lines import cost_of_line, is_overdraft
 from credit.core.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, serialize_schedule
 from credit.models import Application
 from credit.models.terms import LoanTerms, loan_to_dict, number
@@ -97,15 +106,30 @@ def compute(
         about |= {**figures, "schedule_sha256": sha256(canonical_json(serialize_schedule(schedule))).hexdigest()}
     terms = LoanTerms(application=application, kind=kind, as_of=today, made_at=now, **about)
     offer: Mapping[str, Any] = application.offer_snapshot or {}
+    rate = terms.apr_percent
+    if conventions.is_eu and loan.term_months is None:
+        rate = _rate_of_line(loan, offer, today=today, where=where)
     highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
-    if cap is not None and terms.apr_percent is not None and terms.apr_percent > cap:
-        raise AprAboveCap(f"The annual percentage rate is {terms.apr_percent}, above the offer's `apr_cap`: {cap}.")
+    if cap is not None and rate is not None and rate > cap:
+        raise AprAboveCap(f"The annual percentage rate is {rate}, above the offer's `apr_cap`: {cap}.")
     # The highest rate of an EU offer bounds the borrowing rate alone.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
         words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
     terms.terms_sha256 = sha256(canonical_json(terms.to_dict())).hexdigest()
     return terms
+
+
+def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: date, where: str) -> Decimal:
+    """Return the rate in the documents of an EU line of credit; raises ValidationFailed if it is out of range."""
+    try:
+        rate, _ = cost_of_line(
+            loan.amount_cents, loan.rate_percent, start=today, fee=loan.fee_cents, is_overdraft=is_overdraft(offer)
+        )
+    except RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        raise ValidationFailed.of_member(f"{where}.fee_cents", message) from error
+    return rate.quantize(STEP, ROUND_HALF_UP)
 
 
 def name_terms(application: Any, transition: Transition) -> dict[str, Any]:

@@ -20,12 +20,11 @@ from config.core.currencies import amount_in_words, number_in_words
 from config.core.errors import NotFound, ValidationFailed
 from credit.core.annex_i import KEY_PARTS, PARTS, ROWS, TITLE
 from credit.core.applicants import language_of
-from credit.core.apr import eu_annex_iii
 from credit.core.early_repayment import early_repayment
 from credit.core.errors import PrecontractRequired
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.figures import outside
-from credit.core.lines import ASSUMPTIONS, assumptions_of_line, payments_of_line
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
@@ -130,7 +129,7 @@ def _figures(
     example = {"credit": credit, "rate": rate, "payable": payable, "apr": _percent(apr, TENTH)}
     assumptions = gettext("The credit is drawn down at once and in full, and every payment is made on its day.")
     if not schedule:
-        letters = assumptions_of_line(ceiling=terms["amount_cents"], is_overdraft=_is_overdraft(offer))
+        letters = assumptions_of_line(ceiling=terms["amount_cents"], is_overdraft=is_overdraft(offer))
         assumptions = " ".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
     told = _texts(offer)
     return {
@@ -154,21 +153,14 @@ def _figures(
     }
 
 
-def _is_overdraft(offer: Mapping[str, Any]) -> bool:
-    return "overdraft" in str(offer.get("product_type", "")).casefold()
-
-
 def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) -> tuple[Mapping[str, Any], Any]:
     """Return the figures of Article 3, and the APR; of a line of credit by the assumptions of Annex III."""
     if terms["total_cost_cents"] is not None:
         return terms, terms["apr_percent"]
-    amount, fee = terms["amount_cents"], terms["fee_cents"]
+    amount, fee, credit = terms["amount_cents"], terms["fee_cents"], terms["total_credit_cents"]
     rate = Decimal(str(terms["rate_percent"]))
-    payments = payments_of_line(amount, rate, start=today, is_overdraft=_is_overdraft(offer))
-    cost = sum(cents for _, cents in payments) - (amount - fee)
-    credit = terms["total_credit_cents"]
-    apr = eu_annex_iii(amount - fee, payments, start=today)
-    return {"total_credit_cents": credit, "total_payable_cents": credit + cost}, apr
+    apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
+    return {"total_credit_cents": credit, "total_payable_cents": credit + paid - (amount - fee)}, apr
 
 
 def _contact(lender: Provider | None) -> dict[str, Any]:

@@ -87,6 +87,20 @@ def test_agreement_in_the_united_states_has_no_members():
     assert "members" not in shown
 
 
+def test_agreement_of_an_overdraft_has_the_rate_of_its_form():
+    offer = eu_offer(term_options_months=None, product_type="overdraft", texts={**TEXTS, "termination": "A month."})
+    application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 1_000_000})
+    approve(lender_of(offer), application, {"rate_percent": 14.2, "fee_cents": 10_000})
+    client = client_of(application.consumer)
+    rows = client.read(f"/applications/{application.pk}/precontract").json()["rows"]
+    assert take_up(client, application).status_code == 200
+    members = client.read(f"/applications/{application.pk}/agreement").json()["members"]
+    (agreed_rate,) = [member["text"] for member in members if member["name"] == "apr"]
+    (form_rate,) = [row["value"] for row in rows if row["title"].startswith("Annual percentage rate")]
+    assert agreed_rate.split(" %")[0] == form_rate.split(" %")[0]
+    assert "three months" in agreed_rate
+
+
 def test_line_of_credit_has_the_rate_of_the_assumptions():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})

@@ -88,6 +88,22 @@ def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
 
+def test_line_of_credit_without_a_rate_in_range_is_400_with_its_fee():
+    terms = {"amount_cents": 1_000_000, "rate_percent": 14.2, "fee_cents": 999_999}
+    _, response = approved(terms, **{**LINE, "example": None})
+    (detail,) = assert_error(response, 400, "E1001")["details"]
+    assert detail["field"] == "metadata.terms.fee_cents"
+
+
+@pytest.mark.parametrize(("cap", "status"), [(15.1, 400), (15.2, 200)])
+def test_cap_bounds_the_rate_of_a_line_of_credit(cap, status):
+    terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
+    _, response = approved(terms, **{**LINE, "example": None, "apr_cap": cap})
+    assert response.status_code == status
+    if status == 400:
+        assert "15.16" in assert_error(response, 400, "E1023")["message"]
+
+
 @pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
 def test_offer_is_listed_without_an_example_if_its_rate_is_out_of_range(path):
     eu_offer(example={**EXAMPLE, "fee_cents": 999_999})
