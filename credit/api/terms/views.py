@@ -179,6 +179,7 @@ class WithdrawalViewSet(ApiViewSet):
 
         A borrower's withdrawal ends the agreement for all borrowers, and each gets a receipt by mail. A reviewer, or a
         member of the lender, records a declaration that was sent to the lender: `declared_at` is when it was sent.
+        A borrower must omit `declared_at` and `channel`.
 
         Idempotent. After the period the response is 400 `E3019`, with the last day in `details`.
         """
