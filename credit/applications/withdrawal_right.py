@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
+from django.utils import formats
+from django.utils.translation import gettext
+
+from config.core.currencies import amount_in_words
 from config.core.errors import NotFound
 from credit.core import withdrawal
 from credit.core.eu_credit import follows_directive
@@ -68,6 +73,39 @@ def interest_a_day(application: Application, terms: LoanTerms | None) -> int | N
         return None
     day_count = Conventions.of(application.offer_snapshot).day_count
     return withdrawal.interest(terms.amount_cents, terms.rate_percent, day_count=day_count)
+
+
+def capital_in_words(application: Application) -> str:
+    """Return the credit to pay back, without a fee that was kept back; "" for a line of credit."""
+    terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
+    if terms is None or terms.term_months is None:
+        return ""
+    show = partial(amount_in_words, currency=conventions.currency)
+    if not terms.fee_cents or not conventions.is_fee_kept_back:
+        return show(terms.amount_cents)
+    parts = {"amount": terms.amount_cents, "fee": terms.fee_cents, "paid_out": terms.amount_cents - terms.fee_cents}
+    words = {name: show(cents) for name, cents in parts.items()}
+    return gettext("%(amount)s less the fee of %(fee)s: %(paid_out)s") % words
+
+
+def fee_in_words(application: Application) -> str:
+    """Return the fee that the lender returns; "" for none, and for one that `capital_in_words` deducts."""
+    terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
+    if terms is None or not terms.fee_cents or (terms.term_months is not None and conventions.is_fee_kept_back):
+        return ""
+    return amount_in_words(terms.fee_cents, conventions.currency)
+
+
+def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, str]]:
+    """Return what is due after a withdrawal, named, in the language of the moment."""
+    currency, interest = Conventions.of(application.offer_snapshot).currency, right.interest_a_day_cents
+    rows = [
+        (gettext("Credit to pay back"), capital_in_words(application)),
+        (gettext("Interest of each day"), "" if interest is None else amount_in_words(interest, currency)),
+        (gettext("Fee that the lender returns"), fee_in_words(application)),
+        (gettext("Pay back by"), right.repay_by and formats.date_format(right.repay_by, gettext("F j, Y"))),
+    ]
+    return [(name, value) for name, value in rows if value]
 
 
 def countries_of(application: Application) -> list[str]:

@@ -162,18 +162,13 @@ class ContractWithdrawalAdmin(OfApplication):
 
     @admin.display(description="capital")
     def capital(self, record: Any) -> str:
-        terms = record.application.loan_terms
-        return self._money(record, terms.amount_cents if terms is not None and terms.term_months else None)
+        return withdrawal_right.capital_in_words(record.application) or NOTHING
 
     @admin.display(description="interest a day")
     def interest_a_day(self, record: Any) -> str:
-        return self._money(record, record.interest_a_day_cents)
+        amount, currency = record.interest_a_day_cents, Conventions.of(record.application.offer_snapshot).currency
+        return NOTHING if amount is None else amount_in_words(amount, currency)
 
     @admin.display(description="fee to return")
     def fee_back(self, record: Any) -> str:
-        terms = record.application.loan_terms
-        return self._money(record, None if terms is None else terms.fee_cents)
-
-    def _money(self, record: Any, amount: int | None) -> str:
-        currency = Conventions.of(record.application.offer_snapshot).currency
-        return NOTHING if amount is None else amount_in_words(amount, currency)
+        return withdrawal_right.fee_in_words(record.application) or NOTHING

@@ -1,17 +1,15 @@
 """Pages about the terms of a loan: checked before the decision, accepted or declined, and the agreement to print."""
 
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language, gettext, gettext_lazy
 
 from config.api.rate_limits import consume
-from config.core.currencies import amount_in_words
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
@@ -20,9 +18,8 @@ from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import reference_of
-from credit.core.jurisdictions import Conventions
 from credit.core.loan_words import in_words, rows_of
-from credit.models import Application, Notice, Offer
+from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
 from credit.my.pages import MyPage, actor_on, own_applications
@@ -37,6 +34,19 @@ from credit.terms.precontract import form_of_acceptable
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
 _AFTER_FIRST_PAYMENT = ("final_payment_cents", "finance_charge_cents", "amount_financed_cents")
+# Portal and API are channels of the borrower's own account.
+_WITHDRAWN = gettext_lazy("You withdrew from this contract on %(declared_at)s.")
+_RECORDED = {
+    ContractWithdrawal.POST: gettext_lazy(
+        "The lender recorded on %(received_at)s that a borrower withdrew by letter on %(declared_at)s."
+    ),
+    ContractWithdrawal.EMAIL: gettext_lazy(
+        "The lender recorded on %(received_at)s that a borrower withdrew by e-mail on %(declared_at)s."
+    ),
+    ContractWithdrawal.IN_PERSON: gettext_lazy(
+        "The lender recorded on %(received_at)s that a borrower withdrew in person on %(declared_at)s."
+    ),
+}
 _TOTAL = ("total_of_payments_cents",)
 
 
@@ -184,21 +194,21 @@ class WithdrawalPage(MyPage):
 def _withdrawal_facts(application: Application, now: datetime) -> dict[str, Any]:
     right = withdrawal_right.describe(application)
     last_day = withdrawal_right.last_day_of(application, right)
-    show = partial(amount_in_words, currency=Conventions.of(application.offer_snapshot).currency)
-    owed = [
-        (gettext("Credit to pay back"), right.capital_cents and show(right.capital_cents)),
-        (gettext("Interest of each day"), right.interest_a_day_cents is not None and show(right.interest_a_day_cents)),
-        (gettext("Fee that the lender returns"), right.fee_back_cents and show(right.fee_back_cents)),
-        (gettext("Pay back by"), right.repay_by and content.day_in_words(right.repay_by)),
-    ]
     return {
         "application": application,
         "reference": reference_of(application.pk),
-        "declared_at": right.declared_at and deadlines.in_words(right.declared_at, _zone_of(application)),
+        "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
         "last_day": last_day and content.day_in_words(last_day),
         "is_open": right.is_open(now=now),
-        "owed": [(name, value) for name, value in owed if value],
+        "owed": withdrawal_right.rows_of(application, right),
+        "returns_fee": bool(withdrawal_right.fee_in_words(application)),
     }
+
+
+def _withdrawn_in_words(application: Application) -> str:
+    row, zone = application.contract_withdrawal, _zone_of(application)
+    dates = {name: deadlines.in_words(getattr(row, name), zone) for name in ("declared_at", "received_at")}
+    return str(_RECORDED.get(row.channel, _WITHDRAWN)) % dates
 
 
 def _zone_of(application: Application) -> str:

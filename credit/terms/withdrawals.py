@@ -6,6 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext
 
 from config.core.credentials import InsufficientScope
 from config.core.errors import ValidationFailed
@@ -13,13 +15,15 @@ from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.mail.outbox import queue_mail
 from credit.applications.services import load_for
-from credit.applications.withdrawal_right import FACTS, Withdrawable, countries_of, describe, last_day_of
-from credit.core import withdrawal
+from credit.applications.withdrawal_right import FACTS, Withdrawable, countries_of, describe, last_day_of, rows_of
+from credit.core import deadlines, withdrawal
 from credit.core.applicants import language_of
 from credit.core.errors import WithdrawalOver
-from credit.models import Application, ContractWithdrawal, Notice
+from credit.core.figures import reference_of
+from credit.models import Application, ContractWithdrawal, Notice, Provider
 from credit.models.applications import record_application_event
 from credit.models.notices import WITHDRAWAL_REMINDER
+from credit.terms.agreement import lender_of
 
 # By which a lender's member records a declaration that a borrower sent to the lender.
 RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)
@@ -101,19 +105,40 @@ def _store(
     application.save(update_fields=["withdrawn_from_at", "updated_at"])
     Notice.cancel_undelivered(application, now=now, kind=WITHDRAWAL_REMINDER)
     link = f"{settings.APP_URL}/my/applications/{application.pk}/withdrawal"
-    for address, language in _receipts(application):
-        queue_mail(address, "contract_withdrawn", {"link": link}, language=language, now=now)
+    lender = lender_of(application)
+    for number, address, language in _receipts(application):
+        with translation.override(language):
+            # Only the first borrower has the account.
+            context = {"link": link if number == 1 else "", "rows": _receipt_rows(application, lender)}
+        queue_mail(address, "contract_withdrawn", context, language=language, now=now)
     record_application_event("contract_withdrawn", application, now=now)
 
 
-def _receipts(application: Application) -> Iterator[tuple[str, str]]:
-    """Yield the address and the language of each borrower; the account's own address if the first gave none."""
+def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:
+    """Return what a receipt has, named: the agreement, its lender, the declaration, and what is due."""
+    zone = deadlines.zone_of(application.applicants)
+    declared_at = deadlines.in_words(application.contract_withdrawal.declared_at, zone)
+    rows = [
+        (gettext("Application"), reference_of(application.pk)),
+        (gettext("Lender"), lender.name),
+        (gettext("Telephone"), lender.phone),
+        (gettext("E-mail address"), lender.email),
+        (gettext("Withdrawn on"), declared_at),
+    ]
+    return [*((name, value) for name, value in rows if value), *rows_of(application, describe(application))]
+
+
+def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
+    """Yield the number, the address, and the language of each borrower.
+
+    The account's own address if the first gave none.
+    """
     persons = list(application.applicants or ())
     addresses = [person.get("email") for person in persons] or [None]
     addresses[0] = addresses[0] or application.consumer.email
     for number, address in enumerate(addresses, start=1):
         if address:
-            yield address, language_of(application.applicants, number=number)
+            yield number, address, language_of(application.applicants, number=number)
 
 
 def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:

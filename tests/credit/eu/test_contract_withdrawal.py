@@ -1,17 +1,22 @@
 """`GET` and `POST /applications/{id}/withdrawal`, its page, and what it changes."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.db import transaction
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from config.core.lifecycle import Actor, ReviewerRequired
+from config.mail.delivery import message_of
 from config.mail.models import OutgoingMail
 from config.webhooks.models import Event
 from credit.core.applicants import Applicants
+from credit.core.figures import reference_of
 from credit.models import Acceptance, Application, ContractWithdrawal, LoanTerms
 from credit.terms import loans, withdrawals
 from tests.api import assert_error, client_of
@@ -183,6 +188,61 @@ def test_page_withdraws_and_shows_what_is_due(recent, client):
     assert "<form" not in page.partition("<main")[2]
 
 
+def text_of_mails():
+    mails = OutgoingMail.objects.filter(template="contract_withdrawn").order_by("pk")
+    return [
+        message_of(to=mail.recipient, template=mail.template, context=json.loads(mail.context), language=mail.language)
+        for mail in mails
+    ]
+
+
+def test_receipt_has_the_declaration_and_what_is_due_for_each_borrower(recent):
+    recent.applicants = Applicants.of([PERSON, OTHER])
+    recent.save()
+    declare(client_of(recent.consumer), recent)
+    first, second = (message.body for message in text_of_mails())
+    row, lender = ContractWithdrawal.objects.get(), recent.provider_owner(str(recent.provider_id), timezone.now()).get()
+    for words in (
+        f"Application: {reference_of(recent.pk)}\n", f"Lender: {lender.name}\n", f"Telephone: {lender.phone}\n",
+        f"E-mail address: {lender.email}\n", "Withdrawn on: ", "Interest of each day: 3.89\u00a0EUR\n",
+        "Credit to pay back: 10,000.00\u00a0EUR less the fee of 300.00\u00a0EUR: 9,700.00\u00a0EUR\n",
+        f"Pay back by: {date_format(row.repay_by, 'F j, Y')}\n",
+    ):  # fmt: skip
+        assert words in first
+    assert f"\n\n{settings.APP_URL}/my/applications/{recent.pk}/withdrawal\n\n" in first
+    assert "9.700,00\u00a0EUR" in second
+    assert "Prestamista: " in second
+    assert "http" not in second
+    assert "Inicie" not in second
+    for name in ("Ada", "Ben", "Beispiel"):
+        assert name not in first + second
+
+
+@pytest.mark.parametrize(("channel", "words"), [
+    ("post", "that a borrower withdrew by letter on"), ("email", "that a borrower withdrew by e-mail on"),
+    ("in_person", "that a borrower withdrew in person on"),
+])  # fmt: skip
+def test_page_shows_a_declaration_that_the_lender_recorded(recent, client, channel, words):
+    body = {"declared_at": (timezone.now() - timedelta(days=1)).isoformat(), "channel": channel}
+    declare(client_of(lender_of_row(recent)), recent, **body)
+    client.force_login(recent.consumer)
+    page = client.get(f"/my/applications/{recent.pk}/withdrawal").content.decode()
+    assert "The lender recorded on" in page
+    assert words in page
+    assert "You withdrew" not in page
+
+
+@pytest.mark.parametrize("is_kept_back", [True, False])
+def test_page_shows_the_amount_that_was_paid_out(client, is_kept_back):
+    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": is_kept_back})
+    client.force_login(application.consumer)
+    page = client.get(f"/my/applications/{application.pk}/withdrawal").content.decode()
+    less = "10,000.00\u00a0EUR less the fee of 300.00\u00a0EUR: 9,700.00\u00a0EUR"
+    assert (less in page) is is_kept_back
+    assert ("The lender returns its fee." in page) is not is_kept_back
+    assert "3.89" in page
+
+
 @pytest.fixture
 def desk(recent):
     """The back office for a reviewer, and the page of the application."""
@@ -232,7 +292,6 @@ def test_reviewer_records_a_letter_and_sees_the_money_due(desk, recent):
     row = ContractWithdrawal.objects.get()
     assert row.channel == "post"
     shown = client.get("/admin/credit/contractwithdrawal/").content.decode()
-    assert "10,000.00" in shown
-    assert "300.00" in shown
+    assert "10,000.00\u00a0EUR less the fee of 300.00\u00a0EUR: 9,700.00\u00a0EUR" in shown
     assert "3.89" in client.get(f"/admin/credit/contractwithdrawal/{row.pk}/change/").content.decode()
     assert "Withdrawn from the contract" in client.get(f"{page}change/").content.decode()
