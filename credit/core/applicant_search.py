@@ -21,6 +21,7 @@ from credit.core.applicants import Person
 
 _BATCH_ROWS = 500
 _WORDS_MAX = 10  # of a name that is typed; each is a condition of the statement
+_PARTS_MAX = 40  # of all words together; each is a condition, too
 _COUNTRY_CODE_DIGITS_MAX = 3
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
@@ -59,7 +60,8 @@ def applicant_filter(typed: str) -> Q | None:
     compounds = compounds_of(typed)[:_WORDS_MAX]
     if not compounds:
         return None
-    return reduce(and_, map(_has_compound, compounds))
+    parts_max = _PARTS_MAX // len(compounds)
+    return reduce(and_, (_has_compound(parts, parts_max) for parts in compounds))
 
 
 def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:
@@ -104,9 +106,9 @@ def _terms_of(person: Person) -> Iterable[str]:
         yield from (f"phone:{digits[start:]}" for start in range(_COUNTRY_CODE_DIGITS_MAX + 1))
 
 
-def _has_compound(parts: list[str]) -> Q:
-    whole = _has_name("".join(parts))
-    return whole if len(parts) == 1 else whole | reduce(and_, map(_has_name, parts))
+def _has_compound(parts: list[str], parts_max: int) -> Q:
+    whole, different = _has_name("".join(parts)), list(dict.fromkeys(parts))[:parts_max]
+    return whole if len(parts) == 1 else whole | reduce(and_, map(_has_name, different))
 
 
 def _has_name(word: str) -> Q:

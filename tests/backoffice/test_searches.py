@@ -204,6 +204,14 @@ def test_a_name_of_a_thousand_words_is_a_search(reviewers_client):
     assert applications_found(reviewers_client, " ".join(f"word{number}" for number in range(1_000))) == []
 
 
+@pytest.mark.parametrize("word", ["-".join(["ab"] * 2_000), "-".join(f"p{number}" for number in range(2_000))])
+def test_names_of_two_thousand_parts_make_a_statement_of_bounded_conditions(reviewers_client, word):
+    apply_with(UserFactory())
+    with CaptureQueriesContext(connection) as statements:
+        assert applications_found(reviewers_client, f"{word} {word}") == []
+    assert max(statement["sql"].count("applicant_index") for statement in statements) < 100
+
+
 def test_a_member_cannot_test_whether_an_address_has_an_account(db):
     provider, applicant = ProviderFactory(id="8000"), UserFactory(email="private@example.test")
     apply_with(applicant)
