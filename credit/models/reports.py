@@ -58,7 +58,7 @@ class Report(models.Model):
         max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
         help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
     )  # fmt: skip
-    person = models.CharField(max_length=64)  # the keyed hash of the applicant's name and birth date at the lender
+    person = models.CharField(max_length=64)  # the keyed hash of the applicant's name, birth date, and address
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False,
         help_text="The reviewer who requested the report.",

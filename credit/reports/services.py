@@ -33,7 +33,7 @@ _IN_USE = timedelta(days=30)
 _LEASE = timedelta(seconds=60)  # longer than the deadline of a call
 _PAUSE = timedelta(seconds=10)
 _COPIED = (
-    "purpose", "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
+    "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
     "summary_sha256", "raw", "raw_sha256",
 )  # fmt: skip
 
@@ -56,16 +56,22 @@ def request_report(
         raise ReportNotPossible("This installation has no vendor of reports: `REPORTS` is off.")
     with transaction.atomic():
         application = load_for_facts(application_id, actor)
-        identity = identity_of(application, applicant)
-        if identity is None:
+        subject = _subject_of(application, applicant)
+        if subject is None:
             raise ReportNotPossible(f"Applicant {applicant} has no legal name and `date_of_birth`.")
-        about = {"application": application, "applicant": applicant, "kind": kind, "vendor": vendor.name}
-        if (current := _current(about, blind_digests(identity), now)) is not None:
+        about = {
+            "application": application,
+            "applicant": applicant,
+            "kind": kind,
+            "purpose": purpose,
+            "vendor": vendor.name,
+        }
+        if (current := _current(about, blind_digests(subject), now)) is not None:
             return current, True
         try:
             with transaction.atomic():
                 report = Report.objects.create(
-                    **about, purpose=purpose, person=blind_digests(identity)[0], requested_by=actor.user,
+                    **about, person=blind_digests(subject)[0], requested_by=actor.user,
                     requested_at=now, look_at=now + _LEASE,
                 )  # fmt: skip
         except IntegrityError as error:
@@ -82,6 +88,15 @@ def request_report(
     return report, False
 
 
+def _subject_of(application: Application, applicant: int) -> str | None:
+    """Return the term of an applicant's name, birth date, and address at the lender, None if one is unknown."""
+    identity = identity_of(application, applicant)
+    if identity is None:
+        return None
+    address = list(application.applicants or ())[applicant - 1].get("address")
+    return f"{identity}:{canonical_json(address).decode()}"
+
+
 def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
     """Return the reports that a reader of an application may see: its own account those about the first applicant."""
     reports = Report.objects.filter(application=application)
@@ -89,10 +104,13 @@ def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
 
 
 def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report | None:
-    """Return an unexpired report of the same person at the lender, copied if it was about another application."""
+    """Return an unexpired report of the same person at the lender, copied if it was about another application.
+
+    The applicants of the account's own applications read their reports, so it is never copied to another account.
+    """
     same = Report.objects.filter(
-        person__in=digests, kind=about["kind"], vendor=about["vendor"], status=RECEIVED, expires_at__gt=now,
-        summary__isnull=False, application__consumer__erased_at__isnull=True,
+        person__in=digests, kind=about["kind"], purpose=about["purpose"], vendor=about["vendor"], status=RECEIVED,
+        expires_at__gt=now, summary__isnull=False, application__consumer=about["application"].consumer_id,
     )  # fmt: skip
     own = same.filter(application=about["application"], applicant=about["applicant"]).last()
     if own is not None or (report := same.last()) is None:
@@ -125,7 +143,7 @@ def collect(*, now: datetime) -> dict[str, int]:
 
 def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
-    if report.person not in blind_digests(str(identity_of(report.application, report.applicant))):
+    if report.person not in blind_digests(str(_subject_of(report.application, report.applicant))):
         finish(report, VendorReport(FAILED), now=now)  # the applicant changed: the report would be another person's
         return
     person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}

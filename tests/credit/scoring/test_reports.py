@@ -171,12 +171,22 @@ class TestRequest:
         first = ask(ritas, application).json()
         again = ask(ritas, application)
         assert (again.status_code, again.json()) == (200, {**first, "reused": True})
-        other = ask(ritas, under_review(UserFactory(), "Thickfile"))
+        other = ask(ritas, under_review(user, "Thickfile"))
         assert other.status_code == 200
         assert other.json()["summary_sha256"] == first["summary_sha256"]
         Report.objects.update(expires_at=timezone.now())
         assert ask(ritas, application).status_code == 201
         assert ask(ritas, under_review(UserFactory(), "Thickfile", provider=701)).status_code == 201
+
+    def test_report_of_another_account_address_or_purpose_is_not_reused(self, ritas, user, application):
+        first = ask(ritas, application).json()
+        assert ask(ritas, under_review(UserFactory(), "Thickfile")).status_code == 201
+        assert ask(ritas, application, purpose="written_instructions").status_code == 201
+        moved = {**PERSON, "legal_name": "Rosa Thickfile", "address": {**PERSON["address"], "line1": "9 Other Street"}}
+        body = {"updated_by": str(user.pk), "applicants": [moved]}
+        assert client_of(user).replace(f"/applications/{application.pk}", body).status_code == 200
+        again = ask(ritas, application)
+        assert (again.status_code, again.json()["id"] != first["id"]) == (201, True)
 
     def test_changed_applicant_never_receives_the_report_of_another_person(self, ritas, user):
         application = under_review(user, "Slow")
