@@ -49,7 +49,7 @@ BY_STATUS = {
     states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
 _ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
-_WITHDRAWN_FROM = Standing(_("You withdrew from the contract"), _("Pay back what is due."), is_due=True)
+_WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), is_due=True)
 _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
 _DECLINED = Standing(_("You declined the loan"), _("Nothing more happens with it."))
 _ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))

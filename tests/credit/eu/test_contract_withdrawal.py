@@ -230,6 +230,7 @@ def test_page_shows_a_declaration_that_the_lender_recorded(recent, client, chann
     assert "The lender recorded on" in page
     assert words in page
     assert "You withdrew" not in page
+    assert "A borrower withdrew from the contract" in client.get("/my").content.decode()
 
 
 @pytest.mark.parametrize("is_kept_back", [True, False])
