@@ -31,7 +31,7 @@ RAW_MAX_BYTES = 1_048_576
 LATEST = timedelta(hours=24)
 _IN_USE = timedelta(days=30)
 _LEASE = timedelta(seconds=60)  # longer than the deadline of a call
-_PAUSE = timedelta(seconds=10)
+_PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (
     "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
     "summary_sha256", "raw", "raw_sha256",
@@ -135,7 +135,8 @@ def collect(*, now: datetime) -> dict[str, int]:
             except ProviderError as error:
                 logger.warning("report %s is not there yet (%s)", report.pk, error.word)
         counts["waiting" if report.status == REQUESTED else "finished"] += 1
-        Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
+        pause = min(max(_PAUSE, (now - report.requested_at) / 4), _LONGEST_PAUSE)
+        Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + pause)
 
     failed = items.process(look, now=now)
     return {**counts, "failed": failed}
@@ -154,9 +155,22 @@ def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool)
         try:
             answer = vendor.result(request)
         except UnknownReport:
-            answer = vendor.request(request)
+            answer = _request_again(vendor, request)
     if answer.status != PENDING:
         finish(report, answer, now=now)
+
+
+def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport:
+    """Request a report that the vendor does not know; a definite refusal is the failure of the report.
+
+    A refusal of `result` is none: it leaves open whether the first request had an effect.
+    """
+    try:
+        return vendor.request(request)
+    except ProviderError as error:
+        if error.outcome_unknown:
+            raise
+        return VendorReport(FAILED)
 
 
 def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:

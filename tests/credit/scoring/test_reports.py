@@ -233,6 +233,41 @@ class TestUnknownOutcomes:
         collect(now=timezone.now() + timedelta(minutes=2))
         assert (Report.objects.get().status, len(vendor.sold)) == ("received", 1)
 
+    @pytest.mark.parametrize(("is_unknown", "status"), [(False, "failed"), (True, "requested")])
+    def test_definite_refusal_of_a_repeated_request_fails_the_report(
+        self, ritas, vendor, application, monkeypatch, is_unknown, status
+    ):
+        monkeypatch.setattr(vendor, "is_dead_before_sale", True)
+        monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
+        ask(ritas, application)
+        monkeypatch.setattr(vendor, "dies", ProviderError("refused", outcome_unknown=is_unknown))
+        collect(now=timezone.now() + timedelta(minutes=2))
+        assert (Report.objects.get().status, vendor.sold) == (status, {})
+
+    def test_refusal_of_the_result_leaves_the_report_requested(self, ritas, vendor, application, monkeypatch):
+        monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
+        ask(ritas, application)
+
+        def refuse(*_):
+            raise ProviderError("connect", outcome_unknown=False)
+
+        monkeypatch.setattr(vendor, "result", refuse)
+        collect(now=timezone.now() + timedelta(minutes=2))
+        assert Report.objects.get().status == "requested"
+
+    @pytest.mark.parametrize(("minutes", "pause"), [(2, 30), (60, 900), (600, 3600)])
+    def test_pause_of_an_unknown_outcome_grows_to_an_hour(
+        self, ritas, vendor, application, monkeypatch, minutes, pause
+    ):
+        monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
+        ask(ritas, application)
+        monkeypatch.setattr(vendor, "sold", {})
+        report = Report.objects.get()
+        now = report.requested_at + timedelta(minutes=minutes)
+        collect(now=now)
+        report.refresh_from_db()
+        assert report.look_at - now == timedelta(seconds=pause)
+
     def test_kills_between_request_and_response_buy_no_report_twice(self, rita, user, vendor, monkeypatch):
         application, random = under_review(user, "Thickfile"), Random(44)
         actor = Actor(rita, "jwt:x", second_factor=True)
