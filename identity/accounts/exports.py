@@ -7,13 +7,15 @@ import logging
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import Any
 
 from django.core.files import File
 from django.core.files.storage import Storage, storages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from config.core import audit
 from config.core.errors import NotFound, Unavailable
@@ -58,7 +60,7 @@ def request_export(actor: Actor, account_id: int, *, now: datetime) -> Export:
 
 def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[bytes]:
     """Return the content of a zip in chunks. Raises NotFound for an export without a file."""
-    if export.status != Export.READY or export.expires_at is None or export.expires_at <= now:
+    if export.status != Export.READY or not export.name or export.expires_at is None or export.expires_at <= now:
         raise NotFound(f"The export has no file. Its status is {export.status}.")
     try:
         file = _storage().open(export.name)
@@ -80,8 +82,8 @@ def process_exports(*, now: datetime) -> dict[str, int]:
     made, expired = list[Export](), list[Export]()
 
     def make(export: Export) -> None:
-        _make(export, now=now)
-        made.append(export)
+        if _make(export, now=now):
+            made.append(export)
 
     def expire(export: Export) -> None:
         _delete_file(export, Export.EXPIRED)
@@ -91,36 +93,66 @@ def process_exports(*, now: datetime) -> dict[str, int]:
     failed = FailedItems("expired_export", due, lease=_LEASE).process(expire, now=now)
     waiting = Export.objects.filter(status=Export.PREPARING).order_by("id")
     failed += FailedItems("export", waiting, lease=_LEASE, failures_max=_FAILURES_MAX).process(make, now=now)
-    Export.objects.filter(
-        status=Export.PREPARING, pk__in=list(dead_letters().filter(kind="export").values_list("key", flat=True))
-    ).update(status=Export.FAILED)
+    dead = list(dead_letters().filter(kind="export").values_list("key", flat=True))
+    for export in waiting.filter(pk__in=dead):
+        _delete_file(export, Export.FAILED)
     return {"exported": len(made), "expired": len(expired), "failed": failed}
 
 
-def _make(export: Export, *, now: datetime) -> None:
-    """Write the zip, and then the row. A process that ends in between leaves a file that the next try replaces."""
-    key = new_key()
-    with TemporaryFile() as file:
-        writer = SealedWriter(file, key)
-        write_export(export.account_id, writer, now=now)
-        writer.close()
-        file.seek(0)
-        _storage().delete(export.name)
-        _storage().save(export.name, File(file))
+def _make(export: Export, *, now: datetime) -> bool:
+    """Write the zip, and then the row; return whether the export is ready. Each try has a file of its own."""
+    claimed = _claim(export.pk)
+    if claimed is None:
+        return False
+    name = str(claimed.name)
+    try:
+        with TemporaryFile() as file:
+            writer = SealedWriter(file, b64decode(claimed.key))
+            write_export(claimed.account_id, writer, now=now)
+            writer.close()
+            file.seek(0)
+            _storage().save(name, File(file))
+        ready = {"status": Export.READY, "ready_at": now, "expires_at": now + Export.LASTS}
+        with transaction.atomic():
+            # Locks the row: an erasure that comes later finds the file's name in it.
+            stored = Export.objects.select_for_update().filter(pk=export.pk, name=name).first()
+            if stored is not None and stored.status == Export.PREPARING and stored.account.erased_at is None:
+                return bool(Export.objects.filter(pk=export.pk).update(**ready))
+    except Exception:
+        _storage().delete(name)
+        Export.objects.filter(pk=export.pk, name=name).update(claimed_until=None)
+        raise
+    _storage().delete(name)
+    return False
+
+
+def _claim(key: Any) -> Export | None:
+    """Reserve an export for this worker, with a new key and file name; None if another worker has it.
+
+    The file of an earlier try, whose process ended, is deleted.
+    """
+    now = timezone.now()
+    free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=now)
     with transaction.atomic():
-        waiting = Export.objects.select_for_update().filter(pk=export.pk, status=Export.PREPARING).first()
-        if waiting is not None and waiting.account.erased_at is None:
-            waiting.key, waiting.status = b64encode(key).decode(), Export.READY
-            waiting.ready_at, waiting.expires_at = now, now + Export.LASTS
-            waiting.save(update_fields=["key", "status", "ready_at", "expires_at"])
-            return
-    _storage().delete(export.name)
+        export = Export.objects.select_for_update().filter(free, pk=key, status=Export.PREPARING).first()
+        if export is None:
+            return None
+        before, export.name = export.name, f"exports/{export.pk}-{token_hex(8)}"
+        export.key, export.claimed_until = b64encode(new_key()).decode(), now + _LEASE
+        export.save(update_fields=["name", "key", "claimed_until"])
+    if before:
+        _storage().delete(before)
+    return export
 
 
 def _delete_file(export: Export, status: str) -> None:
-    _storage().delete(export.name)
-    export.key, export.status = "", status
-    export.save(update_fields=["key", "status"])
+    with transaction.atomic():
+        # Locks the row before the file is deleted: a worker that writes the file reads the status afterwards.
+        stored = Export.objects.select_for_update().get(pk=export.pk)
+        stored.key, stored.status = "", status
+        stored.save(update_fields=["key", "status"])
+        if stored.name:
+            _storage().delete(stored.name)
 
 
 def delete_exports(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps

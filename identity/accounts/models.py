@@ -173,6 +173,8 @@ class Export(models.Model):
         "`failed`: request it again.",
     )
     key = EncryptedTextField(default="", editable=False)
+    name = models.CharField(max_length=100, null=True, editable=False)  # noqa: DJ001  null until a worker claims the row
+    claimed_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(help_text="When the export was requested (UTC).")
     ready_at = models.DateTimeField(null=True, help_text="When the zip was ready (UTC); null before.")
     expires_at = models.DateTimeField(null=True, help_text="When the zip is deleted (UTC); null before it is ready.")
@@ -196,10 +198,6 @@ class Export(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
-
-    @property
-    def name(self) -> str:
-        return f"exports/{self.pk}"
 
     @property
     def download_url(self) -> str | None:

@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import pytest
 from cryptography.exceptions import InvalidTag
 from django.contrib.auth.models import Group
+from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.core.management import call_command
 from django.utils import timezone
@@ -138,7 +139,6 @@ def test_erasure_deletes_exports_with_their_files(api, user):
 
 def test_export_that_is_made_during_an_erasure_leaves_no_file(api, user, monkeypatch):
     api.send(PATH)
-    export = Export.objects.get()
 
     def erased_meanwhile(*arguments, **options):
         type(user).objects.filter(pk=user.pk).update(erased_at=timezone.now())
@@ -146,8 +146,41 @@ def test_export_that_is_made_during_an_erasure_leaves_no_file(api, user, monkeyp
 
     monkeypatch.setattr(exports, "write_export", erased_meanwhile)
     work()
-    assert not is_stored(export)
+    assert not is_stored(Export.objects.get())
     assert Export.objects.get().status == "preparing"
+
+
+@pytest.mark.parametrize("has_lapsed", [False, True])
+def test_export_of_two_workers_is_ready_with_its_file(api, user, monkeypatch, has_lapsed):
+    api.send(PATH)
+    results = []
+
+    def with_second_worker(*arguments, **options):
+        monkeypatch.setattr(exports, "write_export", write_export)
+        if has_lapsed:
+            Export.objects.update(claimed_until=timezone.now())
+        results.append(exports.process_exports(now=timezone.now())["exported"])
+        return write_export(*arguments, **options)
+
+    monkeypatch.setattr(exports, "write_export", with_second_worker)
+    results.append(exports.process_exports(now=timezone.now())["exported"])
+    export = Export.objects.get()
+    assert (export.status, sum(results)) == ("ready", 1)
+    assert storages["documents"].listdir("exports")[1].count(export.name.partition("/")[2]) == 1
+    assert "index.json" in opened(api.read(f"{PATH}/{export.pk}/file"))
+
+
+def test_export_that_fails_after_its_file_was_written_leaves_no_file(api):
+    api.send(PATH)
+    export = Export.objects.get()
+    export.name = f"exports/{export.pk}-0"
+    export.save()
+    storages["documents"].save(export.name, ContentFile(b"x"))
+    now = timezone.now()
+    times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now, "dead_at": now}
+    FailedItem.objects.create(kind="export", key=str(export.pk), kills=3, **times)
+    exports.process_exports(now=now)
+    assert (Export.objects.get().status, is_stored(export)) == ("failed", False)
 
 
 def test_export_needs_a_log_in_of_the_last_10_minutes(api, user):
