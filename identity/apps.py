@@ -53,14 +53,14 @@ class IdentityConfig(Declarations, AppConfig):
             from allauth.mfa.models import Authenticator
 
             from config.ops.checks import DOCTOR, START, register
-            from identity.accounts.erasure_log import check_newest_erasure
+            from identity.accounts.erasure_log import check_erasures
             from identity.accounts.names import check_user_names
             from identity.accounts.recovery import delete_with_last_authenticator
             from identity.oauth.clients import check_client_names
 
             register(check_user_names, DOCTOR)
             register(check_client_names, DOCTOR)
-            register(check_newest_erasure, DOCTOR, START)
+            register(check_erasures, DOCTOR, START)
 
             for follow in (tokens.end_log_ins_of_device, delete_with_last_authenticator):
                 post_delete.connect(follow, sender=Authenticator, dispatch_uid=follow.__name__)

@@ -3,9 +3,9 @@
 Each line is JSON with the subject key of an account and the time of the request. The file has no personal data.
 """
 
+import errno
 import json
 import os
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from config.core.json_text import render_json, rfc3339
 from config.ops.backup import Part
 from identity.accounts.models import Erasure
 
-_LINE_MAX = 512  # bytes
+_KEYS_MAX = 500  # of a statement
 
 
 def path() -> Path:
@@ -25,50 +25,65 @@ def path() -> Path:
 
 
 def append(subject_key: str, requested_at: datetime) -> None:
-    """Write the line of an erasure, to the disk. A line that is there twice counts once."""
+    """Write the line of an erasure, to the disk. A line that is there twice counts once. Raises OSError."""
     line = render_json({"subject_key": subject_key, "requested_at": rfc3339(requested_at)}) + b"\n"
     path().parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path(), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, line)
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            line = b"\n" + line  # the line before was written in part
+        if os.write(descriptor, line) != len(line):
+            raise OSError(errno.ENOSPC, "The line was written in part", str(path()))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def read(file: Path) -> Iterator[tuple[str, datetime]]:
-    """Yield subject key and time of each line. Raises OSError, and ValueError for a line that is no erasure."""
-    with file.open(encoding="ascii") as lines:
-        for number, line in enumerate(lines, start=1):
+def read(file: Path) -> tuple[dict[str, datetime], int]:
+    """Return the time of each subject key, in the order of the lines, and how many lines are unreadable.
+
+    Raises OSError, and ValueError for a file of which no line is an erasure.
+    """
+    requested: dict[str, datetime] = {}
+    unreadable = 0
+    with file.open("rb") as lines:
+        for line in lines:
             try:
                 entry = json.loads(line)
-                yield str(entry["subject_key"]), datetime.fromisoformat(entry["requested_at"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"Line {number} of {file} must be a line of erasures.jsonl.") from error
+                requested[str(entry["subject_key"])] = datetime.fromisoformat(entry["requested_at"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                unreadable += bool(line.strip())
+    if unreadable and not requested:
+        raise ValueError(f"No line of {file} is a line of erasures.jsonl.")
+    return requested, unreadable
 
 
 def newest() -> str | None:
-    """Return the subject key of the last line; None without a file or a complete line."""
+    """Return the subject key of the last complete line; None without a file or a complete line."""
     try:
-        with path().open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LINE_MAX))
-            lines = file.read().splitlines()
-    except FileNotFoundError:
+        return next(reversed(read(path())[0]), None)
+    except (FileNotFoundError, ValueError):
         return None
-    return str(json.loads(lines[-1])["subject_key"]) if lines else None
 
 
-def check_newest_erasure(**_options: Any) -> list[CheckMessage]:
-    """Look for the newest erasure in the database: an older backup does not have it."""
-    key = newest()
-    if key is None or not settings.PRODUCTION or Erasure.objects.filter(subject_key=key).exists():
-        return [Info("the database has the newest erasure")]
-    return [
-        Error(
-            f"The database lacks the newest erasure of {path()}: it is a restored backup. Erase these accounts again: "
-            f"`manage.py apply_erasures {path()}`."
-        )
-    ]
+def missing() -> int:
+    """Return how many erasures of the file the database lacks. Raises as `read`, not for a file that isn't there."""
+    try:
+        keys = list(read(path())[0])
+    except FileNotFoundError:
+        return 0
+    chunks = (keys[start : start + _KEYS_MAX] for start in range(0, len(keys), _KEYS_MAX))
+    stored = (Erasure.objects.filter(subject_key__in=chunk).values("subject_key").distinct() for chunk in chunks)
+    return len(keys) - sum(rows.count() for rows in stored)
+
+
+def check_erasures(**_options: Any) -> list[CheckMessage]:
+    """Look for each erasure of the file in the database: an older backup does not have all of them."""
+    if not settings.PRODUCTION:
+        return [Info("only production looks for the erasures")]
+    faults = _faults()
+    return [Error(fault) for fault in faults] or [Info("the database has every erasure of the file")]
 
 
 def _describe() -> dict[str, Any]:
@@ -76,9 +91,13 @@ def _describe() -> dict[str, Any]:
 
 
 def _faults() -> list[str]:
-    key = newest()
-    is_missing = key is not None and not Erasure.objects.filter(subject_key=key).exists()
-    return [f"The database lacks the newest erasure: run `manage.py apply_erasures {path()}`."] if is_missing else []
+    try:
+        count = missing()
+    except (OSError, ValueError) as error:
+        return [f"{path()} can't be read: {error}. Restore it from its copy on the other machine."]
+    command = f"`manage.py apply_erasures {path()}`"
+    message = f"The database lacks {count} erasures of {path()}: it is a restored backup. Run {command}."
+    return [message] if count else []
 
 
 BACKUP_PARTS = {"erasures": Part(_describe, _faults)}

@@ -19,9 +19,10 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
     """Erase the accounts of a file of erasures again; return counts, and the ids of the accounts that were erased.
 
     An erasure that is done deletes files that were restored. An account that the backup lacks gets a record that is
-    `done`. `is_dry` only counts. Raises OSError and ValueError for a file that can't be read.
+    `done`. `is_dry` only counts. Lines that can't be read are counted. Raises OSError and ValueError for a file that
+    can't be read.
     """
-    requested = dict(erasure_log.read(file))
+    requested, unreadable = erasure_log.read(file)
     erased: list[str] = []
     failed, found = 0, set()
     for user_id, key in _accounts_of(requested):
@@ -39,7 +40,8 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
     if not is_dry:
         for key in missing - set(Erasure.objects.filter(subject_key__in=missing).values_list("subject_key", flat=True)):
             _record(key, requested[key], status=Erasure.DONE, completed_at=now, look_at=now)
-    return {"erasures": len(requested), "erased": len(erased) - failed, "user_ids": erased, "failed": failed}
+    counts = {"erasures": len(requested), "erased": len(erased) - failed, "unreadable": unreadable, "failed": failed}
+    return {**counts, "user_ids": erased}
 
 
 def _accounts_of(requested: dict[str, datetime]) -> Iterator[tuple[int, str]]:

@@ -63,7 +63,7 @@ def test_restored_account_is_erased_again(person, log):
     other = UserFactory(first_name="qqother")
     erase(person)
     restore(person)
-    counted = {"erasures": 1, "erased": 1, "user_ids": [str(person.pk)], "failed": 0}
+    counted = {"erasures": 1, "erased": 1, "unreadable": 0, "failed": 0, "user_ids": [str(person.pk)]}
     assert apply(log, "--dry-run") == counted
     person.refresh_from_db()
     assert person.first_name == "qqname"
@@ -110,7 +110,51 @@ def test_production_does_not_start_without_its_newest_erasure(person, log, setti
     with pytest.raises(ImproperlyConfigured, match=f"apply_erasures {log}"):
         require_at_start()
     apply(log)
-    assert not erasure_log.check_newest_erasure()[0].is_serious()
+    assert not erasure_log.check_erasures()[0].is_serious()
+
+
+def test_line_after_one_that_was_written_in_part_is_complete(person, log):
+    torn = '{"subject_key":"bb'
+    log.write_text(torn)
+    assert (erasure_log.newest(), erasure_log.check_erasures()[0].is_serious()) == (None, False)
+    erase(person)
+    lines = log.read_text().split("\n")
+    assert (lines[0], json.loads(lines[1])["subject_key"], lines[2:]) == (torn, erasure_log.newest(), [""])
+    log.write_text(log.read_text() + torn)
+    assert erasure_log.newest() == Erasure.objects.get().subject_key
+    restore(person)
+    counts = apply(log)
+    assert (counts["erasures"], counts["erased"], counts["unreadable"]) == (1, 1, 2)
+
+
+def test_erasure_whose_line_is_written_in_part_fails(log, monkeypatch):
+    write = erasure_log.os.write
+    monkeypatch.setattr(erasure_log.os, "write", lambda descriptor, line: write(descriptor, line[:-5]))
+    with pytest.raises(OSError, match="in part"):
+        erasure_log.append("a" * 64, timezone.now())
+
+
+def test_production_does_not_start_with_a_file_of_erasures_that_cannot_be_read(log, settings):
+    settings.PRODUCTION = True
+    log.write_text('{"subject_key":"bb')
+    with pytest.raises(ImproperlyConfigured, match="can't be read"):
+        require_at_start()
+    log.unlink()
+    log.mkdir()
+    with pytest.raises(ImproperlyConfigured, match="can't be read"):
+        require_at_start()
+
+
+def test_production_does_not_start_without_an_earlier_erasure(log, settings, monkeypatch, django_assert_num_queries):
+    monkeypatch.setattr(erasure_log, "_KEYS_MAX", 2)
+    settings.PRODUCTION = True
+    people = [UserFactory() for _ in range(3)]
+    for person in people:
+        erase(person)
+    Erasure.objects.filter(pk=Erasure.objects.order_by("pk").first().pk).delete()
+    with django_assert_num_queries(2):
+        [fault] = erasure_log.check_erasures()
+    assert "lacks 1 erasures" in fault.msg
 
 
 def test_manifest_of_a_backup_has_the_newest_erasure(person, log):
@@ -123,10 +167,10 @@ def test_manifest_of_a_backup_has_the_newest_erasure(person, log):
 
 
 @pytest.mark.parametrize("content", ["x\n", "{}\n", '{"subject_key": "a", "requested_at": "x"}\n'])
-def test_file_that_is_no_file_of_erasures_is_refused_by_line(tmp_path, content):
+def test_file_that_is_no_file_of_erasures_is_refused(tmp_path, content):
     file = tmp_path / "other.jsonl"
     file.write_text(content)
-    with pytest.raises(CommandError, match="Line 1 of"):
+    with pytest.raises(CommandError, match="No line of"):
         apply(file)
     with pytest.raises(CommandError, match="can't be read"):
         apply(tmp_path / "none")
