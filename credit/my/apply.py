@@ -80,32 +80,36 @@ def rows_of(offer: Offer) -> list[Row]:
     return [row for row in rows if row[1]]
 
 
+def _show(
+    request: HttpRequest, typed: ApplicationForms, application: Application | None = None, *, is_prefilled: bool = False
+) -> HttpResponse:
+    has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
+    facts = {
+        "forms": typed,
+        "offer": typed.offer,
+        "application": application,
+        "has_errors": has_errors,
+        "is_prefilled": is_prefilled,
+        "automation": describe_automation(typed.offer),
+    }
+    return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
+
+
 class _FormPage(MyPage):
     """A form of an application, whose buttons save the draft, or also require that nothing is missing."""
-
-    def show(self, request: HttpRequest, typed: ApplicationForms, application: Application | None) -> HttpResponse:
-        has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
-        facts = {
-            "forms": typed,
-            "offer": typed.offer,
-            "application": application,
-            "has_errors": has_errors,
-            "automation": describe_automation(typed.offer),
-        }
-        return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
         typed = ApplicationForms(offer, request.POST, application=application, language=_language())
         changes = typed.to_changes(is_complete=is_complete)
         if changes is None:
-            return self.show(request, typed, application)
+            return _show(request, typed, application)
         try:
             consume("write", str(request.user.pk))
             stored = _store(request, offer, application, changes)
         except ApiError as refusal:
             messages.error(request, said(refusal))
-            return self.show(request, typed, application)
+            return _show(request, typed, application)
         done = gettext("Check what you will send.") if is_complete else gettext("Your draft is saved.")
         messages.success(request, done)
         return redirect("my_application", stored.pk)
@@ -146,7 +150,7 @@ class ApplyPage(_FormPage):
     """The form of a new application. Nothing is stored before the person saves it."""
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
-        return self.show(request, ApplicationForms(self._offer(offer_id), language=_language()), None)
+        return _show(request, ApplicationForms(self._offer(offer_id), language=_language()))
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         return self.answer(request, self._offer(offer_id), None)
@@ -176,8 +180,7 @@ class LinkPage(InTheirLanguage):
             may_sign_up = get_adapter(request).is_open_for_signup(request)
             facts = {"offer": offer, "rows": rows_of(offer), "may_sign_up": may_sign_up}
             return render(request, "credit/my/link.html", facts)
-        typed = ApplicationForms(offer, prefill=prefill, language=_language())
-        return render(request, "credit/my/form.html", {"forms": typed, "offer": offer, "is_prefilled": True})
+        return _show(request, ApplicationForms(offer, prefill=prefill, language=_language()), is_prefilled=True)
 
 
 class EditPage(_FormPage):
@@ -196,4 +199,4 @@ class EditPage(_FormPage):
             return redirect("my_application", application_id)
         if is_sent:
             return self.answer(request, offer, application)
-        return self.show(request, ApplicationForms(offer, application=application, language=_language()), application)
+        return _show(request, ApplicationForms(offer, application=application, language=_language()), application)

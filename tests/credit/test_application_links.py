@@ -10,6 +10,7 @@ from django.utils import timezone
 from credit.models import Application
 from credit.offers.links import LinkEnded, read_link
 from tests.api import client_of
+from tests.credit.scoring.submitting import scored_offer
 from tests.credit.terms.lending import listed
 from tests.credit.test_my_apply import SCHEMA
 from tests.credit.test_my_language import spanish
@@ -34,7 +35,7 @@ def create(offer, user=None, **body):
 
 
 def link_to(offer, **body):
-    response = create(offer, prefill=PREFILL, **body)
+    response = create(offer, **{"prefill": PREFILL, **body})
     assert response.status_code == 201, response.content
     return "/my/apply/link/" + response.json()["url"].partition("/my/apply/link/")[2]
 
@@ -121,3 +122,10 @@ def test_a_wrong_request_is_refused_in_words(offer, body, status, words):
 
 def test_only_those_who_act_for_the_lender_create_links(offer, user):
     assert create(offer, user).json()["code"] == "E4012"
+
+
+def test_form_of_a_link_shows_the_notice_of_automated_processing(user):
+    scored = scored_offer()[0]
+    page = browser_of(user).get(link_to(scored, prefill={})).content.decode()
+    assert "How the decision is made" in page
+    assert "A person decides. The score is a proposal to that person." in page
