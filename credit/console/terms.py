@@ -142,7 +142,7 @@ class LoanDesk(WithdrawalDesk):
 
 
 def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
-    return [("Loan", in_words(terms.to_dict())), *rows_of(terms.to_dict())]
+    return [("Loan", in_words(terms.to_dict())), *rows_of(terms.to_dict(), start=terms.as_of)]
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:

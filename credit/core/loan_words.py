@@ -1,6 +1,7 @@
 """A loan as people read it, in the language of the moment."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import number_in_words
 from credit.core.figures import money
+from credit.core.quotes import HUNDREDTH, TENTH, shown_apr
 
 _TITLES = {
     "amount_cents": gettext_noop("Amount"),
@@ -35,8 +37,6 @@ _EU_TITLES = {
     "total_credit_cents": gettext_noop("Total amount of credit"),
     "total_payable_cents": gettext_noop("Total amount payable"),
 }
-# People read an annual percentage rate with two decimals, in the EU with one; the API returns four.
-_HUNDREDTH, _TENTH = Decimal("0.01"), Decimal("0.1")
 FIGURES = tuple(_TITLES)
 LOAN, COST = FIGURES[:4], FIGURES[4:]
 
@@ -55,14 +55,19 @@ def in_words(terms: Mapping[str, Any]) -> str:
     return loan % figures + (gettext(", fee %(fee)s") % figures if terms.get("fee_cents") else "")
 
 
-def rows_of(terms: Mapping[str, Any], names: Sequence[str] = COST) -> list[tuple[str, str]]:
-    """Return what a loan is and costs, named; of a line of credit nothing is computed."""
+def rows_of(
+    terms: Mapping[str, Any], names: Sequence[str] = COST, *, start: date | str | None
+) -> list[tuple[str, str]]:
+    """Return what a loan that starts on `start` is and costs, named; of a line of credit nothing is computed."""
     is_line, currency = terms["term_months"] is None, terms.get("currency")
     titles = {**(_EU_TITLES if currency else _TITLES)}
     if is_line:
         titles["amount_cents"] = gettext_noop("Credit limit")
     shown = [_EU_NAMES.get(name, name) for name in names] if currency else names
-    return [(gettext(titles[name]), display(name, terms[name], currency)) for name in shown if terms[name] is not None]
+    values = {name: terms[name] for name in shown if terms[name] is not None}
+    if "apr_percent" in values and start is not None:
+        values["apr_percent"] = shown_apr(terms, start=start)
+    return [(gettext(titles[name]), display(name, value, currency)) for name, value in values.items()]
 
 
 def display(name: str, value: Any, currency: str | None = None) -> str:
@@ -70,7 +75,7 @@ def display(name: str, value: Any, currency: str | None = None) -> str:
     if name.endswith("_cents"):
         return money(value, currency)
     if name == "apr_percent":
-        value = Decimal(str(value)).quantize(_TENTH if currency else _HUNDREDTH, ROUND_HALF_UP)
+        value = Decimal(str(value)).quantize(TENTH if currency else HUNDREDTH, ROUND_HALF_UP)
     if name.endswith("_percent"):
         return f"{number_in_words(value) if currency else value} %"
     return str(value)

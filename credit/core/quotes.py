@@ -24,7 +24,7 @@ METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")
-TENTH = Decimal("0.1")
+HUNDREDTH, TENTH = Decimal("0.01"), Decimal("0.1")
 # Directive (EU) 2023/2225, Art. 8(1), word for word.
 PERSONALIZED = gettext_noop("This offer is personalized by automated processing of personal data.")  # Art. 13
 WARNING = gettext_noop("Caution! Borrowing money costs money")
@@ -180,6 +180,24 @@ def cost_of(
     return figures, schedule
 
 
+def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
+    """Return the annual percentage rate of a loan as people read it: two decimals, in the EU one, half up.
+
+    `terms` are those of `LoanTerms.to_dict`, of a loan that starts on `start`.
+    """
+    rate, step = Decimal(str(terms["apr_percent"])), TENTH if terms.get("currency") else HUNDREDTH
+    if rate % step == step / 2:
+        # The stored rate was rounded already: only the exact one tells whether it is a half or less.
+        day, first = date.fromisoformat(str(start)), terms.get("first_payment_on")
+        first = None if first is None else date.fromisoformat(str(first))
+        note_rate = Decimal(str(terms["rate_percent"]))
+        schedule = amortise(terms["amount_cents"], note_rate, terms["term_months"], start=day, first_payment_on=first)
+        payments = [(row.due_on, row.payment_cents) for row in schedule]
+        method = METHODS[terms.get("method") or "us_appendix_j"]
+        rate = method(terms["amount_cents"] - terms["fee_cents"], payments, start=day)
+    return rate.quantize(step, ROUND_HALF_UP)
+
+
 def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
     """Return the figures of the representative example of an offer's terms, for a loan that starts today."""
     example = terms["example"]
@@ -221,6 +239,7 @@ def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str
         "payment_cents": costs["payment_cents"],
         "apr_percent": float(costs["apr_percent"]),
     }
+    loan = {**figures, "term_months": example["months"], "first_payment_on": None, "method": costs["method"]}
     shown = {
         "credit": money(figures["total_credit_cents"], conventions.currency),
         "rate": number_in_words(example["rate_percent"]),
@@ -228,7 +247,7 @@ def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str
         "payment": money(figures["payment_cents"], conventions.currency),
         "fee": money(fee, conventions.currency),
         "payable": money(figures["total_payable_cents"], conventions.currency),
-        "apr": number_in_words(costs["apr_percent"].quantize(TENTH, ROUND_HALF_UP)),
+        "apr": number_in_words(shown_apr(loan, start=today)),
     }
     sentence = gettext(
         "Representative example: total amount of credit %(credit)s, borrowing rate %(rate)s %% a year (fixed), "

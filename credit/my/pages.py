@@ -182,7 +182,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
-        "costs": rows_of(terms.terms) if is_loan else [],
+        "costs": rows_of(terms.terms, start=terms.as_of) if is_loan else [],
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),

@@ -52,10 +52,10 @@ _TOTAL = ("total_of_payments_cents",)
 
 def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
     """Return what a loan is and costs, named, with the day of its first payment."""
-    rows = rows_of(terms.terms, _BEFORE_PAYMENTS)
+    rows = rows_of(terms.terms, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), content.day_in_words(terms.schedule[0].due_on)))
-    return rows + rows_of(terms.terms, _AFTER_FIRST_PAYMENT) + rows_of(terms.terms, _TOTAL)
+    return rows + rows_of(terms.terms, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
 
 
 class AcceptPage(MyPage):

@@ -276,7 +276,7 @@ def render(content: dict[str, Any], profile: str) -> str:
             "respond_by_on": _deadline(content["respond_by"], content),
             **_withdrawal_words(content.get("withdrawal")),
             "reports": [{**report, "dated_on": day_in_words(report["date"])} for report in content["reports"]],
-            "figures": rows_of(content["terms"]["kept"], FIGURES) if content["terms"] else [],
+            "figures": rows_of(kept["kept"], FIGURES, start=kept["as_of"]) if (kept := content["terms"]) else [],
         }
         return render_to_string("notices/notice.html", context)
 

@@ -96,6 +96,7 @@ def in_words(agreement: Any) -> dict[str, Any]:
 
     `agreement` has `terms` and `schedule`: an `Agreement`, or the `Acceptable` terms of one before its acceptance.
     """
+    starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     currency = agreement.terms.get("currency")
     meant = (
         gettext("The cost of the credit as a yearly rate."),
@@ -109,7 +110,9 @@ def in_words(agreement: Any) -> dict[str, Any]:
     )
     if currency:
         meant = (*meant[:3], gettext("The total amount of credit and its total cost."))
-    disclosed = [(*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4]), meant, strict=False)]
+    disclosed = [
+        (*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4], start=starts_on), meant, strict=False)
+    ]
     schedule = [
         (
             row.number,
@@ -118,10 +121,9 @@ def in_words(agreement: Any) -> dict[str, Any]:
         )
         for row in agreement.schedule or ()
     ]
-    starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     members = getattr(agreement, "members", None)
     return {
-        "loan": rows_of(agreement.terms, LOAN + COST[4:]),
+        "loan": rows_of(agreement.terms, LOAN + COST[4:], start=starts_on),
         "disclosed": disclosed,
         "schedule": schedule,
         "day": day_of(starts_on),

@@ -19,6 +19,7 @@ from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
 from credit.core.loan_words import display
+from credit.core.quotes import shown_apr
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
@@ -145,7 +146,10 @@ def _apr(terms: LoanTerms, kept_back: int, show: Any, currency: str, *, is_overd
         letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=is_overdraft)
         return "\n".join([first, *(gettext(ASSUMPTIONS[letter]) for letter in letters)])
     total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
-    return words % {"apr": display("apr_percent", terms.apr_percent, currency), "total": show(total)}
+    return words % {
+        "apr": display("apr_percent", shown_apr(terms.to_dict(), start=terms.as_of), currency),
+        "total": show(total),
+    }
 
 
 def _payments(terms: LoanTerms, show: Any) -> str:

@@ -25,7 +25,7 @@ from credit.core.errors import PrecontractRequired
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.figures import outside
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
-from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule
+from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
@@ -156,7 +156,7 @@ def _figures(
 def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) -> tuple[Mapping[str, Any], Any]:
     """Return the figures of Article 3, and the APR; of a line of credit by the assumptions of Annex III."""
     if terms["total_cost_cents"] is not None:
-        return terms, terms["apr_percent"]
+        return terms, shown_apr(terms, start=today)
     amount, fee, credit = terms["amount_cents"], terms["fee_cents"], terms["total_credit_cents"]
     rate = Decimal(str(terms["rate_percent"]))
     apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
@@ -229,6 +229,7 @@ def form_of_offer(
         raise NotFound("The offer has no European information form: its `jurisdiction` must be `eu`.")
     example, conventions = terms["example"], offer.conventions
     loan = {
+        "first_payment_on": None,
         "amount_cents": amount_cents or example["amount_cents"],
         "rate_percent": example["rate_percent"],
         "term_months": term_months or example["months"],

@@ -1,12 +1,14 @@
 """The figures of Directive (EU) 2023/2225, Art. 3 and 8, wherever people or programs read them."""
 
+from datetime import date
+from decimal import Decimal
 from urllib.parse import urlencode
 
 import pytest
 from django.utils import translation
 
 from credit.core.loan_words import FIGURES, in_words, rows_of
-from credit.core.quotes import WARNING
+from credit.core.quotes import WARNING, cost_of, representative_example
 from credit.models import LoanTerms
 from credit.scoring.matching import _WORDS as WHY_NOT
 from tests.api import assert_error, client_of
@@ -16,6 +18,7 @@ from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, li
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
+TODAY = date(2026, 11, 29)
 LOAN = {"amount_cents": 1_000_000, "rate_percent": 14.2, "term_months": 24, "fee_cents": 30_000}
 KEPT_BACK = (970_000, 184_580, 1_154_580)
 APART = (1_000_000, 184_580, 1_184_580)
@@ -39,7 +42,7 @@ def test_terms_have_the_totals_of_a_fee_that_is_kept_back_or_paid_apart(is_kept_
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
     assert totals_of(terms) == totals
     assert (terms["currency"], terms["method"]) == ("EUR", "eu_annex_iii")
-    assert rows_of(terms, ("apr_percent",)) == [("Annual percentage rate of charge (APR)", "18.8 %")]
+    assert rows_of(terms, ("apr_percent",), start=TODAY) == [("Annual percentage rate of charge (APR)", "18.8 %")]
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
@@ -56,15 +59,28 @@ def test_a_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, t
 def test_loans_are_shown_in_the_currency_and_language():
     application, _ = approved()
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
-    shown = dict(rows_of(terms, FIGURES))
+    shown = dict(rows_of(terms, FIGURES, start=TODAY))
     assert shown["Total amount of credit"] == "9,700.00\u00a0EUR"
     assert shown["Total cost of the credit"] == "1,845.80\u00a0EUR"
     assert shown["Total amount payable"] == "11,545.80\u00a0EUR"
     assert in_words(terms) == "10,000.00\u00a0EUR at 14.2 % for 24 months, fee 300.00\u00a0EUR"
     with translation.override("es"):
-        assert [value for _, value in rows_of(terms, ("total_of_payments_cents", "apr_percent"))] == [
+        assert [value for _, value in rows_of(terms, ("total_of_payments_cents", "apr_percent"), start=TODAY)] == [
             "11.545,80\u00a0EUR", "18,8 %",
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("currency", "shown"), [("EUR", "11.4"), (None, "11.45")])
+def test_shown_rate_is_rounded_once(currency, shown):
+    figures, _ = cost_of(191_516, Decimal("9.9"), 12, 1_000, None, method="eu_annex_iii", today=TODAY)
+    assert figures["apr_percent"] == Decimal("11.4500")  # 11.449966 %
+    loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
+    terms = {**loan, **figures, "first_payment_on": None, "currency": currency}
+    assert rows_of(terms, ("apr_percent",), start=TODAY)[0][1] == f"{shown} %"
+    if currency:
+        example = {"amount_cents": 191_516, "rate_percent": 9.9, "months": 12, "fee_cents": 1_000}
+        offer = {"jurisdiction": "eu", "currency": currency, "example": example}
+        assert "APR 11.4 %" in representative_example(offer, today=TODAY)["text"]
 
 
 def test_an_approval_above_the_cap_is_400():
@@ -83,7 +99,7 @@ def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     application, response = approved(terms, **{**LINE, "example": None})
     assert response.status_code == 200, response.content
-    shown = dict(rows_of(acceptance_of(client_of(application.consumer), application)["terms"], FIGURES))
+    shown = dict(rows_of(acceptance_of(client_of(application.consumer), application)["terms"], FIGURES, start=TODAY))
     assert shown == {"Credit limit": "10,000.00\u00a0EUR", "Borrowing rate a year": "14.2 %", "Fee": "0.00\u00a0EUR",
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
