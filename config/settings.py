@@ -459,7 +459,7 @@ SPECTACULAR_SETTINGS = {
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_I18N = True  # for mails, notices, and `/my`; other pages are in LANGUAGE_CODE
+USE_I18N = True  # for mails, notices, `/my`, and `/account/`; other pages are in LANGUAGE_CODE
 LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 

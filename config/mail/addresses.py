@@ -1,6 +1,7 @@
 import idna
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext
 
 LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
 
@@ -14,10 +15,10 @@ def normalize(email: str) -> str:
     try:
         domain, local_bytes = idna.encode(domain, uts46=True).decode(), len(local.encode())
     except (idna.IDNAError, UnicodeError) as error:
-        raise ValidationError("Enter a valid email address.") from error
+        raise ValidationError(gettext("Enter a valid email address.")) from error
     address = f"{local}@{domain}"
     if "." not in domain or local_bytes > LOCAL_PART_MAX or not local.isprintable():
-        raise ValidationError("Enter a valid email address.")
+        raise ValidationError(gettext("Enter a valid email address."))
     validate_email(address)
     return address
 

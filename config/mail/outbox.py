@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.crypto import salted_hmac
+from django.utils.translation import get_language
 
 from config.api.rate_limits import RateLimited, consume_singly
 from config.core.encryption import blind_digests
@@ -13,12 +14,20 @@ from config.mail.models import OutgoingMail
 
 
 def queue_mail(
-    to: str, template: str, context: dict[str, Any], *, language: str = "en", named_by: int | None = None, now: datetime
+    to: str,
+    template: str,
+    context: dict[str, Any],
+    *,
+    language: str | None = None,
+    named_by: int | None = None,
+    now: datetime,
 ) -> OutgoingMail | None:
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 
     The caller's answer is the same in both cases: it would tell whose address is known. Mails that another person
     requested lock no one out: they are in the recipient's mailbox, and their links work.
+
+    Without `language`, the mail is in the language of the page that caused it, and in English for the API.
 
     `named_by` is the id of the account whose call names the address. Raises RateLimited, which that caller gets, if
     the account has named too many addresses in this hour. `context` is JSON: links and names of ours.
@@ -34,7 +43,7 @@ def queue_mail(
         recipient_index=index_of(to)[0],
         template=template,
         context=json.dumps(context),
-        language=language,
+        language=language or (get_language() or "en")[:2],
         due_at=now,
         created_at=now,
     )

@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.password_validation import MinimumLengthValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 PASSWORD_MAX = 4_096
 
@@ -14,9 +15,11 @@ class LengthValidator(MinimumLengthValidator):
     def validate(self, password: str, user: Any = None) -> None:
         super().validate(unicodedata.normalize("NFKC", password), user)
         if len(password) > PASSWORD_MAX:
-            raise ValidationError(f"This password is too long. Use at most {PASSWORD_MAX} characters.")
+            raise ValidationError(
+                gettext("This password is too long. Use at most %(number)s characters.") % {"number": PASSWORD_MAX}
+            )
         if "\0" in password or any("\ud800" <= character <= "\udfff" for character in password):
-            raise ValidationError("A password must not contain a NUL or half of a surrogate pair.")
+            raise ValidationError(gettext("A password must not contain a NUL or half of a surrogate pair."))
 
 
 class OwnNameValidator:
@@ -32,7 +35,7 @@ class OwnNameValidator:
             raise ValidationError(self.get_help_text(), code="password_own_name")
 
     def get_help_text(self) -> str:
-        return "Your password cannot be little more than our name."
+        return gettext("Your password cannot be little more than our name.")
 
 
 def _words() -> list[str]:

@@ -16,6 +16,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from config.core.log_in import ISSUER_SESSION
 from config.core.proxies import client_address
@@ -157,10 +159,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             super().add_message(request, level, *args, **options)
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "address_too_long": f"An address has at most {ADDRESS_MAX} characters.",
-        "invited_address": "The invitation is for another address.",
-        "username_password_mismatch": "The user name or the password is wrong.",
-        "email_password_mismatch": "The user name or the password is wrong.",
+        "address_too_long": format_lazy(
+            gettext_lazy("An address has at most {number} characters."), number=ADDRESS_MAX
+        ),
+        "invited_address": gettext_lazy("The invitation is for another address."),
+        "username_password_mismatch": gettext_lazy("The user name or the password is wrong."),
+        "email_password_mismatch": gettext_lazy("The user name or the password is wrong."),
     }
 
 

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from config.mail.outbox import queue_mail
 from identity.access.models import User
@@ -86,7 +86,7 @@ class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
 
 class AddressForm(forms.Form):
     email = forms.CharField(
-        label="New e-mail address",
+        label=gettext_lazy("New e-mail address"),
         max_length=ADDRESS_MAX,
         widget=forms.TextInput(attrs={"type": "email", "autocomplete": "email"}),
     )
@@ -104,7 +104,7 @@ class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
         return password
 
 
-def _code_field(label: str, **attributes: Any) -> forms.CharField:
+def _code_field(label: Any, **attributes: Any) -> forms.CharField:
     attributes = {"autocomplete": "one-time-code", "autofocus": True, **attributes}
     return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
 
@@ -113,13 +113,13 @@ class _CodeForm(forms.Form):
     """Checks a code within the limits of log-ins; raises RateLimited."""
 
     user: Any
-    code = _code_field("Code")
+    code = _code_field(gettext_lazy("Code"))
 
     def clean_code(self) -> str:
         code = self.cleaned_data["code"]
         self.authenticator = get_adapter().use_code(self.user, code)
         if self.authenticator is None:
-            raise forms.ValidationError("This code is wrong, or was used already. Wait for the next one.")
+            raise forms.ValidationError(gettext("This code is wrong, or was used already. Wait for the next one."))
         return code
 
 
@@ -132,7 +132,7 @@ class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
 
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
-    code = _code_field("Code that it shows", inputmode="numeric")
+    code = _code_field(gettext_lazy("Code that it shows"), inputmode="numeric")
 
     def clean_code(self) -> str:
         code = super().clean_code()
@@ -141,11 +141,13 @@ class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
 
 
 class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
-    name = forms.CharField(label="Your name for it", max_length=NAME_MAX, required=False)
+    name = forms.CharField(label=gettext_lazy("Your name for it"), max_length=NAME_MAX, required=False)
 
     def clean(self) -> Any:
         if self.user.authenticator_set.filter(type="webauthn").count() >= PASSKEYS_MAX:
-            raise forms.ValidationError(f"An account has at most {PASSKEYS_MAX} passkeys.")
+            raise forms.ValidationError(
+                gettext("An account has at most %(number)s passkeys.") % {"number": PASSKEYS_MAX}
+            )
         return super().clean()
 
 

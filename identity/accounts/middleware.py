@@ -1,4 +1,4 @@
-"""Limits and error pages of everything under `/account/`.
+"""Limits, language, and error pages of everything under `/account/`.
 
 It stands before the CSRF check: a form counts although it is refused. No form waits: forms that look up an address do
 equal work for known and unknown addresses (`identity.accounts.forms`).
@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +26,7 @@ from identity.accounts.links import LinkEnded
 logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
+_GRANTS = "/oauth/grants"
 NO_PASSKEY = "The passkey's data are invalid."
 # Further limits of a form, by its effect.
 _COUNTED = {
@@ -43,14 +43,6 @@ _CHANGES = frozenset({
 })  # fmt: skip
 # Pages of the second factor that submit it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
-# Pages before the log-in, which are in the browser's language.
-_TRANSLATED = (
-    "/account/login",
-    "/account/signup",
-    "/account/confirm",
-    "/account/password/forgot",
-    "/account/password/new",
-)
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
 # Exceptions of the passkey library for malformed input.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
@@ -61,10 +53,9 @@ class AccountPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(PREFIX):
+        if not request.path_info.startswith((PREFIX, _GRANTS)):
             return self.get_response(request)
-        is_translated = request.path_info.startswith(_TRANSLATED)
-        with override(get_language_from_request(request) if is_translated else settings.LANGUAGE_CODE):
+        with override(get_language_from_request(request)):
             response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
         response.headers.pop("Expires", None)  # has the time of the response and no further information
@@ -87,7 +78,7 @@ class AccountPages:
             return _refused(request, refusal)
         # A passkey never nests that deep, and the parser's stack could overflow.
         if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
-            return _error_page(request, NO_PASSKEY, 400)
+            return _error_page(request, gettext(NO_PASSKEY), 400)
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
@@ -95,11 +86,11 @@ class AccountPages:
             return None
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
-            return _error_page(request, NO_PASSKEY, 400)
+            return _error_page(request, gettext(NO_PASSKEY), 400)
         if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
             return _error_page(request, gettext("This link has ended"), 410)
         if isinstance(error, IntegrityError):
-            return _error_page(request, "This was done elsewhere at the same moment.", 409)
+            return _error_page(request, gettext("This was done elsewhere at the same moment."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
 
 
@@ -108,7 +99,7 @@ def _error_page(request: HttpRequest, text: str, status: int) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    text = str(refusal)
+    text = gettext(str(refusal))
     if isinstance(refusal, RateLimited):
         seconds = int(refusal.headers["Retry-After"])
         text = gettext("Too many tries. Try again in %(minutes)s minutes.") % {"minutes": -(-seconds // 60)}

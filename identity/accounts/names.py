@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core import checks
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from config.core.names import listed
 from identity.access.models import AccountHistory, User
@@ -24,10 +25,10 @@ RESERVED = frozenset(
 def check_chosen(name: str) -> None:
     """Raise ValidationError unless a person may choose this user name."""
     if not _CHOSEN.fullmatch(name):
-        raise ValidationError("A user name must contain only the letters A to Z, a to z, and digits.")
+        raise ValidationError(gettext("A user name must contain only the letters A to Z, a to z, and digits."))
     _check_shape(name)
     if name.lower() in RESERVED:
-        raise ValidationError(f"The user name {name} is reserved. Choose another one.")
+        raise ValidationError(gettext("The user name %(name)s is reserved. Choose another one.") % {"name": name})
 
 
 def check_of_operator(name: str, account: User | None = None) -> None:
@@ -42,12 +43,12 @@ def check_of_operator(name: str, account: User | None = None) -> None:
 
 def _check_shape(name: str, account: User | None = None) -> None:
     if name.isdigit():
-        raise ValidationError("A user name must not consist of digits only.")
+        raise ValidationError(gettext("A user name must not consist of digits only."))
     bearers = User.objects.named(name)
     if account is not None:
         bearers = bearers.exclude(pk=account.pk)
     if bearers.exists():
-        raise ValidationError("An account with this user name exists. Upper and lower case are the same.")
+        raise ValidationError(gettext("An account with this user name exists. Upper and lower case are the same."))
 
 
 def check_user_names(**_options: Any) -> list[checks.CheckMessage]:

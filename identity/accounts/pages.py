@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import get_language_from_request, override
+from django.utils.translation import get_language_from_request, gettext, gettext_lazy, override
 from django.views.generic import FormView, TemplateView, View
 
 from identity.access.models import TokenFamily, User
@@ -131,7 +131,8 @@ class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
     class Meta(BaseUserCreationForm.Meta):
         model = User
         fields = ("username",)
-        help_texts: ClassVar[dict[str, str]] = {"username": "Letters A to Z and digits."}
+        labels: ClassVar[dict[str, Any]] = {"username": gettext_lazy("User name")}
+        help_texts: ClassVar[dict[str, Any]] = {"username": gettext_lazy("Letters A to Z and digits.")}
 
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
@@ -156,7 +157,7 @@ class ClaimPage(View):
         except LinkEnded:
             pass  # the page has the message
         except IntegrityError:
-            form.add_error("username", "This user name has just been taken.")
+            form.add_error("username", gettext("This user name has just been taken."))
         return self._show(request, token, form)
 
     @staticmethod

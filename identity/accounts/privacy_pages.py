@@ -17,6 +17,7 @@ from config.core.log_in import gave_second_factor
 from config.core.privacy import register
 from identity.access import consents as kinds
 from identity.access.models import User
+from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 from identity.accounts import consents, erasure, exports
 from identity.accounts.models import Erasure
@@ -31,6 +32,19 @@ KINDS = {
     kinds.LENDER_SHARING: _("Data shared with a lender"),
     kinds.CREDIT_REPORT: _("Credit report"),
 }
+
+
+def displayed_scope(consent: kinds.Consent) -> str:
+    """Return the permissions of a consent, in the language of the page."""
+    subject, _separator, permitted = consent.scope.rpartition(": ")
+    if consent.kind == kinds.APP:
+        return f"{subject}: {'; '.join(gettext(SCOPES[scope]) for scope in permitted.split() if scope in SCOPES)}"
+    if consent.kind == kinds.LENDER_SHARING:
+        areas, _separator, lender = permitted.partition(" to lender ")
+        shared = ", ".join(gettext(area) for area in areas.split(", "))
+        words = gettext("%(areas)s, to lender %(lender)s (application %(application)s)")
+        return words % {"areas": shared, "lender": lender, "application": subject}
+    return gettext(consent.scope)
 
 
 class Held(NamedTuple):
@@ -79,7 +93,7 @@ class PrivacyPage(_PrivacyView, TemplateView):
         requested = erasure.show_erasure(User.objects.get(pk=user.pk))
         active = consents.consents_of(user).active()[:_SHOWN]
         return super().get_context_data(**options) | {
-            "consents": [(consent, KINDS[consent.kind]) for consent in active],
+            "consents": [(consent, KINDS[consent.kind], displayed_scope(consent)) for consent in active],
             "exports": exports.exports_of(self.actor, user.pk)[:5],
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,

@@ -72,7 +72,7 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
         for name, values in kept["fields"].items()
         for value in values
     ]
-    with override(get_language_from_request(request) if request.path_info.startswith("/my") else None):
+    with override(get_language_from_request(request) if request.path_info.startswith(("/my", "/account/")) else None):
         response = render(request, "account/typed_text.html", {"fields": fields, "discard": f"?{_DISCARD}"})
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -12,6 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.generic import ListView
 from oauth2_provider.exceptions import OAuthToolkitError
 from oauth2_provider.forms import AllowForm
@@ -163,13 +164,13 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
         grants = []
         for client, held in by_client.items():
             scopes = {scope for family in held for scope in family.scope.split()}
-            permissions = [words for scope, words in SCOPES.items() if scope in scopes]
+            permissions = [gettext(words) for scope, words in SCOPES.items() if scope in scopes]
             grants.append({"client": client, "since": held[0].created_at, "permissions": permissions})
         return grants
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         partners = managed.partners_of(self.request.user)
-        permissions = [SCOPES[scope] for scope in ACTING_SCOPES]
+        permissions = [gettext(SCOPES[scope]) for scope in ACTING_SCOPES]
         return {**super().get_context_data(**kwargs), "partners": partners, "partner_permissions": permissions}
 
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponseBase:

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt
 from django.views.generic import View
 
@@ -152,4 +153,4 @@ def _failed(request: HttpRequest, failure: SignInFailed) -> HttpResponse:
 def _refused(request: HttpRequest, word: str, text: str, status: int) -> HttpResponse:
     logger.warning("log-in at the issuer failed: %s", word)
     audit.emit_now("log_in.failed", user=audit.person("issuer"), status_detail=word)
-    return render(request, "account/refused.html", {"text": text}, status=status)
+    return render(request, "account/refused.html", {"text": gettext(text)}, status=status)

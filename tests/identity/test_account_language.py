@@ -1,48 +1,227 @@
-"""The pages before the log-in are in the browser's language."""
+"""The pages and mails of accounts are in the reader's language: no sentence is equal in two languages."""
 
+import gettext
+import json
 import re
+from html.parser import HTMLParser
 
 import pytest
+from allauth.account.forms import default_token_generator
+from allauth.account.models import EmailConfirmationHMAC
+from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
+from django.test import Client
+from django.utils import timezone, translation
 
+from config.core.lifecycle import Actor
+from config.mail.delivery import message_of
+from config.mail.models import OutgoingMail
+from identity.access import consents as kinds
+from identity.access.consents import give_consent
+from identity.access.scopes import SCOPES, refused_with
+from identity.access.tokens import start_family
+from identity.accounts.addresses import ask_to_change, confirm
+from identity.accounts.exports import request_export
 from tests.documents import ROOT
-
-CATALOG = (ROOT / "identity/locale/es/LC_MESSAGES/django.po").read_text()
-ENGLISH = [text for text in re.findall(r'^msgid "([^%]+)"$', CATALOG, re.MULTILINE) if " " in text]
-PATHS = (
-    "login",
-    "signup",
-    "confirm",
-    "confirm/none",
-    "password/forgot",
-    "password/forgot/sent",
-    "password/new/1-none",
-    "password/new/done",
-)
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.oauth_support import make_client
+from tests.identity.test_invitations import invited, operator, token_of  # noqa: F401  a fixture
+from tests.identity.test_managed_accounts import claimed, made, partner, person_of, shop  # noqa: F401  fixtures
+from tests.second_factors import SoftKey, authenticator_of, wrong_code
 
 pytestmark = pytest.mark.django_db
+# Words that are the same in the language.
+EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
+NAMES = {"bdi", "code", "strong", "script", "style"}  # ids, addresses, and names that people chose
+LANGUAGES = pytest.mark.parametrize("language", ["es", "de"])
+BEFORE_LOG_IN = (
+    "login", "signup", "confirm", "confirm/none", "password/forgot", "password/forgot/sent", "password/new/1-none",
+    "password/new/done", "inactive", "claim/none", "invitation/none",
+)  # fmt: skip
+AFTER_LOG_IN = (
+    "", "email", "password", "sessions", "privacy", "logout", "second-factor", "second-factor/app/add",
+    "second-factor/app/remove", "second-factor/codes/new", "second-factor/passkeys/add", "second-factor/confirm",
+    "second-factor/passkeys/PASSKEY/remove", "second-factor/passkeys/confirm", "reauthenticate",
+)  # fmt: skip
 
 
+class Sentences(HTMLParser):
+    """Collects the visible text of a page, and the texts for screen readers."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self.open, self.language = set(), [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.language = values.get("lang") if tag == "html" else self.language
+        self.texts |= {values[name] for name in ("alt", "aria-label", "placeholder", "title") if values.get(name)}
+        if tag not in {"br", "img", "input", "link", "meta"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not NAMES & {*self.open}:
+            self.texts |= set(re.split(r" ?\| |(?<=[.?!:]) ", " ".join(data.split())))
+
+
+def equal_texts(show, language):
+    """Return the texts of a page that are the same in English."""
+    english, other = (Sentences(show(wished).content.decode()) for wished in ("en", language))
+    assert (english.language, other.language) == ("en", language)
+    texts = {text for text in english.texts & other.texts if re.search("[A-Za-z]{2}", text) and "@" not in text}
+    return sorted(texts - EQUAL[language] - {"Credit Platform", "UTC", "127.0.0.1"})
+
+
+def getter(browser, path):
+    def show(language):
+        response = browser.get(path, HTTP_ACCEPT_LANGUAGE=language, follow=True)
+        assert all("set-password" in url for url, _status in response.redirect_chain), "another page"
+        return response
+
+    return show
+
+
+def poster(browser, path, **data):
+    return lambda language: browser.post(path, data, HTTP_ACCEPT_LANGUAGE=language, follow=True)
+
+
+@pytest.fixture
+def browser(user):
+    """A browser that has just logged in with a password and a second factor."""
+    confirm(user, "jane@example.org")
+    user.refresh_from_db()
+    browser = Client()
+    browser.post("/account/login", {"login": user.username, "password": PASSWORD})
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    add = "/account/second-factor/passkeys/add"
+    data = re.search(
+        r'id="js_data" type="application/json">(.*?)</script>', browser.get(add, secure=True).content.decode()
+    )[1]
+    key = SoftKey().create(json.loads(data)["creation_options"])
+    browser.post(add, {"name": "Phone 1", "credential": json.dumps(key)}, secure=True)
+    authenticator_of(user)
+    return browser
+
+
+@LANGUAGES
 @pytest.mark.parametrize("policy", ["open", "closed"])
-@pytest.mark.parametrize("path", PATHS)
-def test_page_before_the_login_has_no_english_sentence_for_a_spanish_browser(client, settings, path, policy):
+@pytest.mark.parametrize("path", BEFORE_LOG_IN)
+def test_page_before_the_login_has_no_english_sentence(client, settings, path, policy, language):
     settings.SIGN_UP = policy
-    page = client.get(f"/account/{path}", HTTP_ACCEPT_LANGUAGE="es-MX,es;q=0.9").content.decode()
-    text = re.sub(r"<[^>]+>", " ", page)
-    assert '<html lang="es">' in page
-    assert [sentence for sentence in ENGLISH if sentence in text] == []
+    assert equal_texts(getter(client, f"/account/{path}"), language) == []
 
 
-def test_page_after_the_login_is_english_until_it_is_translated(client, user):
-    client.force_login(user)
-    page = client.get("/account/", HTTP_ACCEPT_LANGUAGE="es").content.decode()
-    assert '<html lang="en">' in page
+@LANGUAGES
+@pytest.mark.parametrize("path", AFTER_LOG_IN)
+def test_page_after_the_login_has_no_english_sentence(browser, user, path, language):
+    ask_to_change(user, "new@example.org", now=timezone.now())
+    request_export(Actor(user, "session"), user.pk, now=timezone.now())
+    path = path.replace("PASSKEY", str(Authenticator.objects.get(type="webauthn").pk))
+    assert equal_texts(getter(browser, f"/account/{path}"), language) == []
 
 
-def test_every_translatable_text_of_account_pages_is_in_the_catalog():
+@LANGUAGES
+def test_page_of_an_account_without_second_factor_has_no_english_sentence(client, user, language):
+    client.post("/account/login", {"login": user.username, "password": PASSWORD})
+    assert equal_texts(getter(client, "/account/reauthenticate"), language) == []
+    client.post("/account/reauthenticate", {"password": PASSWORD})
+    for path in ("", "email", "second-factor", "second-factor/app/add", "second-factor/codes/new", "privacy"):
+        assert equal_texts(getter(client, f"/account/{path}"), language) == []
+    for path in ("second-factor/app/add", "email", "password"):
+        assert equal_texts(poster(client, f"/account/{path}", code="1", email="x", oldpassword="x"), language) == []
+
+
+@LANGUAGES
+def test_form_with_wrong_values_has_no_english_sentence(browser, client, user, settings, language):
+    settings.SIGN_UP = "open"
+    for path in ("login", "signup", "password/forgot"):
+        assert equal_texts(poster(client, f"/account/{path}", login="x", password="x", email="x" * 300), language) == []
+    wrong = {"oldpassword": "x", "password": "x", "password1": "1", "password2": "2", "code": wrong_code(), "email": ""}
+    for path in ("email", "password", "reauthenticate", "second-factor/confirm"):
+        assert equal_texts(poster(browser, f"/account/{path}", **wrong), language) == []
+    client.post("/account/login", {"login": user.username, "password": PASSWORD})
+    assert equal_texts(getter(client, "/account/second-factor/log-in"), language) == []
+    assert equal_texts(poster(client, "/account/second-factor/log-in", code=wrong_code()), language) == []
+
+
+@LANGUAGES
+def test_change_of_an_account_is_shown_without_english_sentence(browser, language):
+    for path, data in (("second-factor/codes/new", {}), ("", {"wants_mail": "yes"}), ("", {"wants_mail": "no"})):
+        assert equal_texts(poster(browser, f"/account/{path}", **data), language) == []
+
+
+@LANGUAGES
+def test_page_of_a_mailed_link_has_no_english_sentence(browser, client, user, operator, shop, language):  # noqa: F811
+    ask_to_change(user, "new@example.org", now=timezone.now())
+    made(shop, email="customer@example.org")
+    invitation = f"/account/invitation/{invited(operator)[1]}"
+    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+    for visitor, path in (
+        (browser, f"/account/address/{token_of('confirm_address')}"),
+        (browser, invitation),
+        (client, invitation),
+        (client, f"/account/claim/{token_of('claim')}"),
+        (client, f"/account/password/new/{key}"),
+    ):
+        assert equal_texts(getter(visitor, path), language) == []
+    assert equal_texts(poster(browser, invitation), language) == []
+    claim = poster(client, f"/account/claim/{token_of('claim')}", username="admin", password1="1", password2="2")
+    assert equal_texts(claim, language) == []
+    address = UserFactory().emailaddress_set.create(email="third@example.org")
+    link = f"/account/confirm/{EmailConfirmationHMAC(address).key}"
+    assert equal_texts(getter(client, link), language) == []
+
+
+@LANGUAGES
+def test_consents_and_access_are_displayed_without_english_sentence(browser, user, shop, language):  # noqa: F811
+    app = make_client()[0]
+    family = start_family(user=user, now=timezone.now(), client=app, scope=" ".join(SCOPES)).refresh_token
+    assert family
+    for kind, scope in (
+        (kinds.ELECTRONIC_NOTICES, "notices about applications"),
+        (kinds.LENDER_SHARING, f"{app.pk}: bank, identity to lender 7"),
+    ):
+        give_consent(user.pk, kind, user.consents.get(kind=kinds.APP).reference, scope=scope, now=timezone.now())
+    assert equal_texts(getter(browser, "/account/privacy"), language) == []
+    assert equal_texts(getter(browser, "/oauth/grants"), language) == []
+    customer = Client()
+    customer.force_login(person_of(claimed(shop)))
+    assert equal_texts(getter(customer, "/oauth/grants"), language) == []
+
+
+@LANGUAGES
+def test_every_account_mail_has_no_english_sentence(language):
+    for file in (ROOT / "config/mail/templates/mail").glob("*.txt"):
+        lines = [
+            {*message_of(to="a@example.org", template=file.stem, context={"link": "https://x.test/"}, language=wished)
+             .body.splitlines()} for wished in ("en", language)
+        ]  # fmt: skip
+        assert lines[0] & lines[1] == {"", "https://x.test/"}, file.name
+
+
+def test_mail_that_a_page_causes_is_in_the_language_of_the_page(browser, client):
+    client.post("/account/password/forgot", {"email": "jane@example.org"}, HTTP_ACCEPT_LANGUAGE="de-AT")
+    assert OutgoingMail.objects.latest("id").language == "de"
+
+
+@LANGUAGES
+def test_every_text_of_account_pages_is_in_the_compiled_catalog(language):
+    folder = ROOT / f"identity/locale/{language}/LC_MESSAGES"
+    with (folder / "django.mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    for english, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', (folder / "django.po").read_text(), re.MULTILINE):
+        assert compiled.gettext(english.replace('\\"', '"')) == ours.replace('\\"', '"') != "", "run msgfmt"
     texts = {
         text
-        for file in (ROOT / "identity/templates/account").glob("*.html")
-        if file.name not in {"form_expired.html", "error.html", "typed_text.html"}
-        for text in re.findall(r'{% translate "(.*?)"', file.read_text())
+        for name in ("account", "mfa", "usersessions", "oauth")
+        for file in (ROOT / "identity/templates" / name).rglob("*.*")
+        for text in re.findall(r'{% translate "(.*?)" %}', file.read_text())
     }
-    assert {text for text in texts if f'msgid "{text}"\n' not in CATALOG} == set()
+    with translation.override(language):
+        texts |= {*SCOPES.values(), *refused_with([])}
+        assert {text for text in texts if translation.gettext(text) == text} <= {"API", "Passkeys", "webhooks"}

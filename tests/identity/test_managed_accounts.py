@@ -242,7 +242,7 @@ class TestClaiming:
         assert shop.read(f"{PATH}/{account['id']}").json()["claimed_at"]
         assert ManagedAccount.objects.get().email is None
         page = browser_of(person).get("/oauth/grants").content.decode()
-        assert "End access of <bdi>market" in page
+        assert "End access: <bdi>market" in page
         assert acting(shop, account).read("/auth/me").status_code == 200
         told = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
         assert set(told) == {partner.pk, person.pk}
