@@ -28,6 +28,7 @@ from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsDesk
 from credit.console.forms import ApplicationTransitionForm
+from credit.console.holds import HoldDesk
 from credit.console.names import legal_names, named_reference, person_cell
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
@@ -42,7 +43,7 @@ from credit.core.applicant_search import applicant_filter
 from credit.core.figures import cents_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
-from credit.models import Application, ApplicationRevision, Offer, ProviderMember, RetentionHold
+from credit.models import Application, ApplicationRevision, Offer, ProviderMember
 from credit.models.applications import WITH_CURRENCY
 from credit.review.services import takes_two, warning_about
 
@@ -59,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Checklist, ReviewAdmin):
+class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Checklist, HoldDesk, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE
@@ -305,9 +306,6 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         touched = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
-        hold = RetentionHold.newest_of(record)
-        if hold is not None and hold.is_on:
-            notices.append(f"A litigation hold is on since {hold.at:%Y-%m-%d}: {hold.reason}")
         if warning := warning_about(record):
             notices.append(warning)
         return notices

@@ -26,7 +26,7 @@ from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
-from credit.models import Application, Offer, Provider
+from credit.models import Application, Correction, Offer, Provider
 from credit.requirements.services import requirements_of
 from credit.scoring.known_facts import bank_figures
 from identity.bank.models import BankAccount, BankTransaction, sum_if_known
@@ -51,6 +51,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     return applications.select_related("consumer", "data_changed_by").annotate(
         offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
         has_provider=Exists(Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()))),
+        has_open_correction=Exists(Correction.objects.filter(application=OuterRef("pk"), closed_at__isnull=True)),
         identity_status=Subquery(check.values("status")[:1]),
         identity_id=Subquery(check.values("pk")[:1]),
         identity_at=Subquery(check.values("completed_at")[:1]),

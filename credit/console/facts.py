@@ -87,7 +87,7 @@ class FactsDesk(ReviewAdmin):
         return {
             **super().page_of(request, record),
             "facts": facts_shown(record),
-            "corrections": open_corrections(record),
+            "corrections": open_corrections(record) if record.has_open_correction else [],
         }
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:

@@ -1,0 +1,120 @@
+"""Corrections and litigation holds in the console: the queue, the answer, and their lines on a case's page."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from config.backoffice.queues import states_of
+from credit.models import Correction, RetentionHold
+from tests.backoffice.conftest import staff_of
+from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import make, page_of
+
+pytestmark = pytest.mark.django_db
+FACT = "application_data.monthly_income_cents"
+LIST = reverse("admin:credit_correction_changelist")
+
+
+def page(correction):
+    return reverse("admin:credit_correction_change", args=[correction.pk])
+
+
+def answer_page(correction):
+    return reverse("admin:credit_correction_do", args=[correction.pk, "answer"])
+
+
+def correction_of(application, **columns):
+    now = timezone.now()
+    return Correction.objects.create(
+        application=application, fact=FACT, claimed="320000", statement="A digit was wrong.", requested_at=now,
+        due_at=now + timedelta(days=30), **columns,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def correction(db):
+    return correction_of(make("rejected"))
+
+
+def test_queue_counts_open_corrections(reviewer, correction):
+    correction_of(make("rejected")).close(Correction.REFUSED, by=reviewer, now=timezone.now())
+    waiting = {state.queue.name: state.count for state in states_of(reviewer)}
+    assert waiting["corrections"] == 1
+
+
+def test_list_filters_by_state(reviewers_client, reviewer, correction):
+    assert FACT in text_of(reviewers_client.get(page(correction)))
+    assert str(correction.pk) in reviewers_client.get(LIST, {"state": "open"}).content.decode()
+    assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
+
+
+def test_answer_is_stored_once_and_leaves_the_queue(reviewers_client, reviewer, correction):
+    text = text_of(confirm(reviewers_client, answer_page(correction), status="refused", reason="No document shows it."))
+    assert "The correction is answered." in text
+    correction.refresh_from_db()
+    assert (correction.status, correction.reason) == ("refused", "No document shows it.")
+    assert correction.closed_by == reviewer
+    assert "It is answered." in reviewers_client.get(page(correction)).content.decode()
+
+
+def test_answer_requires_a_reason(reviewers_client, correction):
+    confirm(reviewers_client, answer_page(correction), status="corrected", reason="")
+    correction.refresh_from_db()
+    assert correction.closed_at is None
+
+
+def test_support_sees_masked_values_and_cannot_answer(supports_client, correction):
+    body = supports_client.get(page(correction)).content.decode()
+    assert "320000" not in body
+    assert "A digit was wrong." not in body
+    assert supports_client.post(answer_page(correction), {"status": "refused", "reason": "x"}).status_code == 403
+
+
+def test_another_lenders_member_reads_no_correction():
+    ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
+    correction = correction_of(theirs.application)
+    client = desk_client(ours.people["reviewer"])
+    assert FACT not in client.get(LIST).content.decode()
+    assert FACT not in client.get(page(correction), follow=True).content.decode()
+
+
+def test_case_shows_open_corrections_with_one_more_statement(reviewers_client, django_assert_max_num_queries):
+    application = make("rejected")
+    reviewers_client.get(page_of(application))
+    with django_assert_max_num_queries(100) as without:
+        assert "Corrections to answer" not in text_of(reviewers_client.get(page_of(application)))
+    correction_of(application)
+    with django_assert_max_num_queries(len(without) + 1):
+        assert f"Corrections to answer: {FACT} (" in text_of(reviewers_client.get(page_of(application)))
+
+
+class TestHold:
+    def test_operations_start_and_end_a_hold_on_a_case(self, reviewers_client):
+        application = make()
+        client = desk_client(staff_of("Operations", "Support", username="olga"))
+        place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
+        assert "The litigation hold is on." in text_of(confirm(client, place, reason="Case 28-cv-1"))
+        hold = RetentionHold.objects.get()
+        assert (hold.is_on, hold.reason, hold.principal.username) == (True, "Case 28-cv-1", "olga")
+        assert "Case 28-cv-1" in text_of(reviewers_client.get(page_of(application)))
+        assert "The litigation hold is off." in text_of(confirm(client, place, reason="Settled"))
+        assert "A litigation hold is on" not in text_of(reviewers_client.get(page_of(application)))
+
+    def test_reviewers_cannot_change_a_hold(self, reviewers_client):
+        application = make()
+        place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
+        assert reviewers_client.post(place, {"reason": "x"}).status_code in {302, 403, 404}
+        assert not RetentionHold.objects.exists()
+        assert "litigation hold" not in text_of(reviewers_client.get(page_of(application)))
+
+    def test_a_lenders_member_reads_no_hold(self):
+        lender = lender_of("northern", 71)
+        RetentionHold.objects.create(
+            application=lender.application, is_on=True, reason="Case 28", at=timezone.now(),
+            principal=staff_of("Operations"), credential="test",
+        )  # fmt: skip
+        body = desk_client(lender.people["reviewer"]).get(page_of(lender.application)).content.decode()
+        assert "Case 28" not in body
