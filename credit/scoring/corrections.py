@@ -18,7 +18,7 @@ from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
 from credit.models import Application, Correction, DocumentFile, Score
 from credit.models.applications import record_application_event
 from credit.review.confirmations import only_reviewer
-from credit.scoring.facts_of import assess, champion_of
+from credit.scoring.facts_of import assess, champion_of, refuse_while_decided
 
 DAYS = 30
 STATEMENT_MAX = 4_000
@@ -101,7 +101,8 @@ def answer_correction(
     """Correct the fact, which makes a new score with the claimed value, or refuse; only once.
 
     Raises as `load_for`, ReviewerRequired for the applicant, and for the only reviewer under `four_eyes`,
-    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered.
+    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered. Raises RecordNotEditable for `corrected`
+    also as `score_again`, and once the application is withdrawn or expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)
@@ -112,6 +113,10 @@ def answer_correction(
             raise refusal
         own = Correction.objects.filter(application=application)
         correction = get_by_uuid(own, correction_id, NotFound("Correction not found."))
+        if status == Correction.CORRECTED:
+            if application.status in {WITHDRAWN, EXPIRED}:
+                raise RecordNotEditable(f"The application is {application.status}: refuse the correction.")
+            refuse_while_decided(application)
         if not correction.close(status, by=actor.user, now=now):
             raise RecordNotEditable(f"The correction is {correction.status} already.")
         correction.refresh_from_db()

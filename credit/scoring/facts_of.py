@@ -139,6 +139,14 @@ def champion_of(application: Application) -> LiveVersion | None:
     return versions[0] if versions else None
 
 
+def refuse_while_decided(application: Application) -> None:
+    """Raise RecordNotEditable while a decision waits for its second reviewer, or a counteroffer for the applicant."""
+    if pending_decision(application) is not None:
+        raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
+    if open_of(application) is not None:
+        raise RecordNotEditable("A counteroffer waits for the consumer: withdraw it first.")
+
+
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     """Score an application again with the champion of its model, as its facts are now; the newest score counts.
 
@@ -146,10 +154,7 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     or a counteroffer waits, and ScoreNotFound if nothing is scored.
     """
     application = load_for_facts(application_id, actor)
-    if pending_decision(application) is not None:
-        raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
-    if open_of(application) is not None:
-        raise RecordNotEditable("A counteroffer waits for the consumer: withdraw it first.")
+    refuse_while_decided(application)
     champion = None if settings.DECISIONING == "off" else champion_of(application)
     if champion is None:
         raise ScoreNotFound("The application's offer has no scoring model with a champion.")

@@ -6,6 +6,7 @@ import pytest
 
 from config.webhooks.models import Event
 from credit.models import Correction, Score, ScoreFacts
+from credit.scoring import facts_of
 from tests.api import assert_error, client_of
 from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
@@ -109,6 +110,22 @@ class TestAnswer:
         application.refresh_from_db()
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
+
+    @pytest.mark.parametrize("status", ["withdrawn", "expired"])
+    def test_application_that_has_ended_is_not_corrected(self, api, application, path, reviewer, status):
+        place = f"{path}/{requested(api, path)['id']}"
+        type(application).objects.filter(pk=application.pk).update(status=status)
+        assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
+        assert Score.objects.count() == 1
+        assert reviewer.replace(place, {"status": "refused", "reason": "It ended."}).status_code == 200
+
+    @pytest.mark.parametrize("waiting", ["pending_decision", "open_of"])
+    def test_application_with_a_waiting_decision_is_not_corrected(self, api, path, reviewer, monkeypatch, waiting):
+        place = f"{path}/{requested(api, path)['id']}"
+        monkeypatch.setattr(facts_of, waiting, lambda _application: object())
+        assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
+        assert Correction.objects.get().status == "open"
+        assert reviewer.replace(place, {"status": "refused", "reason": "No."}).status_code == 200
 
     def test_refusal_changes_no_score_and_is_final(self, api, path, reviewer):
         place = f"{path}/{requested(api, path)['id']}"
