@@ -1,10 +1,12 @@
 """Links that open the form of an offer with answers that a partner filled in.
 
 A link is signed and in no table. Its content is encrypted, because browser histories and logs have its address. It
-gives no rights: the answers are claims, which the applicant checks and changes before anything is stored.
+gives no rights: the answers are claims, which the applicant checks and changes before anything is stored. It ends
+with the right of the member who created it to decide for the provider.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,20 +17,23 @@ from django.core import signing
 
 from config.core.encryption import key_ring
 from config.core.errors import ValidationFailed
+from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
 from credit.core.due import OfferRequirements
-from credit.core.errors import OfferNotFound, OfferUnavailable
-from credit.models import Offer, Provider
-from credit.offers.providers import number_of
+from credit.core.errors import OfferNotFound, OfferUnavailable, ProviderTaken
+from credit.core.profile import fault
+from credit.models import Offer, ProviderMember
+from credit.offers.providers import load_read, number_of, role_of
 
 EXPIRES_IN_HOURS_MAX = 720
 PREFILL_MAX_BYTES = 1_500  # servers and mail programs limit an address to 2,000 to 4,000 characters
-_FIGURES = ("amount_cents", "term_months")
+_FIGURES = {name: {"type": "integer", "minimum": 0} for name in ("amount_cents", "term_months")}
 _signer = signing.Signer(salt="credit.application-link")
 
 
 class LinkEnded(Exception):
-    """The link is altered or expired."""
+    """The link is altered or expired, or its creator no longer decides for the provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +49,45 @@ class Prefill:
     offer_id: int
     application_data: dict[str, Any]
     applicants: list[dict[str, Any]]
+    created_by: int
 
 
 def make_link(
-    provider: Provider, *, offer_id: int, prefill: dict[str, Any], expires_in_hours: int, now: datetime
+    provider_id: str, *, actor: Actor, offer_id: int, prefill: dict[str, Any], expires_in_hours: int, now: datetime
 ) -> ApplicationLink:
     """Return a link for an active offer of the provider.
 
-    Raises OfferNotFound, OfferUnavailable, or ValidationFailed for answers that the offer's form has no field for, or
-    that are too long.
+    Raises as `load_read`, ProviderTaken for a reader, OfferNotFound, OfferUnavailable, or ValidationFailed for answers
+    that the offer's form has no field for, that its schema rejects, or that are too long.
     """
+    provider = load_read(provider_id, actor)
+    if role_of(provider, actor.user) not in ProviderMember.DECIDING:
+        raise ProviderTaken(f"This requires the provider's role {' or '.join(ProviderMember.DECIDING)}.")
     offer = Offer.objects.filter(pk=offer_id, provider=provider).first()
     if offer is None:
         raise OfferNotFound
     if not offer.is_active or number_of(provider.pk) is None:
         raise OfferUnavailable
-    allowed = dict.fromkeys((*_FIGURES, *OfferRequirements.by(offer.terms()).members))
-    for name in prefill["application_data"]:
-        if name not in allowed:
-            message = f"The offer's form has no field {name[:60]!r}. Its fields: {', '.join(allowed)}."
+    members = OfferRequirements.by(offer.terms()).members
+    for name, value in prefill["application_data"].items():
+        if message := _fault(members, name, value):
             raise ValidationFailed.of_member("prefill.application_data", message)
-    content = canonical_json({"offer_id": offer_id, **prefill})
+    content = canonical_json({"offer_id": offer_id, "created_by": actor.user.pk, **prefill})
     if len(content) > PREFILL_MAX_BYTES:
         raise ValidationFailed.of_member("prefill", f"Must have at most {PREFILL_MAX_BYTES:,} bytes as JSON.")
     expires_at = now + timedelta(hours=expires_in_hours)
     sealed = key_ring().encrypt(f"{int(expires_at.timestamp())} {content.decode()}".encode()).decode()
     return ApplicationLink(f"{settings.APP_URL}/my/apply/link/{_signer.sign(sealed)}", expires_at)
+
+
+def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
+    """Return why an answer can't be filled in, None if it can be."""
+    fields = {**_FIGURES, **members}
+    if name not in fields:
+        return f"The offer's form has no field {name[:60]!r}. Its fields: {', '.join(fields)}."
+    is_huge = isinstance(value, float) and abs(value) > INT64_MAX
+    why = "Must be a number within 64 bits." if is_huge else fault(fields[name], value)
+    return why and f"`{name}`: {why}"
 
 
 def read_link(token: str, *, now: datetime) -> Prefill:
@@ -81,4 +99,8 @@ def read_link(token: str, *, now: datetime) -> Prefill:
     expires_at, _, content = opened.partition(" ")
     if int(expires_at) <= now.timestamp():
         raise LinkEnded
-    return Prefill(**json.loads(content))
+    prefill = Prefill(**{"created_by": 0, **json.loads(content)})
+    members = ProviderMember.objects.filter(user=prefill.created_by, user__is_active=True)
+    if not members.filter(role__in=ProviderMember.DECIDING, provider__offers=prefill.offer_id).exists():
+        raise LinkEnded
+    return prefill

@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from credit.models import Application
+from credit.models import Application, ProviderMember
 from credit.offers.links import LinkEnded, read_link
 from tests.api import client_of
+from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import scored_offer
 from tests.credit.terms.lending import listed
 from tests.credit.test_my_apply import SCHEMA
@@ -111,6 +112,10 @@ def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
     ({"prefill": {"applicants": [{}, {}, {}]}}, 400, "applicants"),
     ({"prefill": {"application_data": {"story": "x" * 1_500}}}, 400, "at most 1,500 bytes"),
     ({"prefill": {"application_data": 5}}, 400, "application_data"),
+    ({"prefill": {"application_data": {"income_cents": [1]}}}, 400, "`income_cents`: Must be"),
+    ({"prefill": {"application_data": {"income_cents": 1e300}}}, 400, "`income_cents`: Must be"),
+    ({"prefill": {"application_data": {"amount_cents": 1e300}}}, 400, "`amount_cents`: Must be a number within"),
+    ({"prefill": {"application_data": {"term_months": -1}}}, 400, "`term_months`: Must be at least 0"),
     ({"expires_in_hours": 721}, 400, "expires_in_hours"), ({"expires_in_hours": 0}, 400, "expires_in_hours"),
     ({"offer_id": 987_654}, 404, "Offer not found"), ({"prefil": {}}, 400, "prefill"),
 ])  # fmt: skip
@@ -122,6 +127,26 @@ def test_a_wrong_request_is_refused_in_words(offer, body, status, words):
 
 def test_only_those_who_act_for_the_lender_create_links(offer, user):
     assert create(offer, user).json()["code"] == "E4012"
+
+
+def test_reader_creates_no_link(offer):
+    reader = join(offer.provider)
+    ProviderMember.objects.filter(user=reader).update(role=ProviderMember.READER)
+    assert create(offer, reader).json()["code"] == "E2011"
+
+
+@pytest.mark.parametrize("change", [
+    lambda members: members.delete(),
+    lambda members: members.update(role=ProviderMember.READER),
+    lambda members: type(members.get().user).objects.filter(pk=members.get().user_id).update(is_active=False),
+])  # fmt: skip
+def test_link_ends_with_the_role_of_the_member_who_created_it(offer, user, change):
+    member = join(offer.provider)
+    response = create(offer, member)
+    path = "/my/apply/link/" + response.json()["url"].rpartition("/")[2]
+    assert browser_of(user).get(path).status_code == 200
+    change(ProviderMember.objects.filter(user=member))
+    assert browser_of(user).get(path).status_code == Client().get(path).status_code == 410
 
 
 def test_form_of_a_link_shows_the_notice_of_automated_processing(user):

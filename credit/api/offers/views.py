@@ -159,17 +159,17 @@ class ProviderViewSet(ApiViewSet):
         body=serializers.ApplicationLinkRequestSerializer,
         answer=serializers.ApplicationLinkSerializer,
         status=201,
-        errors=(ProviderNotFound, OfferNotFound, OfferUnavailable, SecondFactorRequired),
+        errors=(ProviderNotFound, ProviderTaken, OfferNotFound, OfferUnavailable, SecondFactorRequired),
     )
     def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
         """Create a link to an application form.
 
         The link opens the form of the offer with the answers of `prefill`, also for persons without an account. The
-        applicant checks and sends them. The link is signed, and stays valid until it expires.
+        applicant checks and sends them. Requires the provider's role `owner` or `reviewer`. The link is signed. It
+        stays valid until it expires, or until its creator loses that role.
         """
-        provider = providers.load_read(provider_id, actor_of(request))
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
-        return make_link(provider, **body, prefill=prefill, now=timezone.now())
+        return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
 
     @_reads_offers(
         page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)
