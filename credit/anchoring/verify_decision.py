@@ -267,7 +267,8 @@ class Check:
         for fact in named:
             name, source = fact["name"], fact["source"]
             area = re.split("[.#]", name)[0]
-            _must(source == SOURCES.get(name, SOURCES.get(area, "platform")), f"{name} can't come from {source!r}")
+            sources = {SOURCES.get(name, SOURCES.get(area, "platform")), "corrected"}
+            _must(source in sources, f"{name} can't come from {source!r}")
             _must(not (self.card.get("verified") and source == "applicant"), f"{name}: the card reads no claims")
             if name in opened:
                 value, nonce = opened[name]["value"], decode_base64(opened[name]["nonce"])

@@ -52,7 +52,7 @@ class ReportForm(SeenForm):
 
 
 def facts_shown(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of claimed, sourced and confirmed figures; none where data is masked."""
+    """Return the rows of claimed, sourced, confirmed, and corrected figures; none where data is masked."""
     if getattr(application, "is_masked", False):
         return []
     members, currency = requirements_of(application).members, application.shown_currency
@@ -62,6 +62,7 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
             "claimed": _figure(row.path[-1], row.claimed, currency),
             "sourced": _figure(row.path[-1], row.sourced, None),  # banks and reports are read in dollars
             "confirmed": _figure(row.path[-1], row.confirmed, currency),
+            "corrected": _figure(row.path[-1], row.corrected, currency if row.claimed or row.confirmed else None),
             "differs": row.differs,
         }
         for row in comparisons(application, now=timezone.now())

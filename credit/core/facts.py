@@ -36,11 +36,13 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
 # The sources of facts: who supplied the value.
-BANK, REPORT, CONFIRMED, PLATFORM, APPLICANT = "bank", "report", "confirmed", "platform", "applicant"
+BANK, REPORT, CONFIRMED, CORRECTED = "bank", "report", "confirmed", "corrected"
+PLATFORM, APPLICANT = "platform", "applicant"
 SOURCES = {
     BANK: gettext_noop("The applicant's bank reported it, and the applicant approved it."),
     REPORT: gettext_noop("A credit bureau or an income vendor reported it."),
     CONFIRMED: gettext_noop("A reviewer confirmed it from a document."),
+    CORRECTED: gettext_noop("The applicant reported an error, and a reviewer corrected it."),
     PLATFORM: gettext_noop("The platform recorded it."),
     APPLICANT: gettext_noop("The applicant claims it."),
 }

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from config.core.encryption import EncryptedTextField, UnreadableSecret
 from config.core.ids import uuid7
-from credit.core.facts import CONFIRMED, Known
+from credit.core.facts import CORRECTED, Known
 from credit.models.closable import ClosableModel
 
 FACT_MAX_LENGTH = 200
@@ -83,7 +83,7 @@ class Correction(ClosableModel):
         rows = cls.objects.filter(application=application_id, outcome=cls.CORRECTED).order_by("closed_at", "id")
         corrected = {row.fact: (row.parsed_claim, row.closed_at) for row in rows}
         return {
-            fact: Known(value, CONFIRMED, closed_at.date())
+            fact: Known(value, CORRECTED, closed_at.date())
             for fact, (value, closed_at) in corrected.items()
             if value is not None and closed_at is not None
         }

@@ -12,6 +12,7 @@ from config.core.ids import get_by_uuid
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, ReviewerRequired
 from credit.applications.services import load_for, lock_own
+from credit.core.card import is_claimed
 from credit.core.errors import NotCorrectable
 from credit.core.facts import PERSON, catalogue, name_of, path_of
 from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
@@ -58,9 +59,9 @@ def request_correction(
 ) -> Correction:
     """Store the applicant's report that a fact is wrong; a reviewer answers it within DAYS.
 
-    Raises ApplicationNotFound, NotCorrectable, ValidationFailed for a value of another type than the fact's, and
-    for a file that isn't one of the application's kept files. Raises
-    RecordNotEditable while a report of the fact is open.
+    Raises ApplicationNotFound, NotCorrectable, ValidationFailed for a value of another type than the fact's, for a
+    file that isn't one of the application's kept files, and without a file for a fact that isn't the applicant's
+    claim. Raises RecordNotEditable while a report of the fact is open.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -69,6 +70,8 @@ def request_correction(
             raise NotCorrectable.of(application.status, fact, allowed)
         if (known := catalogue().get(fact)) is not None and type(claimed) not in _TYPES[known.type]:
             raise ValidationFailed.of_member("claimed", f"Must be a {known.type}, as `{fact}` is.")
+        if file is None and not is_claimed(fact):
+            raise ValidationFailed.of_member("file", f"`{fact}` requires an uploaded file that shows the right value.")
         files = DocumentFile.objects.filter(
             document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
         )

@@ -1,6 +1,6 @@
 """The facts of an application, and scoring it again after new ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
@@ -29,7 +29,16 @@ from credit.models import Application, Confirmation, Correction, Score
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import LiveVersion, facts_for, keep, last_score, live_versions, remember, sources_of
+from credit.scoring.scores import (
+    LiveVersion,
+    facts_for,
+    keep,
+    last_score,
+    live_versions,
+    remember,
+    sources_of,
+    with_corrections,
+)
 from credit.terms.counteroffers import open_of
 
 # A number differs from a claim if it is more than a tenth of the claim away.
@@ -50,10 +59,10 @@ def about_application(application: Application) -> dict[str, Any]:
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
     """Return name, value, source and day of each fact that is shared, reported or confirmed, by name.
 
-    `differs_from_claim` compares it with the claim that the card reads instead, or that is at the same path; None if
-    there is no such claim, or if the fact or the claim is missing.
+    Corrected facts have the value that counts. `differs_from_claim` compares it with the claim that the card reads
+    instead, or that is at the same path; None if there is no such claim, or if the fact or the claim is missing.
     """
-    about = about_application(application)
+    about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed, may_read = about["confirmed"], about["may_read"]
     claims = {confirmed_name(pointer): claim_of(confirmed_name(pointer)) for pointer in confirmed}
     claims |= {fact: claim for claim, fact in _marked(application)}
@@ -62,15 +71,19 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
         claims |= {name: read.claim for read in champion.card.inputs if read.claim is not None for name in read.facts}
     reported = {name for name, fact in catalogue().items() if fact.source == REPORT}
     own = {name for name, fact in catalogue().items() if name.partition(".")[0] in SHAREABLE and may_read(fact)}
-    names = own | reported | {confirmed_name(pointer) for pointer in confirmed}
-    known = read_facts(names | set(claims.values()), now=now, **about)
+    claims |= {name: name for name in corrected if is_claimed(name)}
+    names = own | reported | {confirmed_name(pointer) for pointer in confirmed} | corrected.keys()
+    claimed = read_facts(names | set(claims.values()), now=now, **about)
+    known = with_corrections(claimed, corrected)
     return [
         {
             "name": name,
             "value": known[name].value,
             "source": known[name].source,
             "as_of": None if known[name].value is None else known[name].as_of_text,
-            "differs_from_claim": _differs(known, name, claims.get(name)),
+            "differs_from_claim": _differs_from(
+                claimed[claims[name]].value if name in claims else None, known[name].value
+            ),
         }
         for name in sorted(names)
         if name not in reported or known[name].value is not None
@@ -78,22 +91,28 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
 
 
 class Comparison(NamedTuple):
-    """A claim below `application_data`, and what others say of it: None if missing."""
+    """A claim below `application_data`, and the values of others: None if missing.
+
+    The path of a corrected fact without a claim is its name.
+    """
 
     path: Sequence[str]
-    claimed: Known
+    claimed: Known | None
     sourced: Known | None
     confirmed: Known | None
+    corrected: Known | None
 
     @property
     def differs(self) -> bool:
-        others = (self.sourced, self.confirmed)
+        if self.claimed is None:
+            return False
+        others = (self.sourced, self.confirmed, self.corrected)
         return any(_differs_from(self.claimed.value, other.value) for other in others if other is not None)
 
 
 def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
-    """Return the claims that the card can read another fact for, or that a reviewer confirmed, by name."""
-    about = about_application(application)
+    """Return the claims that the card can read another fact for, or that a reviewer confirmed, and corrected facts."""
+    about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
     for claim, fact in _marked(application):
@@ -102,13 +121,16 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
     for read in champion.card.inputs if champion is not None else ():
         if read.claim is not None:
             facts.setdefault(read.claim, []).extend(name for name in read.facts if not is_claimed(name))
+    for name in corrected:
+        facts.setdefault(name, [] if is_claimed(name) else [name])
     known = read_facts({*facts, *chain.from_iterable(facts.values())}, now=now, **about)
     rows = []
     for claim in sorted(facts):
         others = [known[name] for name in facts[claim] if known[name].value is not None]
         sourced = next((other for other in others if other.source != CONFIRMED), None)
         word = next((other for other in others if other.source == CONFIRMED), None)
-        rows.append(Comparison(path_of(claim), known[claim], sourced, word))
+        path, claimed = (path_of(claim), known[claim]) if is_claimed(claim) else ([claim], None)
+        rows.append(Comparison(path, claimed, sourced, word, corrected.get(claim)))
     return rows
 
 
@@ -116,10 +138,6 @@ def _marked(application: Application) -> list[tuple[str, str]]:
     """Return the claims that the offer's schema marks, each with its fact."""
     members = ((application.offer_snapshot or {}).get("application_schema") or {}).get("properties", {})
     return [(name_of(name), member[X_FACT]) for name, member in members.items() if X_FACT in member]
-
-
-def _differs(known: Mapping[str, Known], name: str, claim: str | None) -> bool | None:
-    return _differs_from(None if claim is None else known[claim].value, known[name].value)
 
 
 def _differs_from(claimed: Any, value: Any) -> bool | None:

@@ -15,7 +15,7 @@ from config.core.prepared import PreparedSelect, insert
 from credit.core.card import Card, is_claimed, number_of, text_of
 from credit.core.due import Due
 from credit.core.errors import RequirementsDue
-from credit.core.facts import Known, path_of, pointer_of, read_facts, shared, values_of
+from credit.core.facts import CONFIRMED, Known, catalogue, path_of, pointer_of, read_facts, shared, values_of
 from credit.core.reasons import in_full
 from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
@@ -184,13 +184,30 @@ def facts_for(
 ) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
     """Return each version with its facts about a person, by value and with their sources; each fact is read once.
 
-    `corrected` are values in place of those that would be read. `about` is that of `read_facts`.
+    `corrected` are values that applicants reported, and reviewers corrected. `about` is that of `read_facts`.
     """
     names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = read_facts(names, now=now, **about)
-    known |= {name: fact for name, fact in (corrected or {}).items() if name in names}
+    known = with_corrections(read_facts(names, now=now, **about), corrected or {})
     own = [{name: fact for name, fact in known.items() if name in version.card.facts} for version in versions]
     return [(version, values_of(facts, now=now), facts) for version, facts in zip(versions, own, strict=True)]
+
+
+def with_corrections(known: Mapping[str, Known], corrected: Mapping[str, Known]) -> dict[str, Known]:
+    """Return facts with the corrected values, except where the fact has a value of a later day.
+
+    A claim, and a fact without a day of its own, is read anew for each score: its correction always counts.
+    """
+    return {
+        name: fact if name not in corrected or _is_newer(name, fact, corrected[name]) else corrected[name]
+        for name, fact in known.items()
+    }
+
+
+def _is_newer(name: str, fact: Known, correction: Known) -> bool:
+    declared = catalogue().get(name)
+    is_dated = fact.source == CONFIRMED or (declared is not None and declared.dated is not None)
+    days = fact.as_of, correction.as_of
+    return is_dated and fact.value is not None and None not in days and days[0] > days[1]  # type: ignore[operator]
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:

@@ -139,7 +139,7 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
         required=False,
         allow_null=True,
         default=None,
-        help_text="The id of a file that shows it.",
+        help_text="The id of a file that shows it; required for a fact that is no claim.",
     )
 
 

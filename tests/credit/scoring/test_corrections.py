@@ -1,12 +1,17 @@
 """Corrections: reported by the applicant, answered by a reviewer, and scored again without a change of the old."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
+from django.utils import timezone
 
 from config.webhooks.models import Event
-from credit.models import Correction, Score, ScoreFacts
+from credit.console.facts import facts_shown
+from credit.core.facts import Known
+from credit.documents import storage
+from credit.models import Correction, DocumentFile, RequestedDocument, Score, ScoreFacts
 from credit.scoring import facts_of
+from credit.scoring.scores import with_corrections
 from tests.api import assert_error, client_of
 from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
@@ -38,6 +43,15 @@ def application(user, api, reviewer):
 @pytest.fixture
 def path(application):
     return f"/applications/{application.pk}/corrections"
+
+
+def uploaded(application):
+    now = timezone.now()
+    person = application.consumer
+    document = RequestedDocument.objects.create(application=application, name="x", requested_at=now, changed_by=person)
+    stored = storage.keep(b"%PDF-1.4", now=now)
+    about = {"name": "x", "size_bytes": 1, "received_at": now, "principal": person}
+    return str(DocumentFile.objects.create(document=document, stored=stored, **about).pk)
 
 
 def requested(api, path, **changes):
@@ -81,6 +95,12 @@ class TestRequest:
     def test_malformed_report_is_refused(self, api, path, changes):
         assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
 
+    def test_fact_that_is_no_claim_requires_a_file(self, api, application, path):
+        report = {"fact": "identity.verified", "claimed": False}
+        error = assert_error(api.send(path, {**BODY, **report}), 400, "E1001")
+        assert "requires an uploaded file" in str(error)
+        requested(api, path, **report, file=uploaded(application))
+
     def test_others_cannot_report(self, path, reviewer):
         assert_error(client_of(UserFactory()).send(path, BODY), 404, "E4002")
         assert_error(reviewer.send(path, BODY), 404, "E4002")
@@ -104,12 +124,21 @@ class TestAnswer:
         assert ScoreFacts.objects.get(score=old).facts == kept
         assert new.total > old.total
         assert new.facts_if_kept.values()[INCOME] == 320_000
-        assert {"name": INCOME, "source": "confirmed"}.items() <= next(
+        assert {"name": INCOME, "source": "corrected"}.items() <= next(
             fact for fact in new.sources if fact["name"] == INCOME
         ).items()
         application.refresh_from_db()
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
+
+    def test_correction_is_among_the_facts_with_its_own_source(self, api, application, path, reviewer):
+        reviewer.replace(f"{path}/{requested(api, path)['id']}", {"status": "corrected", "reason": "Seen."})
+        facts = reviewer.read(f"/applications/{application.pk}/facts").json()["facts"]
+        [fact] = [fact for fact in facts if fact["name"] == INCOME]
+        assert (fact["value"], fact["source"], fact["differs_from_claim"]) == (320_000, "corrected", True)
+        [row] = [row for row in facts_shown(application) if row["corrected"] != "—"]
+        assert (row["claimed"], row["confirmed"], row["differs"]) == ("$1,400.00", "—", True)
+        assert row["corrected"].startswith("$3,200.00 (")
 
     @pytest.mark.parametrize("status", ["withdrawn", "expired"])
     def test_application_that_has_ended_is_not_corrected(self, api, application, path, reviewer, status):
@@ -146,6 +175,22 @@ class TestAnswer:
     def test_malformed_answer_is_refused(self, api, path, reviewer, body):
         assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, "E1001")
         assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "days", "is_corrected"),
+    [
+        ("report.score", "report", 1, False), ("report.score", "report", 0, True), ("report.score", "report", -1, True),
+        ("confirmed.income", "confirmed", 1, False), ("application_data.income", "applicant", 1, True),
+        ("account.age_days", "platform", 1, True),
+    ],
+)  # fmt: skip
+def test_value_of_a_later_day_counts_in_place_of_a_correction(name, source, days, is_corrected):
+    day = date(2026, 3, 1)
+    fact, correction = Known(1, source, day + timedelta(days=days)), Known(2, "corrected", day)
+    assert with_corrections({name: fact}, {name: correction}) == {name: correction if is_corrected else fact}
+    assert with_corrections({name: Known(None, source, None)}, {name: correction}) == {name: correction}
+    assert with_corrections({}, {name: correction}) == {}
 
 
 def test_page_reports_a_value_in_the_persons_units(application, user):

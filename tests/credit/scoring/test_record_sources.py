@@ -80,6 +80,14 @@ def test_forged_source_or_value_fails(change, why):
     assert (found.state, why in found.detail) == (FAIL, True), found
 
 
+def test_corrected_claim_in_a_record_verifies():
+    made = bundled(sourced.card(), FACTS)
+    record = json.loads(made["record"])
+    record["facts"][0]["source"] = "corrected"
+    sources = steps({**made, "record": text(record)})["sources"]
+    assert sources.detail == "3 facts from bank, corrected; 3 open"
+
+
 def test_claim_in_the_record_of_a_verified_card_fails():
     made = bundled(sourced.card(), FACTS)
     verified = sourced.card(verified=True)
