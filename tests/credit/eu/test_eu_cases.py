@@ -171,7 +171,7 @@ def test_period_never_ends_for_a_borrower_who_was_not_informed():
 
 def test_statement_of_what_is_owed_has_interest_and_the_fee(client):
     """Art. 26(5)."""
-    application = concluded(at=timezone.now() - timedelta(days=2))
+    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})  # paid apart
     body = declare(client_of(application.consumer), application).json()
     assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
     rate = application.loan_terms.rate_percent
