@@ -30,6 +30,8 @@ from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
 
+LONG_KEY_LENGTH = 3_000  # characters of the key information that need a smaller print to fit on two pages
+
 
 @dataclass(frozen=True)
 class Form:
@@ -50,6 +52,7 @@ class Form:
             context = {
                 "language": self.language,
                 "title": gettext(TITLE),
+                "is_long": sum(len(row["value"]) for row in self.rows if row["part"] in KEY_PARTS) > LONG_KEY_LENGTH,
                 "key": parts[: len(KEY_PARTS)],
                 "additional": parts[len(KEY_PARTS) :],
                 "schedule": [

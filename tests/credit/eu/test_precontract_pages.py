@@ -1,0 +1,144 @@
+"""The European information form on paper: the pages of its rows, its labels, and the published APRs."""
+
+import json
+import random
+import re
+import subprocess
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.utils import translation
+
+from config.core.currencies import number_in_words
+from credit.core.annex_i import KEY_PARTS, ROWS
+from credit.core.apr import eu_annex_iii, in_month, month_of
+from credit.core.eu_credit import TEXTS as NAMES
+from credit.core.jurisdictions import Conventions
+from credit.core.quotes import Instalment, cost_of, eu_totals
+from credit.notices.printing import pdf_of
+from credit.terms.precontract import form_of
+from tests.credit.eu.offers import EU_TERMS, LENDER
+
+FOLDER = Path(__file__).parent
+TODAY = date(2026, 11, 29)
+WORDS = "The lender charges interest in arrears at the statutory rate, and 5.00 EUR for each reminder. "
+PUBLISHED = json.loads((FOLDER / "published_aprs.json").read_text())  # the Commission's and the directives' examples
+LABELS = json.loads((FOLDER / "annex_i.json").read_text())  # of Directive (EU) 2023/2225, Annex I
+LANGUAGES = ("en", "es", "de")
+
+
+def form(language, *, amount=1_000_000, rate="14.2", months=24, fee=30_000, length=20):
+    offer = {**EU_TERMS, "texts": {name: (WORDS * 20)[:length].strip() for name in NAMES}}
+    conventions = Conventions.of(offer)
+    figures, schedule = cost_of(
+        amount, Decimal(rate), months, fee, None, method=conventions.apr_method, today=TODAY
+    )  # fmt: skip
+    totals = eu_totals(conventions, amount, fee, figures["finance_charge_cents"])
+    loan = {"amount_cents": amount, "rate_percent": rate, "term_months": months, "fee_cents": fee}
+    terms = {**loan, **figures, **totals}
+    return form_of(offer, SimpleNamespace(**LENDER), terms, schedule, language=language, today=TODAY)
+
+
+def pages_of(form, tmp_path):
+    file = tmp_path / "form.pdf"
+    file.write_bytes(pdf_of(form.html))
+    text = subprocess.run(["pdftotext", "-raw", file, "-"], capture_output=True, check=True, text=True).stdout
+    return [re.sub(r"\s+", " ", page) for page in text.split("\f")]
+
+
+def assert_key_information_first(form, pages):
+    for row in form.rows:
+        first_words = " ".join(row["title"].split()[:2])
+        where = {number for number, page in enumerate(pages) if first_words in page}
+        if row["part"] == KEY_PARTS[0]:
+            assert 0 in where, row
+        elif row["part"] in KEY_PARTS:
+            assert where & {0, 1}, row
+        elif row["part"]:
+            assert max(where) > 0, row
+    heading = next(row["title"] for row in form.rows if row["part"] == "1")
+    assert heading not in pages[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_key_information_with_long_texts_is_on_two_pages(tmp_path, language):
+    long = form(language, length=1_000)
+    assert_key_information_first(long, pages_of(long, tmp_path))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", range(3))
+def test_key_information_of_a_random_loan_is_on_two_pages(tmp_path, language, seed):
+    chance = random.Random(seed)
+    amount = chance.randint(100_000, 9_999_999)
+    loan = form(
+        language, amount=amount, rate=f"{chance.uniform(0.5, 20):.2f}", months=chance.randint(6, 84),
+        fee=chance.randint(0, amount // 20), length=chance.randint(15, 400),
+    )  # fmt: skip
+    assert_key_information_first(loan, pages_of(loan, tmp_path))
+
+
+def cash_flows(published):
+    """Return the day of the drawdown, and the payments as days with cents."""
+    first = date.fromisoformat(published["first"])
+    amounts = [cents for times, cents in published["payments"] for _ in range(times)]
+    days = [in_month(month_of(first) + published["step"] * number, first.day) for number in range(len(amounts))]
+    return date.fromisoformat(published["start"]), list(zip(days, amounts, strict=True))
+
+
+def printed(published):
+    return published.get("by_annex_iii", published["printed"])
+
+
+@pytest.mark.parametrize("published", PUBLISHED, ids=[published["id"] for published in PUBLISHED])
+def test_a_published_loan_has_its_published_apr(published):
+    start, payments = cash_flows(published)
+    apr = eu_annex_iii(published["financed"], payments, start=start)
+    expected = printed(published)
+    assert str(apr.quantize(Decimal(expected), ROUND_HALF_UP)) == expected
+
+
+OF_OFFERS = [published for published in PUBLISHED if published.get("form")]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("published", OF_OFFERS, ids=[published["id"] for published in OF_OFFERS])
+def test_the_form_of_a_published_loan_shows_its_apr(published, language):
+    shown_form = form_of_published(published, language)
+    tenth = Decimal(printed(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    with translation.override(language):
+        shown = f"{number_in_words(tenth)} %"
+    apr = next(row for row in shown_form.rows if ROWS[row["number"] - 1].name == "apr")
+    assert apr["value"].startswith(f"{shown}\n")
+    assert f">{shown}" in shown_form.html
+
+
+@pytest.mark.parametrize("published", OF_OFFERS[::7], ids=[published["id"] for published in OF_OFFERS[::7]])
+def test_the_pdf_of_a_published_loan_shows_its_apr(tmp_path, published):
+    tenth = Decimal(printed(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    assert f"{tenth} %" in pages_of(form_of_published(published, "en"), tmp_path)[0]
+
+
+def form_of_published(published, language):
+    start, payments = cash_flows(published)
+    financed, paid = published["financed"], sum(cents for _, cents in payments)
+    apr = eu_annex_iii(financed, payments, start=start)
+    rows = [Instalment(number, day, cents, 0, cents, 0) for number, (day, cents) in enumerate(payments, start=1)]
+    terms = {
+        "amount_cents": financed, "rate_percent": 6, "term_months": len(payments), "fee_cents": 0, "currency": "EUR",
+        "fee_financed": True, "apr_percent": apr, "total_credit_cents": financed,
+        "total_cost_cents": paid - financed, "total_payable_cents": paid,
+    }  # fmt: skip
+    return form_of(EU_TERMS, SimpleNamespace(**LENDER), terms, rows, language=language, today=start)
+
+
+def test_every_row_of_annex_i_has_its_place():
+    parts = {"I": "Part I ", "II": "Part II ", "1": "1: ", "2": "2: ", "3": "3: ", "4": "4: ", "": "Whole form"}
+    assert len(ROWS) == len(LABELS) == 60
+    for row, label in zip(ROWS, LABELS, strict=True):
+        assert parts[row.part] in f"{label['part']} ", row
+        words = {word.lower()[:5] for word in re.findall(r"\w{3,}", row.title)}
+        assert words & {word.lower()[:5] for word in re.findall(r"\w{3,}", label["label"])}, (row.title, label)
