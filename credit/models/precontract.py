@@ -23,8 +23,8 @@ class Precontract(models.Model):
     application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="precontracts")
     terms_sha256 = models.CharField(max_length=64, help_text="The terms that the form is about.")
     language = models.CharField(max_length=8, help_text="The language of the form.")
-    content = EncryptedTextField()
-    html = EncryptedTextField()
+    content = EncryptedTextField(null=True)  # null once erased
+    html = EncryptedTextField(null=True)
     sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the form's HTML, in hex.")
     medium = models.CharField(  # noqa: DJ001  null until it was provided
         max_length=8,

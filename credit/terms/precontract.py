@@ -264,6 +264,8 @@ def form_of_acceptable(
     terms_sha256, schedule = acceptable.terms_sha256, acceptable.schedule or []
     kept = Precontract.objects.filter(application=application, terms_sha256=terms_sha256, language=language).first()
     if kept is not None:
+        if kept.html is None:
+            raise NotFound("The European information form was erased.")
         return kept
     lender = application.provider_owner(str(application.provider_id), application.created_at).first()
     form = form_of(
