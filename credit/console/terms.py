@@ -19,6 +19,7 @@ from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, tell, t
 from credit.console.withdrawals import WithdrawalDesk, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
+from credit.core.eu_credit import follows_directive
 from credit.core.loan_words import in_words, rows_of
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.models import Application, LoanTerms
@@ -122,7 +123,7 @@ class LoanDesk(WithdrawalDesk):
             return None
         is_masked = getattr(record, "is_masked", False)
         panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the person"}
-        panel["rows"] = [] if is_masked else [*_figures(terms), *period_rows(record)]
+        panel["rows"] = [] if is_masked else [*_figures(terms), *_form_rows(record, terms), *period_rows(record)]
         if offered is not None:
             panel["until"] = moment(offered.expires_at)
             panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)
@@ -143,6 +144,15 @@ class LoanDesk(WithdrawalDesk):
 
 def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
     return [("Loan", in_words(terms.to_dict())), *rows_of(terms.to_dict(), start=terms.as_of)]
+
+
+def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
+    """Return when the applicant first got the European information form of these terms; nothing under another law."""
+    if not follows_directive(record.offer_snapshot):
+        return []
+    forms = record.precontracts.filter(terms_sha256=terms.terms_sha256, provided_at__isnull=False)
+    first = forms.order_by("provided_at").values_list("provided_at", flat=True).first()
+    return [("Information form", "Not yet provided" if first is None else f"Provided at {first:%Y-%m-%d %H:%M} UTC")]
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:

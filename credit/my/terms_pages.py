@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext, gettext_lazy
 
 from config.api.rate_limits import consume
-from config.core.errors import ApiError
+from config.core.errors import ApiError, NotFound
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
 from credit.applications import withdrawal_right
@@ -22,7 +22,7 @@ from credit.core.loan_words import in_words, rows_of
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
-from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable
@@ -30,6 +30,7 @@ from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable
+from credit.terms.provision import form_of_link, provide
 
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
@@ -73,7 +74,7 @@ class AcceptPage(MyPage):
         page = _facts(application, terms, now)
         if terms.as_of is not None and follows_directive(application.offer_snapshot):
             form = form_of_acceptable(application, terms, language=get_language(), now=now)
-            form.note_provision(form.PORTAL, is_opened=False, now=now)
+            provide(application, form, medium=form.PORTAL, is_opened=False, now=now)
             page |= {"form": form, "explanations": (application.offer_snapshot or {}).get("terms_text")}
         return render(request, "credit/my/accept.html", page)
 
@@ -145,8 +146,18 @@ class InformationPage(MyPage):
             form = acceptance.form_to_read(application, language=get_language(), now=now)
         except ApiError as refusal:
             raise Http404 from refusal
-        form.note_provision(form.PORTAL, is_opened=True, now=now)
+        provide(application, form, medium=form.PORTAL, is_opened=True, now=now)
         return HttpResponse(form.html)
+
+
+class LinkedInformationPage(InTheirLanguage):
+    """The form for a borrower without an account, by the link in their mail."""
+
+    def get(self, _request: HttpRequest, token: str) -> HttpResponse:
+        try:
+            return HttpResponse(form_of_link(token).html)
+        except NotFound as refusal:
+            raise Http404 from refusal
 
 
 class AgreementPage(MyPage):

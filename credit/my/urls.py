@@ -22,6 +22,7 @@ urlpatterns = [
         terms_pages.InformationPage.as_view(),
         name="my_information",
     ),
+    path("/information/<str:token>", terms_pages.LinkedInformationPage.as_view(), name="my_linked_information"),
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(

@@ -38,6 +38,7 @@ from credit.terms import counteroffers, withdrawals
 from credit.terms.acceptance import form_to_read
 from credit.terms.agreement import Agreement, agreement_of, in_words
 from credit.terms.precontract import Form, form_of_offer
+from credit.terms.provision import provide
 
 SHOWN_MAX = 100
 HTML, PDF = "text/html", "application/pdf"
@@ -222,7 +223,8 @@ class PrecontractViewSet(ApiViewSet):
         """Get the European information form of an application.
 
         The form is about the terms that can be accepted now, or that were accepted. It is made once for these terms and
-        each language. If the applicant reads it, `provided_at` is stored. `sha256` is the `precontract_sha256` of the
+        each language. If the applicant reads it, `provided_at` is stored, and other borrowers get a
+        link to it by mail. `sha256` is the `precontract_sha256` of the
         acceptance.
         """
         actor, now = actor_of(request), timezone.now()
@@ -230,7 +232,7 @@ class PrecontractViewSet(ApiViewSet):
         form = form_to_read(application, language=query["language"], now=now)
         shown = _shown(request, form.html)
         if application.consumer_id == actor.user.pk:
-            form.note_provision(Precontract.API, is_opened=shown is not None, now=now)
+            provide(application, form, medium=Precontract.API, is_opened=shown is not None, now=now)
         return shown or form
 
 

@@ -1,17 +1,24 @@
 """The European information form (Directive (EU) 2023/2225, Art. 10): its rows, its pages, and who needs and sees it."""
 
+import json
 import re
-import subprocess
+import time
 from datetime import timedelta
 from hashlib import sha256
 
 import pytest
+from django.core import signing
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from credit.core.annex_i import KEY_PARTS, ROWS
-from credit.core.eu_credit import TEXTS as NAMES
+from config.core.errors import NotFound
+from config.mail.models import OutgoingMail
+from credit.core.annex_i import ROWS
+from credit.core.applicants import Applicants
 from credit.models import Notice, Precontract
+from credit.terms.provision import form_of_link
 from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.eu.offers import TEXTS, eu_offer
 from tests.credit.eu.test_figures import LOAN, approved
 from tests.credit.notices.test_pages import read
@@ -53,15 +60,16 @@ def test_the_form_of_an_application_has_sixty_rows_and_the_figures():
     assert b"$" not in page
 
 
-def test_a_form_in_spanish_has_spanish_rows():
+@pytest.mark.parametrize(("language", "credit"), [("es", "9.700,00\u00a0EUR"), ("de", "9.700,00\u00a0EUR")])
+def test_a_form_in_another_language_has_rows_of_that_language(language, credit):
     application, _ = approved()
-    english, spanish = (
-        client_of(application.consumer).read(f"{path_of(application)}?language={language}").json()
-        for language in ("en", "es")
+    english, other = (
+        client_of(application.consumer).read(f"{path_of(application)}?language={tag}").json()
+        for tag in ("en", language)
     )
-    assert values_of(spanish)["total_credit"].startswith("9.700,00\u00a0EUR")
-    titles = [(one["title"], other["title"]) for one, other in zip(english["rows"], spanish["rows"], strict=True)]
-    assert [pair for pair in titles if pair[0] == pair[1]] == []
+    assert values_of(other)["total_credit"].startswith(credit)
+    titles = zip(english["rows"], other["rows"], strict=True)
+    assert [row["title"] for row, translated in titles if row["title"] == translated["title"]] == []
 
 
 def test_an_acceptance_requires_the_hash_of_a_form_that_was_provided():
@@ -132,33 +140,6 @@ def test_the_form_of_a_line_of_credit_has_an_apr_by_the_assumptions():
     assert "repaid in twelve equal monthly parts" in values["example"]
 
 
-def pages_of(client, path, tmp_path):
-    file = tmp_path / "form.pdf"
-    file.write_bytes(client.read(path, accept="application/pdf").content)
-    text = subprocess.run(["pdftotext", "-layout", file, "-"], capture_output=True, check=True, text=True).stdout
-    return [re.sub(r"\s+", " ", page) for page in text.split("\f")]
-
-
-@pytest.mark.parametrize("language", ["en", "es"])
-@pytest.mark.parametrize("words", [20, 1_000])
-def test_the_key_information_is_on_one_page_or_two(tmp_path, language, words):
-    offer = eu_offer(texts={name: ("Words of the lender. " * 100)[:words].strip() for name in NAMES})
-    application, _ = approved(offer=offer)
-    path = f"{path_of(application)}?language={language}"
-    pages = pages_of(client_of(application.consumer), path, tmp_path)
-    form = client_of(application.consumer).read(path).json()
-    for row in form["rows"]:
-        first_words = " ".join(row["title"].split()[:2])
-        where = [number for number, page in enumerate(pages) if first_words in page]
-        if row["number"] <= 11:
-            assert 0 in where, row
-        elif row["part"] in KEY_PARTS:
-            assert set(where) & {0, 1}, row
-    sections = [number for number, page in enumerate(pages) if "4. " in page]
-    assert sections
-    assert min(sections) > 0
-
-
 def test_the_page_before_the_acceptance_links_and_provides_the_form(client):
     application, _ = approved()
     client.force_login(application.consumer)
@@ -175,3 +156,43 @@ def test_the_page_before_the_acceptance_links_and_provides_the_form(client):
     client.post(f"/my/applications/{application.pk}/accept", posted)
     application.refresh_from_db()
     assert application.accepted_at is not None
+
+
+def test_the_database_refuses_changes_and_deletions_of_a_form():
+    application, _ = approved()
+    client_of(application.consumer).read(path_of(application))
+    for change in ({"sha256": "0" * 64}, {"terms_sha256": "0" * 64}, {"language": "de"}):
+        with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
+            Precontract.objects.update(**change)
+    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DELETE FROM credit_precontract")
+
+
+def test_the_case_page_shows_whether_the_form_was_provided():
+    application, _ = approved()
+    reviewer, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{application.pk}/change/"
+    assert "Not yet provided" in reviewer.get(page).content.decode()
+    client_of(application.consumer).read(path_of(application))
+    assert "Provided at" in reviewer.get(page).content.decode()
+
+
+def test_another_borrower_gets_a_link_to_the_form_once_and_reads_it_without_an_account(client, monkeypatch):
+    application, _ = approved()
+    persons = [{"email": "ada@example.test"}, {"email": "ben@example.test", "language": "de"}]
+    application.refresh_from_db()
+    application.applicants = Applicants.of(persons)
+    application.save(update_fields=["applicants"])
+    for _repetition in range(2):
+        client_of(application.consumer).read(path_of(application))
+    mail = OutgoingMail.objects.get(template="information")
+    assert (mail.recipient, mail.language) == ("ben@example.test", "de")
+    link = json.loads(mail.context)["link"]
+    path = link[link.index("/my/information/") :]
+    page = client.get(path).content.decode()
+    assert "Gesamtkreditbetrag" in page
+    assert "ada@example.test" not in page
+    assert client.get(f"{path}x").status_code == 404
+    days_later = time.time() + timedelta(days=91).total_seconds()
+    monkeypatch.setattr(signing.time, "time", lambda: days_later)
+    with pytest.raises(NotFound):
+        form_of_link(path.rpartition("/")[2])

@@ -1,0 +1,45 @@
+"""Applications whose offer was pinned before offers had a `jurisdiction`."""
+
+import pytest
+from django.utils import timezone
+
+from credit.models import Application, Notice
+from credit.notices.services import issue_due
+from tests.api import assert_error, client_of
+from tests.credit.terms.lending import applied, approve, listed, take_up
+
+pytestmark = pytest.mark.django_db
+BEFORE = ("jurisdiction", "regime", "regime_reason", "currency", "day_count", "fee_financed", "example", "apr_cap",
+          "terms_text", "texts", "risk_based_pricing", "risk_based_pricing_reason")  # fmt: skip
+TERMS = {"amount_cents": 1_000_000, "rate_percent": 9.5, "term_months": 24}
+
+
+@pytest.fixture
+def application(db):
+    """An application with the pinned terms of the first release."""
+    application = applied(listed())
+    pinned = {name: value for name, value in application.offer_snapshot.items() if name not in BEFORE}
+    Application.objects.filter(pk=application.pk).update(offer_snapshot=pinned)
+    application.refresh_from_db()
+    return application
+
+
+def test_an_old_application_is_read_approved_and_accepted_under_united_states_law(application, client):
+    api, path = client_of(application.consumer), f"/applications/{application.pk}"
+    assert api.read(path).status_code == 200
+    assert approve(api, application, TERMS).status_code == 200
+    assert_error(api.read(f"{path}/precontract"), 404, "E4001")
+    client.force_login(application.consumer)
+    assert client.get(f"/my/applications/{application.pk}/accept").status_code == 200
+    assert take_up(api, application).status_code == 200
+    assert api.read(f"{path}/agreement").status_code == 200
+    assert_error(api.read(f"{path}/withdrawal"), 404, "E4001")
+    assert client.get(f"/my/applications/{application.pk}").status_code == 200
+
+
+def test_an_old_application_gets_its_notice(application):
+    rejection = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["income_insufficient"]}}
+    api = client_of(application.consumer)
+    assert api.replace(f"/applications/{application.pk}/status", rejection).status_code == 200
+    issue_due(now=timezone.now())
+    assert Notice.objects.get().kind == "adverse_action"
