@@ -59,9 +59,9 @@ def request_correction(
 ) -> Correction:
     """Store the applicant's report that a fact is wrong; a reviewer answers it within DAYS.
 
-    Raises ApplicationNotFound, NotCorrectable, ValidationFailed for a value of another type than the fact's, for a
-    file that isn't one of the application's kept files, and without a file for a fact that isn't the applicant's
-    claim. Raises RecordNotEditable while a report of the fact is open.
+    Raises ApplicationNotFound, NotCorrectable, and RecordNotEditable while a report of the fact is open. Raises
+    ValidationFailed for a value of another type than the fact's, and for a file that the application lacks. A fact
+    that isn't a claim requires a file.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)

@@ -195,7 +195,7 @@ def facts_for(
 def with_corrections(known: Mapping[str, Known], corrected: Mapping[str, Known]) -> dict[str, Known]:
     """Return facts with the corrected values, except where the fact has a value of a later day.
 
-    A claim, and a fact without a day of its own, is read anew for each score: its correction always counts.
+    The correction of a claim, and of a fact without a day of its own, always counts.
     """
     return {
         name: fact if name not in corrected or _is_newer(name, fact, corrected[name]) else corrected[name]
