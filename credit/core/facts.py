@@ -20,7 +20,7 @@ from django.utils.translation import gettext_noop
 from config.core.credentials import Credential
 from config.core.json_text import escaped
 from config.core.registration import declared
-from credit.core.card import SCORED_ON, is_claimed
+from credit.core.card import SCORED_ON, Card, is_claimed
 
 APPLICATION_DATA = "application_data."
 _CONFIRMED = "confirmed."
@@ -110,6 +110,11 @@ PATHS = (
 MayRead = Callable[[Fact], bool]
 # Facts about the same person's other applications with the lender: only the lender may read them.
 PERSON = "person."
+
+
+def reads_person(card: Card) -> bool:
+    """Return whether a card reads facts about the person's other applications, which only the lender may read."""
+    return any(name.startswith(PERSON) for name in card.facts)
 
 
 def covered_by(credential: Credential) -> MayRead:

@@ -12,7 +12,7 @@ from config.core.json_text import rfc3339
 from credit.core import rights
 from credit.core.applicants import language_of
 from credit.core.card import Card, Characteristic
-from credit.core.facts import PERSON, SOURCES
+from credit.core.facts import PERSON, SOURCES, reads_person
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
@@ -35,6 +35,10 @@ _PROCEDURE = _(
     "Each input falls into a range, and the range has points. The points are added to a base of %(base)s. The outcome "
     "follows from the total of %(total)s: %(bands)s. A reason is an input with fewer points than its baseline."
 )
+_WITHOUT_POINTS = _(
+    "Each input falls into a range, and the range has points. The outcome follows from their total: %(bands)s. Points "
+    "are not shown, because the score used your other applications."
+)
 _POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The baseline is %(baseline)s.")
 _OUTCOMES = {"approve": _("approval"), "refer": _("decision by a person"), "decline": _("rejection")}
 _FROM, _REST = _("%(outcome)s from %(bound)s points"), _("%(outcome)s for fewer")
@@ -49,7 +53,7 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
     """Explain the newest decision, or where it stands, in a language; by default in the applicant's.
 
     Inputs and changes are None where the facts of the score are erased. Facts about other applications of the person
-    have no value.
+    have no value. A card that reads them has no total, no points, and no changes: they would follow from the others.
     """
     with translation.override(language or language_of(application.applicants)):
         return _explain(application)
@@ -108,10 +112,11 @@ def _score_parts(score: Score | None) -> dict[str, Any]:
     if score is None:
         return dict.fromkeys(("score", "procedure", "inputs", "changes"))
     card, kept = score.version.card, score.facts_if_kept
-    evaluation = None if kept is None else evaluate(card, kept.values())
+    evaluation = None if kept is None or reads_person(card) else evaluate(card, kept.values())
+    total = None if reads_person(card) else score.total
     return {
         "score": {
-            "total": score.total,
+            "total": total,
             "range": list(card.limits),
             "outcome": score.outcome,
             "scored_at": rfc3339(score.created_at),
@@ -119,17 +124,19 @@ def _score_parts(score: Score | None) -> dict[str, Any]:
             "version": score.version.number,
             "reasons": [gettext(text_of(reason)) for reason in score.reasons],
         },
-        "procedure": _procedure(card, score.total),
+        "procedure": _procedure(card, total),
         "inputs": None if kept is None else _inputs(card, score, kept.values()),
         "changes": None if evaluation is None else _changes(card, evaluation),
     }
 
 
-def _procedure(card: Card, total: int) -> str:
+def _procedure(card: Card, total: int | None) -> str:
     bands = [
         gettext(_REST if bound is None else _FROM) % {"outcome": gettext(_OUTCOMES[outcome]), "bound": bound}
         for outcome, bound in card.outcomes
     ]
+    if total is None:
+        return gettext(_WITHOUT_POINTS) % {"bands": ", ".join(bands)}
     return gettext(_PROCEDURE) % {"base": card.base_points, "total": total, "bands": ", ".join(bands)}
 
 
@@ -140,8 +147,8 @@ def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str
     inputs = []
     for source in card.inputs:
         names = source.used(facts)
-        is_hidden = any(name.startswith(PERSON) for name in names)  # only the lender may read what they tell
-        points = None if is_hidden or source.name not in scored else _points(*scored[source.name])
+        is_hidden = reads_person(card) or source.name not in scored  # only the lender may read what they tell
+        points = None if is_hidden else _points(*scored[source.name])
         inputs.append(
             {
                 "name": source.name,

@@ -58,7 +58,9 @@ class AutomationSerializer(serializers.JsonPartSerializer):
 class ExplainedScoreSerializer(serializers.JsonPartSerializer):
     """The score of the decision."""
 
-    total = serializers.Int64Field(help_text="The total of the points.")
+    total = serializers.Int64Field(
+        allow_null=True, help_text="The total of the points; null if the score used `person.` facts."
+    )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
     outcome = serializers.TextField(help_text="`approve`, `refer`, or `decline`.")
     scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
@@ -116,7 +118,7 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     changes = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="Changes that would have led to a better outcome; null like `inputs`.",
+        help_text="Changes that would have led to a better outcome; null like `inputs`, and with `person.` facts.",
     )
     can_do = serializers.ListField(child=serializers.TextField(), help_text="What the applicant can do now.")
     rights = RightSerializer(many=True, help_text="The rights after the decision; empty before one.")
