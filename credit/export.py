@@ -26,7 +26,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
 
 
 def rendered_notices(user_id: int) -> Iterator[Part]:
-    notices = Notice.objects.filter(application__consumer=user_id, html__isnull=False)
+    notices = Notice.objects.filter(Notice.FOR_ACCOUNT, application__consumer=user_id, html__isnull=False)
     for notice in notices.order_by("pk").iterator():
         yield f"notices/{notice.pk}.html", _or_unreadable(partial(_text_of, notice)), Notice._meta.label
 

@@ -1,5 +1,7 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
+from django.db.models import Q
+
 from config.core.privacy import (
     AUDIT_LOG,
     DELETE_ROW,
@@ -11,6 +13,7 @@ from config.core.privacy import (
     personal,
     table,
 )
+from credit.core.applicants import FIRST
 
 APPLICATION = Keep(
     "application_records",
@@ -57,6 +60,7 @@ TABLES = {
             "profile", "language", "due_at", "status", "waits_for", "look_at", "sha256", "mail", "created_at",
             "made_at", "delivered_at",
         ),
+        exported=~Q(applicant__gt=FIRST),
         subject="application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
@@ -78,6 +82,7 @@ TABLES = {
         personal("reason", "metadata", keep=AUDIT_LOG),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "notice"),
+        exported=~Q(notice__applicant__gt=FIRST),
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
@@ -87,6 +92,7 @@ TABLES = {
         personal("evidence", erase=REPLACE, masked=False, keep=AUDIT_LOG),
         about_staff("principal", "credential"),
         none("id", "notice", "channel", "at", "recorded_at"),
+        exported=~Q(notice__applicant__gt=FIRST),
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
@@ -152,7 +158,8 @@ TABLES = {
         purpose="matching of offers",
     ),
     "credit.ScoreFacts": table(
-        personal("facts", "nonce", erase=DELETE_ROW, keep=APPLICATION),
+        personal("facts", erase=DELETE_ROW, keep=APPLICATION),
+        personal("nonce", erase=DELETE_ROW, keep=APPLICATION, exported=False),
         none("score"),
         subject="score__user",
         purpose="the inputs of scores",
@@ -289,7 +296,8 @@ TABLES = {
         recipients=LENDER,
     ),
     "credit.Report": table(
-        personal("summary", "summary_sha256", "raw", "raw_sha256", keep=APPLICATION),
+        personal("summary", "summary_sha256", keep=APPLICATION),
+        personal("raw", "raw_sha256", keep=APPLICATION, exported=False),
         personal("person", erase=REPLACE, secret=True, keep=APPLICATION),
         about_staff("requested_by"),
         none(
@@ -298,6 +306,7 @@ TABLES = {
         ),
         subject="application__consumer",
         purpose="reports of credit bureaus and income vendors",
+        exported=~Q(applicant__gt=FIRST),
         ground=LEGAL_OBLIGATION,
         kept_by="application",
         recipients=LENDER,

@@ -29,7 +29,11 @@ def write_export(user_id: int, file: Any, *, now: datetime) -> dict[str, int]:
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for label, declaration, rows in tables_of(user_id):
             name, names = f"records/{label}.json", _exported(declaration)
-            number = _write_rows(archive, name, _values(rows.order_by("pk"), names)) if names else 0
+            number = (
+                _write_rows(archive, name, _values(rows.filter(declaration.exported).order_by("pk"), names))
+                if names
+                else 0
+            )
             if number:
                 contents.append({"file": name, "rows": number, **_described(declaration)})
                 counts["tables"] += 1
@@ -46,9 +50,9 @@ def write_export(user_id: int, file: Any, *, now: datetime) -> dict[str, int]:
 def _exported(declaration: Table) -> list[str]:
     """Return the names of the fields to copy; none for a table whose personal fields are all secret."""
     fields = declaration.fields.items()
-    if not any(treatment.kind == "personal" and not treatment.is_secret for _name, treatment in fields):
+    if not any(treatment.kind == "personal" and treatment.is_exported for _name, treatment in fields):
         return []
-    return [name for name, treatment in fields if treatment.kind != "about_staff" and not treatment.is_secret]
+    return [name for name, treatment in fields if treatment.kind != "about_staff" and treatment.is_exported]
 
 
 def _write_rows(archive: ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> int:
@@ -65,7 +69,8 @@ def _write_rows(archive: ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> 
 
 def _values(rows: Any, names: list[str]) -> Iterator[dict[str, Any]]:
     for row in rows.iterator(chunk_size=CHUNK_ROWS):
-        yield {name: _value(row, name) for name in names}
+        changed = row.exported_values() if hasattr(row, "exported_values") else {}
+        yield {name: changed[name] if name in changed else _value(row, name) for name in names}
 
 
 def _value(row: models.Model, name: str) -> Any:

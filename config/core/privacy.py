@@ -11,6 +11,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import models
+from django.db.models import Q
 
 from config.core.registration import declared
 
@@ -27,6 +28,7 @@ UNTIL_ERASURE = "until the account is erased"
 # Where data come from, and who receives them, unless a table says otherwise.
 THE_PERSON = "the person, and their use of the account"
 NO_ONE = "none outside of the operator"
+EVERY_ROW = Q()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Treatment:
     keep: Keep | None = None
     is_masked: bool = False  # in the back office, for viewers without permission for personal data
     is_secret: bool = False  # a password, a token or its hash: not in a copy of the data
+    is_exported: bool = True  # in a copy of the data
 
 
 Fields = dict[str, Treatment]
@@ -59,6 +62,7 @@ Fields = dict[str, Treatment]
 class Table:
     """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject.
 
+    `exported` are the conditions of the rows in a copy of the data: other rows are about another applicant.
     `kept_by` is the lookup to the record on which a `Keep` depends; empty where it depends on the account. The rows of
     a table that is `by_value` have no such lookup: a step of its app erases them.
     """
@@ -72,13 +76,21 @@ class Table:
     by_value: bool
     source: str
     recipients: str
+    exported: Q
 
 
 def personal(
-    *names: str, erase: str = NULL, keep: Keep | None = None, masked: bool = True, secret: bool = False
+    *names: str,
+    erase: str = NULL,
+    keep: Keep | None = None,
+    masked: bool = True,
+    secret: bool = False,
+    exported: bool = True,
 ) -> Fields:
     """Declare fields that hold data of the table's subject, and how they are erased."""
-    return dict.fromkeys(names, Treatment("personal", erase, keep, masked and not secret, secret))
+    return dict.fromkeys(
+        names, Treatment("personal", erase, keep, masked and not secret, secret, exported and not secret)
+    )
 
 
 def about_staff(*names: str) -> Fields:
@@ -101,6 +113,7 @@ def table(
     by_value: bool = False,
     source: str = THE_PERSON,
     recipients: str = NO_ONE,
+    exported: Q = EVERY_ROW,
 ) -> Table:
     """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
     fields: Fields = {}
@@ -108,7 +121,7 @@ def table(
         if twice := fields.keys() & group.keys():
             raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
         fields |= group
-    return Table(subject, purpose, fields, ground, retention, kept_by, by_value, source, recipients)
+    return Table(subject, purpose, fields, ground, retention, kept_by, by_value, source, recipients, exported)
 
 
 @cache

@@ -136,6 +136,8 @@ class Notice(StatefulModel):
     counteroffer = models.ForeignKey(
         "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
     )
+    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # not for another applicant than the one to whom the account belongs
+
     applicant = models.PositiveSmallIntegerField(
         null=True,
         help_text="The number of the applicant whom alone the notice is for; null for the notice about the "
@@ -261,7 +263,7 @@ class Notice(StatefulModel):
         The account that applies belongs to the first applicant, who never reads what is for another one.
         """
         rows = cls.objects.filter(application=application)
-        return rows.exclude(applicant__gt=FIRST) if application.consumer_id == user.pk else rows
+        return rows.filter(cls.FOR_ACCOUNT) if application.consumer_id == user.pk else rows
 
     @classmethod
     def undelivered_about_pricing(cls, application: Any) -> "models.QuerySet[Notice]":

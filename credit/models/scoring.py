@@ -9,7 +9,7 @@ from django.utils.functional import cached_property
 from config.core import lifecycle
 from config.core.context import request_id
 from config.core.digest import digest_of
-from config.core.encryption import EncryptedTextField
+from config.core.encryption import EncryptedTextField, UnreadableSecret
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
@@ -17,6 +17,7 @@ from config.core.lifecycle import Machine, Role
 from config.webhooks.events import record_event
 from credit.core.card import Card
 from credit.core.errors import InvalidVersionTransition
+from credit.core.facts import PERSON, reads_person
 
 DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
 CHAMPION, CHALLENGER = "champion", "challenger"
@@ -242,6 +243,10 @@ class Score(models.Model):
         """The facts that the score was computed from, None once they are erased."""
         return getattr(self, "kept_facts", None)
 
+    def exported_values(self) -> dict[str, Any]:
+        """Return the values that differ in a copy of the person's data: points from which `person.` facts follow."""
+        return {"points": None, "total": None} if reads_person(self.version.card) else {}
+
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
         """Select the scores that decide or propose about an application, with their versions; the first counts."""
@@ -294,6 +299,16 @@ class ScoreFacts(models.Model):
 
     def __str__(self) -> str:
         return str(self.score_id)
+
+    def exported_values(self) -> dict[str, Any]:
+        """Return the facts without those that only the lender may read."""
+        try:
+            if PERSON not in self.facts:
+                return {}
+        except UnreadableSecret:
+            return {}
+        own = {name: value for name, value in self.values().items() if not name.startswith(PERSON)}
+        return {"facts": canonical_json(own).decode()}
 
     def values(self) -> dict[str, Any]:
         return dict(orjson.loads(self.facts))

@@ -27,7 +27,11 @@ REQUIRED = {
     "identity.BankItem": {"provider": "sandbox"},
     "identity.Consent": {"kind": "app"},
     "identity.ApiKey": {"expires_at": NOW + timedelta(days=1)},
+    "credit.ModelVersion": {
+        "definition": {"inputs": [], "base_points": 0, "characteristics": [], "outcomes": [{"outcome": "refer"}]}
+    },
     "credit.Notice": {"status": "cancelled"},
+    "credit.Report": {"applicant": 1},
     "payments.CryptoPayment": {"status": "expired"},
     "payments.Payment": {"status": "Failed"},
     "payments.CustodyAccount": {"provider_account_id": "x", "address": "x", "provisioned_at": NOW},

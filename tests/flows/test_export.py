@@ -16,12 +16,12 @@ from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
 from credit.core.applicants import Applicants
 from credit.documents import storage
-from credit.models import DocumentFile, Notice, RequestedDocument
+from credit.models import DocumentFile, Notice, Report, RequestedDocument, Score, ScoreFacts
 from identity.accounts.models import ManagedAccount
 from tests.config.test_unreadable import lose_the_key
 from tests.credit.applicants import PERSON, changed
-from tests.factories import ApplicationFactory, UserFactory
-from tests.flows.markers import personal_tables, places_of
+from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory
+from tests.flows.markers import NOW, personal_tables, places_of
 from tests.flows.test_erasure import MINE, THEIRS, planted
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def secret_fields():
         f"{model._meta.label}.{name}"
         for model in personal_tables()
         for name, treatment in privacy.personal_fields(model).items()
-        if treatment.is_secret
+        if not treatment.is_exported
     }
 
 
@@ -67,7 +67,7 @@ def test_export_has_no_secret_and_no_field_about_staff(person):
         if name.startswith("records/"):
             fields = privacy.register()[label].fields
             for row in json.loads(content):
-                assert not [each for each in row if fields[each].is_secret or fields[each].kind == "about_staff"], name
+                assert all(fields[each].is_exported and fields[each].kind != "about_staff" for each in row), name
 
 
 def test_export_has_nothing_of_another_person(person):
@@ -76,6 +76,42 @@ def test_export_has_nothing_of_another_person(person):
     planted(other, THEIRS)
     assert all(THEIRS.encode() not in content for content in exported(person).values())
     assert all(MINE.encode() not in content for content in exported(other).values())
+
+
+def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
+    application = planted(person, MINE)
+    rows = {"application": application, "requested_at": NOW, "look_at": NOW, "requested_by": UserFactory()}
+    for applicant in (1, 2):
+        Report.objects.create(
+            **rows, applicant=applicant, kind="credit", vendor="v", purpose="credit_transaction", person="p",
+            status="received", summary=f"summary-{applicant}", raw="qqraw",
+        )  # fmt: skip
+    notice = Notice.objects.get()
+    Notice.objects.filter(pk=notice.pk).update(applicant=2)
+    copies = exported(person)
+    reports = json.loads(copies["records/credit.Report.json"])
+    assert {row["applicant"] for row in reports} == {1}
+    assert {"raw", "raw_sha256"}.isdisjoint(reports[0])
+    assert all(b"summary-2" not in content and b"qqraw" not in content for content in copies.values())
+    labels = ("Notice", "NoticeHistory", "Delivery")
+    assert not {f"notices/{notice.pk}.html", *(f"records/credit.{label}.json" for label in labels)} & copies.keys()
+
+
+def test_export_of_a_score_hides_facts_about_other_applications(person):
+    definition = {
+        "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}], "base_points": 5,
+        "characteristics": [], "outcomes": [{"outcome": "refer"}],
+    }  # fmt: skip
+    score = Score.objects.create(
+        version=ModelVersionFactory(definition=definition), user=person, purpose="decision", facts_sha256="x",
+        points=[["open", 0, 7, 9]], total=12, outcome="refer", reasons=[], missing=[], created_at=NOW,
+    )  # fmt: skip
+    ScoreFacts.objects.create(score=score, facts='{"person.open_applications":3,"scored_on":"2026-01-31"}', nonce="qqn")
+    copies = exported(person)
+    (row,) = json.loads(copies["records/credit.Score.json"])
+    assert (row["points"], row["total"], row["outcome"]) == (None, None, "refer")
+    (facts,) = json.loads(copies["records/credit.ScoreFacts.json"])
+    assert facts == {"facts": '{"scored_on":"2026-01-31"}', "score": facts["score"]}
 
 
 def test_export_has_files_notices_and_mails(person):
