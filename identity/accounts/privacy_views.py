@@ -12,6 +12,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, LOG_IN, InsufficientScope
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, actor_of
+from identity.access.second_factor import require_second_factor
 from identity.access.tokens import require_recent_log_in
 from identity.accounts import consents, erasure, exports, managed
 from identity.accounts.models import Erasure, Export
@@ -21,6 +22,13 @@ from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible, Lo
 PARTNER_SCOPE = "accounts:write"
 ZIP = "application/zip"
 _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditable)
+
+
+def _partner_of(request: ApiRequest) -> Actor:
+    """Return the partner. An app would reach all of its customers: it gets InsufficientScope."""
+    if request.auth.delegated:
+        raise InsufficientScope("Apps can't use a customer's rights: send the partner's own token or API key.")
+    return actor_of(request)
 
 
 def zip_response(actor: Actor, export: Export) -> StreamingHttpResponse:
@@ -138,27 +146,35 @@ class ManagedExportViewSet(ApiViewSet):
 
     tag = "accounts"
 
-    @endpoint(access=PARTNER_SCOPE, answer=ExportSerializer, status=202, idempotent=True, errors=_OF_CUSTOMER)
+    @endpoint(
+        access=PARTNER_SCOPE,
+        answer=ExportSerializer,
+        status=202,
+        idempotent=True,
+        errors=(*_OF_CUSTOMER, SecondFactorRequired),
+    )
     def create(self, request: ApiRequest, account_id: str) -> Export:
         """Request a copy of a customer's data.
 
         Once the customer has claimed the account, only the customer can request it: the API returns 400 `E3004`.
         """
-        actor = actor_of(request)
+        actor = _partner_of(request)
+        require_second_factor(actor)
         account = managed.load_unclaimed(actor, account_id)
         return exports.request_export(actor, account.pk, now=timezone.now())
 
     @endpoint(access=PARTNER_SCOPE, answer=ExportSerializer, errors=(*_OF_CUSTOMER, NotFound))
     def retrieve(self, request: ApiRequest, account_id: str, export_id: str) -> Export:
         """Get an export of a customer's data."""
-        actor = actor_of(request)
+        actor = _partner_of(request)
         return exports.load_export(actor, managed.load_unclaimed(actor, account_id).pk, export_id)
 
     @renderer_classes([renderer_for(ZIP)])
-    @endpoint(access=PARTNER_SCOPE, errors=(*_OF_CUSTOMER, NotFound))
+    @endpoint(access=PARTNER_SCOPE, errors=(*_OF_CUSTOMER, SecondFactorRequired, NotFound))
     def file(self, request: ApiRequest, account_id: str, export_id: str) -> StreamingHttpResponse:
         """Download the zip of a customer's export."""
-        actor = actor_of(request)
+        actor = _partner_of(request)
+        require_second_factor(actor)
         account = managed.load_unclaimed(actor, account_id)
         return zip_response(actor, exports.load_export(actor, account.pk, export_id))
 
@@ -180,7 +196,7 @@ class ManagedErasureViewSet(ApiViewSet):
 
         Once the customer has claimed the account, only the customer can request it: the API returns 400 `E3004`.
         """
-        actor = actor_of(request)
+        actor = _partner_of(request)
         account = managed.load_unclaimed(actor, account_id)
         return erasure.request_erasure(actor, account.pk, now=timezone.now())
 
@@ -190,7 +206,7 @@ class ManagedErasureViewSet(ApiViewSet):
 
         Also after its end. If none is requested, `status` is `none`.
         """
-        return erasure.show_erasure(managed.load_unclaimed(actor_of(request), account_id, also_erased=True).user)
+        return erasure.show_erasure(managed.load_unclaimed(_partner_of(request), account_id, also_erased=True).user)
 
     @endpoint(access=PARTNER_SCOPE, idempotent=True, errors=_OF_CUSTOMER)
     def destroy(self, request: ApiRequest, account_id: str) -> None:
@@ -198,6 +214,6 @@ class ManagedErasureViewSet(ApiViewSet):
 
         The erasure can be canceled within 14 days of the request. Idempotent.
         """
-        actor = actor_of(request)
+        actor = _partner_of(request)
         account = managed.load_unclaimed(actor, account_id)
         erasure.cancel_erasure(actor, account.pk, now=timezone.now())

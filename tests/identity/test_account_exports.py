@@ -22,6 +22,7 @@ from identity.accounts.models import Erasure, Export, ManagedAccount
 from identity.models import AccountHistory, TokenFamily, User
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 from tests.second_factors import authenticator_of
 
@@ -231,6 +232,20 @@ def test_partner_requests_nothing_for_a_claimed_account(partner, customer):
     for path in ("exports", "erasure"):
         assert_error(partner.send(f"/accounts/{customer}/{path}"), 400, "E3004")
     assert_error(partner.read(f"/accounts/{customer}/exports/{export['id']}/file"), 400, "E3004")
+
+
+def test_app_of_a_partner_does_not_use_the_rights_of_its_customers(customer, user):
+    client, secret = make_client(scopes=["accounts:write"])
+    code = code_for(user, client, scope="accounts:write")
+    app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
+    for path in ("exports", "erasure"):
+        assert_error(app.send(f"/accounts/{customer}/{path}"), 403, "E2005")
+    assert_error(app.read(f"/accounts/{customer}/erasure"), 403, "E2005")
+
+
+def test_partner_with_a_second_factor_needs_it_for_an_export(partner, customer, user):
+    authenticator_of(user)
+    assert_error(partner.send(f"/accounts/{customer}/exports"), 403, "E2012")
 
 
 def test_other_partner_requests_nothing_for_a_customer(customer):
