@@ -47,9 +47,9 @@ def test_figures_are_shown_side_by_side_and_marked(reviewers_client, sent):
     path = f"/applications/{sent.pk}/confirmations"
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
     text = text_of(reviewers_client.get(page_of(sent)))
-    assert "Figure Claimed Sourced Confirmed" in text
+    assert "Figure Claimed Sourced Confirmed Corrected" in text
     assert re.search(
-        r"Monthly income cents \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — Differs by more than 10 %.", text
+        r"Monthly income cents \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs by more than 10 %.", text
     )
     today = timezone.now().date()
     assert f"Monthly debt cents $600.00 — $610.00 ({today})" in text
