@@ -25,6 +25,7 @@ class CreditConfig(Declarations, AppConfig):
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
         "notices.retention.forget_old", "applications.services.index_changed_applicants",
+        "applications.services.follow_sharing",
     )  # fmt: skip
     readings = ("scoring.metrics.READING",)
     backup_parts = "documents.storage.BACKUP_PARTS"

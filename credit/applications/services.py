@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import CharField, OuterRef, Q, Subquery
+from django.db.models import CharField, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 from django.utils import timezone
 
@@ -23,7 +23,7 @@ from credit.core.differences import differences
 from credit.core.due import OFFER_ENDED, OfferRequirements
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
-from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
+from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, WITHDRAWN
 from credit.models import (
     Application,
     ApplicationRevision,
@@ -304,6 +304,17 @@ def consent_to_sharing(application: Application, now: datetime) -> None:
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)
+
+
+def follow_sharing(*, now: datetime) -> dict[str, int]:
+    """End the consents of ended applications; store those that a server of the version before left out."""
+    ended, has_consent = Q(status__in=(WITHDRAWN, EXPIRED)), Consent.objects.filter(kind=LENDER_SHARING)
+    of_ended = Application.objects.filter(ended, pk=OuterRef("reference"))
+    count = has_consent.filter(Exists(of_ended)).end(now=now)
+    missing = Application.objects.filter(~Exists(has_consent.filter(reference=OuterRef("pk"))), ~ended)
+    for application in missing.filter(submitted_at__isnull=False, consumer__erased_at__isnull=True).exclude(share=[]):
+        consent_to_sharing(application, application.submitted_at or now)
+    return {"sharing_ended": count}
 
 
 def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  as every ending

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.core.digest import digest_of
 from config.ops import pruning
+from credit.applications.services import follow_sharing
 from credit.models import Application
 from credit.models import Consent as NoticeConsent
 from credit.notices.services import consent_text
@@ -129,6 +130,16 @@ def test_application_that_shares_nothing_has_no_consent(api, user):
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
     assert not Consent.objects.exists()
+
+
+def test_prune_stores_missing_consents_to_sharing_once_and_ends_those_of_ended_applications(user):
+    ApplicationFactory(consumer=user, share=["bank"], status="under_review", submitted_at=timezone.now())
+    for _ in range(2):
+        follow_sharing(now=timezone.now())
+    assert Consent.objects.active().get().kind == "lender_sharing"
+    Application.objects.update(status="withdrawn")
+    assert follow_sharing(now=timezone.now()) == {"sharing_ended": 1}
+    assert not Consent.objects.active().exists()
 
 
 def test_other_accounts_and_apps_have_no_access_to_consents(api, user, stranger_api):
