@@ -60,7 +60,7 @@ def test_every_count_of_the_workers_is_documented_or_excluded(db):
     of_nobody = {rule.name for rule in declared("prune_rules")} - told
     assert counted - told - of_nobody == {
         "abandoned_document_files", "applicants_indexed", "draft_document_files", "kept_records_of_accounts", "notices",
-        "recovery_codes_hashed", "review_statements", "sharing_ended",
+        "recovery_codes_hashed", "review_statements", "sharing_ended", "unused_apps",
     }  # fmt: skip
 
 
