@@ -53,6 +53,7 @@ DOCUMENTED_METHODS = {
     "CharField": "to_internal_value",
     "UUIDField": "to_internal_value",
     "ChoiceField": "to_internal_value",
+    "DictField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
     "AddIndexConcurrently": "database_backwards database_forwards",

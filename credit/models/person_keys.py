@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Count, F, Max, Q
 
 from config.core.encryption import blind_digests
+from config.core.ids import uuid7
 from config.core.search_words import words_of
 from config.mail.addresses import comparable
 from credit.core.applicants import Person
@@ -21,6 +22,7 @@ class PersonKey(models.Model):
     The lender is part of what is hashed: the same person at two lenders has no hash in common.
     """
 
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="person_keys")
     digest = models.CharField(max_length=64)
 

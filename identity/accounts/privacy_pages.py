@@ -4,10 +4,9 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language_from_request, gettext, override
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import TemplateView, View
 
@@ -72,13 +71,6 @@ def data_we_hold() -> list[Held]:
 
 
 class _PrivacyView(LoginRequiredMixin, View):
-    """Answers in the language of the browser."""
-
-    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
-        with override(get_language_from_request(request)):
-            response = super().dispatch(request, *args, **options)
-            return response.render() if isinstance(response, TemplateResponse) else response
-
     @property
     def actor(self) -> Actor:
         user: Any = self.request.user

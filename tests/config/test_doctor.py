@@ -94,6 +94,7 @@ def served(settings, monkeypatch):
     settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY, settings.ALLOWED_HOSTS = True, "k" * 43, ["api.example"]
     settings.CARD_PROCESSOR, settings.OPEN_BANKING, settings.CUSTODY = "stripe", "plaid", "circle"
     settings.SETTLEMENT_RPC_URL, settings.ALLOW_SANDBOX = "https://node.example", False
+    settings.REPORTS = "off"
     settings.DECISION_SIGNING_KEY = base64.b64encode(bytes(range(32))).decode()
     # The tests' own database may be the one that is refused.
     for one in settings.DATABASES.values():
@@ -103,7 +104,8 @@ def served(settings, monkeypatch):
 
 WRONG = [
     ("CARD_PROCESSOR", "sandbox", "ALLOW_SANDBOX=1"), ("OPEN_BANKING", "sandbox", "ALLOW_SANDBOX=1"),
-    ("CUSTODY", "sandbox", "ALLOW_SANDBOX=1"), ("SETTLEMENT_RPC_URL", "", "ALLOW_SANDBOX=1"),
+    ("CUSTODY", "sandbox", "ALLOW_SANDBOX=1"), ("REPORTS", "sandbox", "ALLOW_SANDBOX=1"),
+    ("SETTLEMENT_RPC_URL", "", "ALLOW_SANDBOX=1"),
     ("REVIEW_POLICY", "open", "REVIEW_POLICY=open lets applicants approve themselves"),
     ("BACKOFFICE_SECOND_FACTOR", False, "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone"),
     ("ALLOWED_HOSTS", ["api.example", "*"], "ALLOWED_HOSTS=* answers to every name"),

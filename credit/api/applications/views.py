@@ -15,7 +15,14 @@ from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSeri
 from credit.api.applications import reading, serializers
 from credit.applications import services as applications
 from credit.core import errors
-from credit.core.errors import OfferUnavailable, ReasonsRequired, RequirementsDue, TermsOutsideOffer, TermsRequired
+from credit.core.errors import (
+    AprAboveCap,
+    OfferUnavailable,
+    ReasonsRequired,
+    RequirementsDue,
+    TermsOutsideOffer,
+    TermsRequired,
+)
 from credit.core.facts import SHAREABLE
 from credit.core.machine import MACHINE
 from credit.documents.services import documents_of
@@ -128,6 +135,7 @@ class ApplicationViewSet(ApiViewSet):
             ReviewerRequired,
             SecondFactorRequired,
             TermsOutsideOffer,
+            AprAboveCap,
             TermsRequired,
         ),
     )

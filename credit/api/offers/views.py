@@ -17,7 +17,7 @@ from config.core.lifecycle import SecondFactorRequired, actor_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
 from credit.api.offers import serializers
 from credit.core import quotes
-from credit.core.errors import OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
+from credit.core.errors import AprAboveCap, OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers import catalogue, decisions, providers
 from credit.offers import services as offers
@@ -47,7 +47,7 @@ class OfferViewSet(ApiViewSet):
         body=serializers.OfferRequestSerializer,
         answer=serializers.OfferSerializer,
         status=201,
-        errors=(ProviderTaken, SecondFactorRequired),
+        errors=(AprAboveCap, ProviderTaken, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
@@ -77,7 +77,7 @@ class OfferViewSet(ApiViewSet):
     @_writes_offers(
         body=serializers.OfferRequestSerializer,
         answer=serializers.OfferSerializer,
-        errors=(OfferNotFound, ProviderTaken, SecondFactorRequired),
+        errors=(AprAboveCap, OfferNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer.

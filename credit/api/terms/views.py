@@ -21,6 +21,7 @@ from credit.applications.withdrawal_right import Withdrawable
 from credit.core.errors import (
     READ_ERRORS,
     ApplicationNotFound,
+    AprAboveCap,
     CounterofferOpen,
     InvalidApplicationTransition,
     OfferNotFound,
@@ -89,7 +90,7 @@ class CounterofferViewSet(ApiViewSet):
         body=serializers.CounterofferRequestSerializer,
         answer=serializers.CounterofferSerializer,
         status=201,
-        errors=(*_DECIDING_ERRORS, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
+        errors=(*_DECIDING_ERRORS, AprAboveCap, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
     )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
         """Create a counteroffer.
