@@ -178,6 +178,7 @@ MODULES = [
         "my/content.py",
         "my/forms.py",
         "my/pages.py",
+        "my/rights_pages.py",
         "my/terms_pages.py",
         "my/words.py",
         "core/loan_words.py",
