@@ -149,6 +149,8 @@ def _offer(service: Service) -> None:
     }
     better = {**terms, **asks, "name": "Walker's better loan"}
     service.call("PUT /v1/provider-offers/{offer_id}", better, offer_id=demo_ids.OWN_OFFER)
+    link = {"offer_id": demo_ids.OWN_OFFER, "prefill": {"application_data": {"amount_cents": 800_000}}}
+    service.call("POST /v1/providers/{provider_id}/application-links", link, provider_id=demo_ids.OWN_PROVIDER)
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=demo_ids.OWN_OFFER)
 
 
@@ -229,8 +231,6 @@ def _act_as_provider(service: Service) -> None:
     of = {"provider_id": demo_ids.OWN_PROVIDER}
     service.call("GET /v1/providers")
     service.call("GET /v1/providers/{provider_id}/applications", **of)
-    link = {"offer_id": demo_ids.OWN_OFFER, "prefill": {"application_data": {"amount_cents": 800_000}}}
-    service.call("POST /v1/providers/{provider_id}/application-links", link, **of)
     service.call("GET /v1/providers/{provider_id}/members", **of)
     service.call("POST /v1/providers", {"name": "Walker's bank"})
     service.call("POST /v1/providers/{provider_id}/members", {"username": "demo-noor"}, **of)
