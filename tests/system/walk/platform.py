@@ -135,6 +135,8 @@ def _offer(service: Service) -> None:
     service.call("GET /v1/provider-offers", query={"provider_id": str(demo_ids.PROVIDER)})
     service.call("GET /v1/provider-offers/{offer_id}", offer_id=demo_ids.OFFER)
     service.call("GET /v1/provider-offers/{offer_id}/automation", offer_id=demo_ids.OFFER)
+    # The offer follows the law of the United States, which has no European information form.
+    service.call("GET /v1/provider-offers/{offer_id}/precontract", offer_id=demo_ids.OFFER, status=404)
     loan = {"amount_cents": 500_000, "term_months": 12, "apr_percent": "9.5"}
     service.call("GET /v1/provider-offers/{offer_id}/quote", query=loan, offer_id=demo_ids.OFFER)
     service.call("GET /v1/provider-offers/{offer_id}/requirements", offer_id=demo_ids.ASKING_OFFER)
