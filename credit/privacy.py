@@ -68,7 +68,7 @@ TABLES = {
         recipients=LENDER,
     ),
     "credit.Precontract": table(
-        personal("content", "html", erase=DELETE_ROW, keep=APPLICATION),
+        personal("content", "html", keep=APPLICATION),
         none(
             "id", "application", "terms_sha256", "language", "sha256", "medium", "made_at", "provided_at", "opened_at"
         ),

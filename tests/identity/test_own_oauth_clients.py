@@ -184,7 +184,7 @@ def test_clients_that_have_one_name_already_go_on_working_and_doctor_lists_them(
     loader = MigrationExecutor(connection).loader
     model = loader.project_state([("identity", "0008_user_names")]).apps.get_model("identity", "OAuthClient")
     old = [model.objects.create(name=name, user_id=user.pk).pk for name in ("Budget app", "Budget \u0430pp", "Other")]
-    call_command("migrate", "identity", verbosity=0)
+    call_command("migrate", verbosity=0)
     first, second, third = OAuthClient.objects.order_by("pk")
     assert [first.pk, second.pk, third.pk] == old
     assert (first.name_key is None, second.name_key is None, third.name_key is None) == (False, True, False)

@@ -55,7 +55,7 @@ def seeds_of(user, used_mask=0):
 
 def migrate_again():
     call_command("migrate", "identity", "0002", verbosity=0)
-    call_command("migrate", "identity", verbosity=0)
+    call_command("migrate", verbosity=0)
 
 
 def test_no_column_holds_a_code(db, user, in_production):

@@ -120,7 +120,7 @@ def test_the_migration_renames_later_accounts_and_doctor_lists_them():
             old_user.objects.create(username=name) for name in ("Alice", "alice", "ALICE", "ALICE-2")
         )
     finally:
-        call_command("migrate", "identity", verbosity=0)
+        call_command("migrate", verbosity=0)
     names = dict(User.objects.values_list("pk", "username"))
     assert names == {first.pk: "Alice", second.pk: "alice-3", third.pk: "ALICE-4", taken.pk: "ALICE-2"}
     assert AccountHistory.objects.get(account=second.pk).details == {"from": "alice", "to": "alice-3"}
@@ -129,4 +129,4 @@ def test_the_migration_renames_later_accounts_and_doctor_lists_them():
     assert line["why"].startswith("warning")
     call_command("migrate", "identity", "0007", verbosity=0)
     assert set(User.objects.values_list("username", flat=True)) == {"Alice", "alice", "ALICE", "ALICE-2"}
-    call_command("migrate", "identity", verbosity=0)
+    call_command("migrate", verbosity=0)
