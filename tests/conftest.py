@@ -10,7 +10,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from django.conf import settings as django_settings
 from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
@@ -132,9 +131,8 @@ def _nothing_remembered():
     rate_limits.forget_lots()
     # Known, so that no test counts the statement that reads it.
     encryption.mode.word, encryption.mode.until = encryption.UNBOUND, math.inf
-    erasures = Path(django_settings.VAR_DIR) / "erasures.jsonl"
     yield
-    erasures.unlink(missing_ok=True)  # it names accounts that the rolled back database never had
+    erasure_log.path().unlink(missing_ok=True)  # it names accounts that the rolled back database never had
     authentication.forget_credentials()
     rate_limits.forget_lots()
 

@@ -170,7 +170,7 @@ NAMES_OURS = [model for app in APPS for model in app.get_models()]
 SHOWN = sorted(admin.site._registry, key=str)
 # Words of which there are not several, and those that stand in the plural already.
 UNCOUNTED = {"history", "mail", "terms", "facts"}
-ACRONYMS = {"API", "OAuth"}
+ACRONYMS = {"API", "European", "OAuth"}
 # What is wrong about a plural that was made by adding an "s".
 WRONG_PLURAL = re.compile(r"(ss|xs|chs|shs|[^aeiou]ys)$")
 

@@ -148,7 +148,7 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
 class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
     """The answer to a correction."""
 
-    status = serializers.OneOfField((Correction.CORRECTED, Correction.REFUSED))
+    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED))
     reason = serializers.TextField(
         min_length=1, max_length=STATEMENT_MAX, help_text="The reason, which the applicant reads."
     )
