@@ -159,6 +159,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("verify", str(decision), "--ledger-key", key, "--platform-key", platform)
     run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
     run("personal_data")
+    run("check_vendor", "credit.reports.sandbox:SandboxVendor")
     run("export_evidence", "1@1", "--to", str(folder / "evidence"))
     run("export_subject", str(walker["id"]), "--to", str(folder / "walker.zip"))
     run("erase_subject", "walker")
