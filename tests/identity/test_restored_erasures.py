@@ -143,6 +143,7 @@ def test_production_does_not_start_with_a_file_of_erasures_that_cannot_be_read(l
     log.mkdir()
     with pytest.raises(ImproperlyConfigured, match="can't be read"):
         require_at_start()
+    log.rmdir()  # the fixture that deletes the file after each test expects no directory
 
 
 def test_production_does_not_start_without_an_earlier_erasure(log, settings, monkeypatch, django_assert_num_queries):

@@ -171,9 +171,15 @@ class TestAnswer:
         other = client_of(join(scored_offer()[0].provider))
         assert_error(other.replace(place, answer), 404, "E4002")
 
-    @pytest.mark.parametrize("body", [{}, {"status": "open", "reason": "x"}, {"status": "refused", "reason": ""}])
-    def test_malformed_answer_is_refused(self, api, path, reviewer, body):
-        assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, "E1001")
+    @pytest.mark.parametrize(
+        ("body", "code"),
+        [
+            ({}, "E1004"), ({"status": "open", "reason": "x"}, "E1004"), ({"status": "refused"}, "E1001"),
+            ({"status": "refused", "reason": ""}, "E1001"),
+        ],
+    )  # fmt: skip
+    def test_malformed_answer_is_refused(self, api, path, reviewer, body, code):
+        assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, code)
         assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
 
 
