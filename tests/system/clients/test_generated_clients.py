@@ -19,6 +19,7 @@ from tests.system.server import environment_of, gunicorn
 
 HERE = Path(__file__).parent
 TOOLS = HERE / "node_modules" / ".bin"
+ZIP = "application/zip"  # the generator knows one type of files only
 SERVICES = {"platform": "config.urls", "ledger": "ledger.urls"}
 PACKAGES = {"platform": "credit_platform_api_client", "ledger": "credit_platform_ledger_client"}
 # Nothing that a tool may want to tell its makers leaves the machine.
@@ -69,10 +70,11 @@ def run(*command, cwd, may_fail=False, **environment):
 @pytest.fixture(scope="module")
 def python_clients(documents):
     """What openapi-python-client printed while it wrote a client of each service."""
+    (documents / "config.json").write_text(json.dumps({"content_type_overrides": {ZIP: "application/octet-stream"}}))
     return {
         name: run(
             "openapi-python-client", "generate", "--path", f"{name}.json", "--output-path", PACKAGES[name],
-            "--meta", "none", "--overwrite", cwd=documents,
+            "--meta", "none", "--overwrite", "--config", "config.json", cwd=documents,
         )
         for name in SERVICES
     }  # fmt: skip
