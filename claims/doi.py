@@ -27,6 +27,7 @@ _ARXIV = re.compile(
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
 _SAYS_ISBN = re.compile(r"urn:isbn:|isbn(?:[\s-]?1[03](?=[\s:]))?[\s:]*", re.ASCII | re.IGNORECASE)
 _ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
+_SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors put a no-break space behind "DOI"
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BEHIND = ".,;:!'\"\u2018\u2019\u201c\u201d\u2026"
@@ -75,7 +76,8 @@ def _visible(text: str) -> str:
 
 
 def _cleaned(identifier: str) -> str:
-    return unicodedata.normalize("NFC", _visible(identifier)).strip()
+    spaced = _SPACES.sub(" ", _visible(identifier))
+    return unicodedata.normalize("NFC", spaced).strip()
 
 
 def _without_end(name: str) -> str:

@@ -67,7 +67,7 @@ ONE_PUBLICATION = {
         "<https://doi.org/10.1000/182>", "(10.1000/182)", "10.1000/182).", "10.1000/\n182", "10.1000/182\u200b",
         "\ufeff10.1000/182", "\u201c10.1000/182\u201d", "https://hdl.handle.net/10.1000/182", "DOI=10.1000/182",
         "doi : 10.1000/182", "https://doi.org//10.1000/182", "10.1000/182;", "10.1000/1\u00ad82",
-        "\u00a010.1000/182\r\n",
+        "\u00a010.1000/182\r\n", "DOI\u00a010.1000/182", "doi:\u202f10.1000/182",
         "https://doi.org/10.1000/182%E2%80%8B", "DOI: http://dx.doi.org/10.1000/182,", "[doi:10.1000/182]",
         "\u206610.1000/182\u2069", "10.1000/182\u2026",
     ),
@@ -76,7 +76,7 @@ ONE_PUBLICATION = {
         "arXiv:2101.00001", "arXiv:2101.00001v2", "arxiv: 2101.00001v13", "https://arxiv.org/abs/2101.00001",
         "https://arxiv.org/pdf/2101.00001v3.pdf", "http://www.arxiv.org/abs/2101.00001v1", "arXiv:2101.00001v1 [cs.CL]",
         "10.48550/arXiv.2101.00001", "https://doi.org/10.48550/arXiv.2101.00001v2", "arXiv:2101.00001.",
-        "https://export.arxiv.org/abs/2101.00001?context=math", "https://arxiv.org/html/2101.00001v2#S1",
+        "https://export.arxiv.org/abs/2101.00001?context=math", "arXiv:\u00a02101.00001", "https://arxiv.org/html/2101.00001v2#S1",
     ),
     "10.48550/arxiv.math/0309136": ("arXiv:math.GT/0309136v1", "arXiv:math/0309136", "arxiv.org/abs/math/0309136v2"),
     "isbn:9783161484100": (
