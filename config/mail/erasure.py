@@ -30,19 +30,24 @@ def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the si
 
 def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
     """Yield the mails to an account for the copy of its data, without the links that they contain."""
-    for mail in _to_account(OutgoingMail.objects.order_by("pk"), user_id):
+    for mail in _to_account(OutgoingMail.objects.order_by("pk"), user_id, is_export=True):
         names = ("template", "language", "status", "created_at")
         content = {"recipient": _recipient_of(mail), **{name: getattr(mail, name) for name in names}}
         yield f"mails/{mail.pk}.json", render_json(content), OutgoingMail._meta.label
 
 
-def _to_account(mails: QuerySet[OutgoingMail], user_id: int) -> Iterator[OutgoingMail]:
-    """Yield the mails to an account's own addresses, and those that its records refer to, such as notices."""
+def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool = False) -> Iterator[OutgoingMail]:
+    """Yield the mails to an account's own addresses, and those that its records refer to, such as notices.
+
+    An export leaves out the notices to another applicant.
+    """
     addresses = {comparable(address) for find in declared("mail_addresses") for address in find(user_id)}
     of_records: set[Any] = set()
     for rows, column in _referring():
-        if subject := register()[rows.model._meta.label].subject:
-            of_records.update(rows.filter(**{subject: user_id}).values_list(column, flat=True))
+        declaration = register()[rows.model._meta.label]
+        if declaration.subject:
+            own = rows.filter(declaration.exported) if is_export else rows
+            of_records.update(own.filter(**{declaration.subject: user_id}).values_list(column, flat=True))
     digests = [digest for address in addresses for digest in index_of(address)]
     # Mails of version 1.0 have no index: they are decrypted and compared, until they are pruned.
     is_possible = Q(recipient_index__in=digests) | Q(pk__in=of_records)

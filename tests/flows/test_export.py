@@ -97,6 +97,16 @@ def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
     assert not {f"notices/{notice.pk}.html", *(f"records/credit.{label}.json" for label in labels)} & copies.keys()
 
 
+def test_export_has_no_mail_of_a_notice_to_the_second_applicant_and_the_erasure_empties_it(person):
+    planted(person, MINE)
+    sent = queue_mail("second@example.test", "notice", {}, now=timezone.now())
+    Notice.objects.update(mail=sent, applicant=2)
+    OutgoingMail.objects.filter(pk=sent.pk).update(status="sent", due_at=None)
+    assert all(b"second@example.test" not in content for content in exported(person).values())
+    erase_mails(person.pk, now=timezone.now())
+    assert OutgoingMail.objects.get().recipient == ""
+
+
 def test_export_of_a_score_hides_facts_about_other_applications(person):
     definition = {
         "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}], "base_points": 5,
