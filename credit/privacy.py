@@ -307,6 +307,7 @@ TABLES = {
         subject="application__consumer",
         purpose="reports of credit bureaus and income vendors",
         exported=~Q(applicant__gt=FIRST),
+        only_subject=True,
         ground=LEGAL_OBLIGATION,
         kept_by="application",
         recipients=LENDER,

@@ -31,6 +31,7 @@ TABLES = {
         none("kind", "record_id", "id", "provider", "at"),
         subject="record_id",
         purpose="notes of reviewers about a record",
+        only_subject=True,
         ground=LEGITIMATE_INTEREST,
         by_value=True,
     ),

@@ -22,24 +22,28 @@ from config.core.registration import declared
 UNREADABLE = "unreadable: no key opens this value"
 
 
-def write_export(user_id: int, file: Any, *, now: datetime) -> dict[str, int]:
-    """Write the zip with everything about an account to a file; return the number of tables, rows and other files."""
+def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool = False) -> dict[str, int]:
+    """Write the zip with everything about an account to a file; return the number of tables, rows and other files.
+
+    A partner gets no credit reports, and no notes of reviewers.
+    """
     counts = {"tables": 0, "rows": 0, "files": 0}
     contents = []
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for label, declaration, rows in tables_of(user_id):
             name, names = f"records/{label}.json", _exported(declaration)
-            number = (
-                _write_rows(archive, name, _values(rows.filter(declaration.exported).order_by("pk"), names))
-                if names
-                else 0
-            )
+            if not names or (is_for_partner and declaration.only_subject):
+                continue
+            copied = rows.filter(declaration.exported).order_by("pk")
+            number = _write_rows(archive, name, _values(copied, names, is_for_partner=is_for_partner))
             if number:
                 contents.append({"file": name, "rows": number, **_described(declaration)})
                 counts["tables"] += 1
                 counts["rows"] += number
         for part in declared("export_parts"):
             for name, content, label in part(user_id):
+                if is_for_partner and register()[label].only_subject:
+                    continue
                 archive.writestr(name, content)
                 contents.append({"file": name, **_described(register()[label])})
                 counts["files"] += 1
@@ -67,9 +71,10 @@ def _write_rows(archive: ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> 
     return number
 
 
-def _values(rows: Any, names: list[str]) -> Iterator[dict[str, Any]]:
+def _values(rows: Any, names: list[str], *, is_for_partner: bool) -> Iterator[dict[str, Any]]:
+    differs = hasattr(rows.model, "exported_values")
     for row in rows.iterator(chunk_size=CHUNK_ROWS):
-        changed = row.exported_values() if hasattr(row, "exported_values") else {}
+        changed = row.exported_values(is_for_partner=is_for_partner) if differs else {}
         yield {name: changed[name] if name in changed else _value(row, name) for name in names}
 
 

@@ -62,7 +62,8 @@ Fields = dict[str, Treatment]
 class Table:
     """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject.
 
-    `exported` are the conditions of the rows in a copy of the data: other rows are about another applicant.
+    `exported` are the conditions of the rows in a copy of the data: other rows are about another applicant. A
+    table for the `only_subject` is in no copy for a partner.
     `kept_by` is the lookup to the record on which a `Keep` depends; empty where it depends on the account. The rows of
     a table that is `by_value` have no such lookup: a step of its app erases them.
     """
@@ -77,6 +78,7 @@ class Table:
     source: str
     recipients: str
     exported: Q
+    only_subject: bool
 
 
 def personal(
@@ -114,6 +116,7 @@ def table(
     source: str = THE_PERSON,
     recipients: str = NO_ONE,
     exported: Q = EVERY_ROW,
+    only_subject: bool = False,
 ) -> Table:
     """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
     fields: Fields = {}
@@ -121,7 +124,8 @@ def table(
         if twice := fields.keys() & group.keys():
             raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
         fields |= group
-    return Table(subject, purpose, fields, ground, retention, kept_by, by_value, source, recipients, exported)
+    about = (ground, retention, kept_by, by_value, source, recipients, exported, only_subject)
+    return Table(subject, purpose, fields, *about)
 
 
 @cache

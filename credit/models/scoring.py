@@ -243,7 +243,7 @@ class Score(models.Model):
         """The facts that the score was computed from, None once they are erased."""
         return getattr(self, "kept_facts", None)
 
-    def exported_values(self) -> dict[str, Any]:
+    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG002  the signature of every model
         """Return the values that differ in a copy of the person's data: points from which `person.` facts follow."""
         return {"points": None, "total": None} if reads_person(self.version.card) else {}
 
@@ -300,14 +300,15 @@ class ScoreFacts(models.Model):
     def __str__(self) -> str:
         return str(self.score_id)
 
-    def exported_values(self) -> dict[str, Any]:
-        """Return the facts without those that only the lender may read."""
+    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:
+        """Return the facts without those that only the lender may read; a partner gets none of a report."""
+        hidden = (PERSON, "report.") if is_for_partner else (PERSON,)
         try:
-            if PERSON not in self.facts:
+            if not any(prefix in self.facts for prefix in hidden):
                 return {}
         except UnreadableSecret:
             return {}
-        own = {name: value for name, value in self.values().items() if not name.startswith(PERSON)}
+        own = {name: value for name, value in self.values().items() if not name.startswith(hidden)}
         return {"facts": canonical_json(own).decode()}
 
     def values(self) -> dict[str, Any]:

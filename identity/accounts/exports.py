@@ -108,7 +108,8 @@ def _make(export: Export, *, now: datetime) -> bool:
     try:
         with TemporaryFile() as file:
             writer = SealedWriter(file, b64decode(claimed.key))
-            write_export(claimed.account_id, writer, now=now)
+            is_for_partner = claimed.requested_by_id != claimed.account_id
+            write_export(claimed.account_id, writer, now=now, is_for_partner=is_for_partner)
             writer.close()
             file.seek(0)
             _storage().save(name, File(file))

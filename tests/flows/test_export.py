@@ -10,26 +10,38 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.core import privacy
+from config.core.casework import Note
 from config.core.export import UNREADABLE, write_export
 from config.mail.erasure import erase_mails
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
 from credit.core.applicants import Applicants
 from credit.documents import storage
-from credit.models import DocumentFile, Notice, Report, RequestedDocument, Score, ScoreFacts
+from credit.models import (
+    ApplicationHistory,
+    Counteroffer,
+    DocumentFile,
+    LoanTerms,
+    Notice,
+    Proposal,
+    Report,
+    RequestedDocument,
+    Score,
+    ScoreFacts,
+)
 from identity.accounts.models import ManagedAccount
 from tests.config.test_unreadable import lose_the_key
 from tests.credit.applicants import PERSON, changed
 from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory
-from tests.flows.markers import NOW, personal_tables, places_of
+from tests.flows.markers import NOW, Planter, personal_tables, places_of
 from tests.flows.test_erasure import MINE, THEIRS, planted
 
 pytestmark = pytest.mark.django_db
 
 
-def exported(user):
+def exported(user, **options):
     file = BytesIO()
-    write_export(user.pk, file, now=timezone.now())
+    write_export(user.pk, file, now=timezone.now(), **options)
     with ZipFile(file) as archive:
         assert archive.testzip() is None
         return {name: archive.read(name) for name in archive.namelist()}
@@ -95,6 +107,48 @@ def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
     assert all(b"summary-2" not in content and b"qqraw" not in content for content in copies.values())
     labels = ("Notice", "NoticeHistory", "Delivery")
     assert not {f"notices/{notice.pk}.html", *(f"records/credit.{label}.json" for label in labels)} & copies.keys()
+
+
+@pytest.mark.parametrize(("is_for_partner", "left"), [(False, [1]), (True, None)])
+def test_export_has_reports_of_the_first_applicant_alone_and_none_for_a_partner(person, is_for_partner, left):
+    application = ApplicationFactory(consumer=person)
+    reports = [{"agency": f"agency-of-{applicant}", "applicant": applicant} for applicant in (1, 2)]
+    decided = {"application": application, "metadata": {"consumer_report": reports, "note": "x"}}
+    ApplicationHistory.objects.create(
+        **decided, position=1, status="rejected", changed_by="x", changed_at=NOW, principal=person, credential="x"
+    )
+    Proposal.objects.create(**decided, to="rejected", proposed_by=person, proposed_at=NOW)
+    terms = Planter(person, MINE, application=application).row(LoanTerms)
+    Counteroffer.objects.create(
+        application=application, consumer_report=reports, reasons=[], expires_at=NOW, offered_at=NOW, seen="x",
+        offered_by="x", principal=person, credential="x", loan_terms=terms,
+    )  # fmt: skip
+    copies = exported(person, is_for_partner=is_for_partner)
+    found = []
+    for label in ("ApplicationHistory", "Proposal"):
+        (row,) = json.loads(copies[f"records/credit.{label}.json"])
+        assert row["metadata"]["note"] == "x"
+        found.append(row["metadata"]["consumer_report"])
+    (row,) = json.loads(copies["records/credit.Counteroffer.json"])
+    for kept in (*found, row["consumer_report"]):
+        assert (kept and [report["applicant"] for report in kept]) == left
+    assert all(b"agency-of-2" not in content for content in copies.values())
+
+
+def test_export_for_a_partner_has_no_report_no_note_and_no_fact_of_a_report(person):
+    application = planted(person, MINE)
+    about = {"kind": "credit.application", "record_id": str(application.pk)}
+    Note.objects.create(author=UserFactory(), text="qqnote", at=NOW, **about)
+    score = Score.objects.get()
+    ScoreFacts.objects.filter(score=score).delete()
+    ScoreFacts.objects.create(score=score, facts='{"report.score":640,"scored_on":"2026-01-31"}', nonce="qqn")
+    own, partners = exported(person), exported(person, is_for_partner=True)
+    assert own.keys() - partners.keys() == {
+        "records/credit.Report.json", *(name for name in own if name.startswith("notes/"))
+    }  # fmt: skip
+    assert any(name.startswith("notes/") for name in own)
+    assert json.loads(own["records/credit.ScoreFacts.json"])[0]["facts"].count("report.score") == 1
+    assert all(b"report.score" not in content and b"qqnote" not in content for content in partners.values())
 
 
 def test_export_has_no_mail_of_a_notice_to_the_second_applicant_and_the_erasure_empties_it(person):
