@@ -15,7 +15,18 @@ from config.core.prepared import PreparedSelect, insert
 from credit.core.card import Card, is_claimed, number_of, text_of
 from credit.core.due import Due
 from credit.core.errors import RequirementsDue
-from credit.core.facts import CONFIRMED, Known, catalogue, path_of, pointer_of, read_facts, shared, values_of
+from credit.core.facts import (
+    CONFIRMED,
+    PERSON,
+    Known,
+    catalogue,
+    path_of,
+    pointer_of,
+    read_facts,
+    reads_person,
+    shared,
+    values_of,
+)
 from credit.core.reasons import in_full
 from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
 from credit.scoring.changes import changes
@@ -217,9 +228,9 @@ def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known])
 
 
 class DescribedScore(NamedTuple):
-    """A score as the applicant sees it. `changes` are None where the facts are erased, `facts` before 1.1."""
+    """A score as the API returns it. `changes` are None where the facts are erased, `facts` before 1.1."""
 
-    score: int
+    score: int | None
     range: list[int]
     scored_at: datetime
     model_id: int
@@ -230,16 +241,24 @@ class DescribedScore(NamedTuple):
     facts: list[dict[str, Any]] | None
 
 
-def describe(score: Score) -> DescribedScore:
+def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
+    """Describe a score.
+
+    If the card reads facts that only the lender may read, the applicant gets no total, no changes, and no such facts.
+    """
     card, kept = score.version.card, score.facts_if_kept
+    is_hidden = for_applicant and reads_person(card)
+    sources = score.sources
+    if is_hidden and sources is not None:
+        sources = [source for source in sources if not source["name"].startswith(PERSON)]
     return DescribedScore(
-        score.total,
+        None if is_hidden else score.total,
         list(card.limits),
         score.created_at,
         score.version.model_id,
         score.version.number,
         score.outcome,
         in_full(score.reasons),
-        None if kept is None else changes(card, evaluate(card, kept.values())),
-        score.sources,
+        None if kept is None or is_hidden else changes(card, evaluate(card, kept.values())),
+        sources,
     )

@@ -50,12 +50,14 @@ class ScoreViewSet(ApiViewSet):
 
         The offer's scoring model computed it at the submission, or when a reviewer scored the application again.
 
-        `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
+        `reasons` are why the score is not higher, `changes` what would have led to a better outcome. If the model reads
+        facts about the same person's other applications (`person.…`), the applicant gets null for `score` and
+        `changes`, and `facts` without them.
         """
         application = load_for(application_id, actor_of(request))
         row = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
         with heavy.slot(request):
-            return describe(row)
+            return describe(row, for_applicant=application.consumer_id == request.user.pk)
 
     @endpoint(
         access=FIRST_PARTY,

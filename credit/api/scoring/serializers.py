@@ -263,7 +263,10 @@ class UsedFactSerializer(serializers.JsonPartSerializer):
 class ScorePageSerializer(serializers.ResponseSerializer):
     """A scoring model's result for an application at its submission."""
 
-    score = serializers.Int64Field(help_text="The total of the points.")
+    score = serializers.Int64Field(
+        allow_null=True,
+        help_text="The total of the points; null for the applicant if the model reads `person.…`.",
+    )
     range = serializers.ListField(
         child=serializers.Int64Field(), help_text="The lowest and the highest score there is."
     )
@@ -273,7 +276,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
     reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
     changes = ChangeSerializer(
-        many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+        many=True, allow_null=True, help_text="The smallest first; null once the facts are erased, and if `score` is."
     )
     facts = UsedFactSerializer(
         many=True, allow_null=True, help_text="The facts that were used, by name; null for scores before version 1.1."

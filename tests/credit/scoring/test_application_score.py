@@ -93,3 +93,29 @@ class TestWhoReadsIt:
         ProviderMember.objects.create(provider_id=str(declined.provider_id), user=member)
         for person in (declined.consumer, reviewer, member):
             assert client_of(person).read(f"/applications/{declined.pk}/score").status_code == 200
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_score_of_person_facts_shows_applicants_no_total_and_members_all(api, user, others):
+    bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
+    card = {
+        "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}],
+        "base_points": 500,
+        "characteristics": [
+            {"name": "open", "input": "open", "reason": "no_credit_file", "baseline": 0, "bins": bins},
+        ],
+        "outcomes": [{"outcome": "approve", "from": 900}, {"outcome": "refer"}],
+    }  # fmt: skip
+    offer, _ = scored_offer(definition=card)
+    for _ in range(others):
+        assert submit(api, draft_for(offer, user)).status_code == 200
+    application = draft_for(offer, user)
+    assert submit(api, application).status_code == 200
+    path, score = f"/applications/{application.pk}/score", Score.deciding(application.pk).get()
+    shown = api.read(path).json()
+    assert (shown["score"], shown["changes"], shown["facts"]) == (None, None, [])
+    member = UserFactory()
+    ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.READER)
+    shown = client_of(member).read(path).json()
+    assert shown["score"] == score.total == (531 if others else 577)
+    assert [fact["name"] for fact in shown["facts"]] == ["person.open_applications"]
