@@ -13,7 +13,7 @@ class OutgoingMail(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()
     recipient_index = models.CharField(  # noqa: DJ001
-        max_length=64, null=True, db_index=True, editable=False, help_text="Keyed hash of the address; null before 1.1."
+        max_length=64, null=True, editable=False, help_text="Keyed hash of the address; null before 1.1."
     )
     template = models.CharField(max_length=64, help_text="`mail/NAME.txt` among the templates.")
     context = EncryptedTextField(help_text="The template's variables, as JSON; empty once the mail is done.")
@@ -27,7 +27,10 @@ class OutgoingMail(models.Model):
 
     class Meta:
         verbose_name_plural = "outgoing mail"
-        indexes = [models.Index(fields=["due_at"], condition=Q(status=PENDING), name="mail_outgoing_due")]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(status=PENDING), name="mail_outgoing_due"),
+            models.Index(fields=["recipient_index"], name="mail_outgoing_recipient"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(status=PENDING, due_at__isnull=False) | Q(status__in=[SENT, FAILED], due_at=None),

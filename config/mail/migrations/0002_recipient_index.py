@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='outgoingmail',
             name='recipient_index',
-            field=models.CharField(db_index=True, editable=False, max_length=64, null=True),
+            field=models.CharField(editable=False, max_length=64, null=True),
         ),
     ]
