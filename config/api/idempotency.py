@@ -23,26 +23,24 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import orjson
 from django.core.files.uploadedfile import UploadedFile
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.http import HttpResponse
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
+from config.core.databases import retry_deadlocks
 from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 LEASE = timedelta(seconds=90)  # longer than any request may take
-TRANSACTION_TRIES = 3
-_RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
 
-Result = TypeVar("Result")
 
 Seal = Callable[[bytes, str], bytes]
 
@@ -261,21 +259,6 @@ def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
         if stored is None:
             raise RequestInProgress from None
         return stored
-
-
-def retry_deadlocks(work: Callable[[], Result]) -> Result:
-    """Call `work`, which makes its own transactions; again when the database chose it as a deadlock's victim.
-
-    It is called TRANSACTION_TRIES times at most.
-    """
-    for attempt in range(1, TRANSACTION_TRIES + 1):
-        try:
-            return work()
-        except OperationalError as error:
-            sqlstate = getattr(error.__cause__, "sqlstate", None)
-            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
-                raise
-    raise AssertionError("the loop returns or raises")
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:

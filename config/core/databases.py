@@ -6,10 +6,10 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from django.core.exceptions import ImproperlyConfigured
@@ -26,8 +26,12 @@ _logged_away_at: dict[str, float] = {}  # by reason
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
+TRANSACTION_TRIES = 3
+_RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
 # SQL of PostgreSQL: the transaction that evaluates it commits at once, and may be lost with the server.
 UNAWAITED = "set_config('synchronous_commit', 'off', true)"
+
+Result = TypeVar("Result")
 
 
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
@@ -206,3 +210,18 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def retry_deadlocks(work: Callable[[], Result]) -> Result:
+    """Call `work`, which makes its own transactions; again when the database chose it as a deadlock's victim.
+
+    It is called TRANSACTION_TRIES times at most.
+    """
+    for attempt in range(1, TRANSACTION_TRIES + 1):
+        try:
+            return work()
+        except OperationalError as error:
+            sqlstate = getattr(error.__cause__, "sqlstate", None)
+            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
+                raise
+    raise AssertionError("the loop returns or raises")

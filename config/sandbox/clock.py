@@ -19,8 +19,8 @@ from django.db import transaction
 from django.db.models import F, Model, Q
 from django.utils import timezone
 
-from config.api.idempotency import retry_deadlocks
 from config.api.models import IdempotencyRecord
+from config.core.databases import retry_deadlocks
 from config.core.errors import ValidationFailed
 from config.core.leases import contain
 from config.core.registration import declared

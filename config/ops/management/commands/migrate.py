@@ -1,9 +1,10 @@
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.commands.migrate import Command as Migrate
 
-from config.core.databases import alone
+from config.core.databases import alone, retry_deadlocks
 from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
 
@@ -22,4 +23,5 @@ class Command(Migrate):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():
                     raise ImproperlyConfigured(str(problem.msg))
-            return super().execute(*arguments, **options)
+            # A migration locks several tables, and so does a request that is served meanwhile.
+            return retry_deadlocks(partial(super().execute, *arguments, **options))
