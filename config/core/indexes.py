@@ -32,8 +32,11 @@ def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
 
     def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":
-            drop(schema_editor, name)
-            schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name} ON {definition}", params=None)
+            if schema_editor.atomic_migration:  # a new database, which nobody uses yet
+                schema_editor.execute(f"CREATE INDEX {name} ON {definition}", params=None)
+            else:
+                drop(schema_editor, name)
+                schema_editor.execute(f"CREATE INDEX CONCURRENTLY {name} ON {definition}", params=None)
 
     def backwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":

@@ -30,8 +30,8 @@ def migrate_twice_at_once(database_url, var_dir):
 
 def assert_one_did_the_work(statuses, printed):
     assert statuses == [0, 0], printed
-    idle = ["No migrations to apply" in output for output, _errors in printed]
-    assert sorted(idle) == [False, True]
+    worked = ["Created the tables" in output for output, _errors in printed]
+    assert sorted(worked) == [False, True]
 
 
 @pytest.mark.timeout(900)

@@ -3,16 +3,24 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.commands.migrate import Command as Migrate
+from django.db import connections, router
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.operations import SeparateDatabaseAndState
+from django.db.migrations.operations.fields import FieldOperation
+from django.db.migrations.operations.models import IndexOperation, ModelOperation
 
 from config.core.databases import alone, retry_deadlocks
 from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
 
+SCHEMA_OPERATIONS = (ModelOperation, FieldOperation, IndexOperation, SeparateDatabaseAndState)
+PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prune")
+
 
 class Command(Migrate):
     """Migrate. If several start at once, each waits for the one before it, and finds nothing left to do.
 
-    A database of another kind of installation is left as it is.
+    A database of another kind of installation is left as it is. An empty database gets its newest tables at once.
     """
 
     autodetector = Autodetector
@@ -25,3 +33,34 @@ class Command(Migrate):
                     raise ImproperlyConfigured(str(problem.msg))
             # A migration locks several tables, and so does a request that is served meanwhile.
             return retry_deadlocks(partial(super().execute, *arguments, **options))
+
+    def handle(self, *arguments: Any, **options: Any) -> None:
+        connection = connections[options["database"]]
+        if not any(options.get(name) for name in PARTIAL) and not connection.introspection.table_names():
+            number = create_tables(connection)
+            if options["verbosity"] >= 1:
+                self.stdout.write(f"Created the tables of {number} migrations.")
+        super().handle(*arguments, **options)
+
+
+def create_tables(connection: Any) -> int:
+    """Create all tables in an empty database in one transaction; return the number of migrations that it replaces.
+
+    Migrations one by one take 6 times as long: each renders all models that are related to the changed one. So each
+    model is created as the last migration leaves it, and then the other operations run: triggers, groups, first rows.
+    """
+    executor: Any = MigrationExecutor(connection)  # whose types are wrong about `record_migration`
+    migrations = [migration for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+    state = executor.loader.project_state()
+    with connection.schema_editor() as editor:
+        for model in state.apps.get_models():
+            if model._meta.can_migrate(connection) and router.allow_migrate_model(connection.alias, model):
+                editor.create_model(model)
+        for migration in migrations:
+            for operation in migration.operations:
+                if not isinstance(operation, SCHEMA_OPERATIONS):
+                    operation.database_forwards(migration.app_label, editor, state, state)
+        editor.create_model(executor.recorder.Migration)
+        for migration in migrations:
+            executor.record_migration(migration)
+    return len(migrations)

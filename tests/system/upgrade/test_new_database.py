@@ -1,0 +1,75 @@
+"""An empty database, whose tables are created at once, gets what the migrations make one by one."""
+
+import re
+import sqlite3
+import subprocess
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from tests import clusters
+from tests.bench.faults.cluster import cluster
+from tests.processes import create_database, manage
+
+# An app's name makes Django run the migrations; the tables of contenttypes are then no reason to create all at once.
+WAYS = {"at_once": [["migrate"]], "one_by_one": [["migrate", "contenttypes"], ["migrate"]]}
+GRANTS = """
+    SELECT app_label, model, codename, auth_permission.name, auth_group.name FROM auth_permission
+    JOIN django_content_type ON django_content_type.id = content_type_id
+    LEFT JOIN auth_group_permissions ON permission_id = auth_permission.id
+    LEFT JOIN auth_group ON auth_group.id = group_id"""
+MIGRATIONS = "SELECT app, name FROM django_migrations"
+
+
+def migrate(address, folder, way):
+    settings = {"DATABASE_URL": address, "VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    last_lines = [manage(settings, *arguments).strip() for arguments in WAYS[way]]
+    assert (last_lines[-1] == "No migrations to apply.") == (way == "at_once")
+
+
+def rows_of(database, tables):
+    """Return permissions with their groups, applied migrations, and how many rows each table has."""
+    parts = [f"SELECT '{table}', count(*) FROM \"{table}\"" for table in tables]
+    counts = [row for part in parts for row in database.execute(part).fetchall()]
+    return sorted(counts), *(sorted(database.execute(text).fetchall(), key=repr) for text in (GRANTS, MIGRATIONS))
+
+
+def definition(sql):
+    """Return a statement; of a table, sorted columns and constraints: SQLite puts changed columns to the end."""
+    if not sql or not sql.startswith("CREATE TABLE"):
+        return sql
+    return sorted(re.split(r", (?=\"|CONSTRAINT)", sql.partition(" (")[2].removesuffix(")")))
+
+
+def test_tables_created_at_once_are_those_of_the_migrations_on_sqlite(tmp_path):
+    found = []
+    for way in WAYS:
+        file = tmp_path / f"{way}.sqlite3"
+        migrate(f"sqlite:///{file}", tmp_path, way)
+        with closing(sqlite3.connect(file)) as database:
+            schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+            tables = [name for kind, name, _sql in schema if kind == "table" and name != "sqlite_sequence"]
+            found.append(([(*row, definition(sql)) for *row, sql in schema], rows_of(database, tables)))
+    assert len(found[0][0]) > 100
+    assert found[0] == found[1]
+
+
+@pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+def test_tables_created_at_once_are_those_of_the_migrations_on_postgresql(tmp_path):
+    found = []
+    with cluster(fsync="off") as server:
+        for way in WAYS:
+            create_database(server.address(role="postgres"), way)
+            address = server.address(way, "postgres")
+            migrate(address, tmp_path, way)
+            command = [f"{clusters.folder_of('pg_dump')}/pg_dump", "--schema-only", address]
+            sql = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+            with psycopg.connect(address) as database:
+                rows = rows_of(database, re.findall(r"(?m)^CREATE TABLE public\.(\w+)", sql))
+            # A random word of newer minor versions, and names that PostgreSQL or Django gives to `unique=True`.
+            sql = re.sub(r"(?m)^\\(un)?restrict .*\n", "", sql)
+            sql = re.sub(r"(accesstoken_token_checksum)_(key|\w{8}_uniq)\b", r"\1", sql)
+            found.append((sql.splitlines(), rows))
+    assert len(found[0][0]) > 1_000
+    assert found[0] == found[1]
