@@ -212,16 +212,16 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
         yield
 
 
-def retry_deadlocks(work: Callable[[], Result]) -> Result:
+def retry_deadlocks(work: Callable[[], Result], *, tries: int = TRANSACTION_TRIES) -> Result:
     """Call `work`, which makes its own transactions; again when the database chose it as a deadlock's victim.
 
-    It is called TRANSACTION_TRIES times at most.
+    It is called `tries` times at most.
     """
-    for attempt in range(1, TRANSACTION_TRIES + 1):
+    for attempt in range(1, tries + 1):
         try:
             return work()
         except OperationalError as error:
             sqlstate = getattr(error.__cause__, "sqlstate", None)
-            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
+            if attempt == tries or sqlstate not in _RETRIABLE_SQLSTATES:
                 raise
     raise AssertionError("the loop returns or raises")

@@ -14,6 +14,7 @@ from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
 
 SCHEMA_OPERATIONS = (ModelOperation, FieldOperation, IndexOperation, SeparateDatabaseAndState)
+DEADLOCKS_MAX = 30
 PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prune")
 
 
@@ -31,8 +32,8 @@ class Command(Migrate):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():
                     raise ImproperlyConfigured(str(problem.msg))
-            # A migration locks several tables, and so does a request that is served meanwhile.
-            return retry_deadlocks(partial(super().execute, *arguments, **options))
+            # A migration locks several tables, and so does a request that is served meanwhile. What is applied stays.
+            return retry_deadlocks(partial(super().execute, *arguments, **options), tries=DEADLOCKS_MAX)
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         connection = connections[options["database"]]
