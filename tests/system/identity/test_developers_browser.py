@@ -37,7 +37,7 @@ class Visitor:
     def look(self, name):
         page = self.page
         assert page.locator("h1").count() == 1, name
-        assert page.locator("script:not([src])").count() == 0, name
+        assert page.locator("script:not([src*='/identity/copy.'])").count() == 0, name
         assert self.complaints == [], name
         look_at_widths(page, f"developers-{name}", WIDTHS)
         self.complaints.clear()  # axe tries styles of its own, which the policy refuses
