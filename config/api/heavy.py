@@ -2,7 +2,9 @@
 
 An account has one slot, in all processes together, and a process has two. An operation takes its slot around the work,
 after authorization and loading: `with slot(request):`. Where the work is to read a large body, `@operation(when=…)`
-takes it. Others wait up to WAIT_SECONDS; a waiting request occupies a thread, so few wait: WAITERS, one per account.
+takes it. So does `@operation()` for an idempotent operation: its method runs in a transaction, whose rollback would
+undo the count. Others wait up to WAIT_SECONDS; a waiting request occupies a thread, so few wait: WAITERS, one per
+account.
 
 The account's slot is a count in the shared counter of the rate limits. It belongs to the minute in which the work
 began; the minute before counts, too, because no request lasts longer. The slot of a killed process ends after two

@@ -41,7 +41,6 @@ from config.core.prepared import PreparedSelect, execute, insert
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 LEASE = timedelta(seconds=90)  # longer than any request may take
 
-
 Seal = Callable[[bytes, str], bytes]
 
 NOBODY = 0  # the owner of a key while no account is known

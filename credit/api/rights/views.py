@@ -93,6 +93,7 @@ class CorrectionViewSet(ApiViewSet):
         """
         return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
 
+    @heavy.operation()
     @endpoint(
         access=FIRST_PARTY,
         body=serializers.CorrectionAnswerRequestSerializer,
@@ -107,5 +108,4 @@ class CorrectionViewSet(ApiViewSet):
         scorecard reads the fact. What was scored before, and the application's data, stay. `refused` changes nothing.
         The status of the application stays: decide about it again if the new score leads to another decision.
         """
-        with heavy.slot(request):
-            return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())
+        return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

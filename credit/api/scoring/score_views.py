@@ -59,6 +59,7 @@ class ScoreViewSet(ApiViewSet):
         with heavy.slot(request):
             return describe(row, for_applicant=application.consumer_id == request.user.pk)
 
+    @heavy.operation()
     @endpoint(
         access=FIRST_PARTY,
         answer=ScorePageSerializer,
@@ -74,8 +75,7 @@ class ScoreViewSet(ApiViewSet):
         The score before stays, and the new one counts. Reviewers decide an application that was scored again. The
         applicant can't score their own application.
         """
-        with heavy.slot(request):
-            return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
+        return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
     @endpoint(access=FIRST_PARTY, answer=ApplicationFactsSerializer, errors=READ_ERRORS)
     def facts(self, request: ApiRequest, application_id: str) -> dict[str, Any]:

@@ -130,6 +130,7 @@ class ModelVersionViewSet(ApiViewSet):
         with heavy.slot(request):
             return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
+    @heavy.operation()
     @_writes(
         body=serializers.PublicationRequestSerializer,
         answer=serializers.PublishedVersionSerializer,
@@ -148,8 +149,7 @@ class ModelVersionViewSet(ApiViewSet):
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
-        with heavy.slot(request):
-            published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
         return published, warnings_of(published)
 
     @_reads(answer=CertificateSerializer, errors=(ScoringModelNotFound,))
