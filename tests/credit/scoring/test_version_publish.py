@@ -92,21 +92,24 @@ class TestRaces:
     def client(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         owner = UserFactory()
-        token = bearer_of(owner)
         self.model = make_model(owner)
+        # An account publishes one version at a time: only members with accounts of their own race each other.
+        tokens = [bearer_of(owner), *[bearer_of(join(self.model.provider)) for _ in range(3)]]
 
-        def make():
-            return ApiClient(bearer=token)
+        def make(member=0):
+            return ApiClient(bearer=tokens[member])
 
-        assert make().read("/auth/me").status_code == 200
+        for member in range(len(tokens)):
+            assert make(member).read("/auth/me").status_code == 200
         return make
 
     def test_of_champions_published_at_once_one_is_the_champion(self, client):
+        def publish(member, version):
+            return client(member).send(at(version, "publish"), {"role": "champion"})
+
         for _ in range(10):
             versions = [make_version(self.model) for _ in range(4)]
-            answers = at_once(
-                *[lambda v=version: client().send(at(v, "publish"), {"role": "champion"}) for version in versions]
-            )
+            answers = at_once(*[lambda m=member, v=version: publish(m, v) for member, version in enumerate(versions)])
             assert [answer.status_code for answer in answers] == [200] * 4
             published = ModelVersion.objects.filter(model=self.model, status="published")
             assert published.filter(role="champion").count() == 1
