@@ -19,13 +19,18 @@ _DOI = re.compile(r"10(?:\.[0-9]{1,12})+/[^\x00-\x20\x7f]+")
 _RESOLVER = re.compile(r"(?:(?:https?:)?//)?(?:(?:dx\.|www\.)?doi\.org|hdl\.handle\.net)/+", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=][ ]*|doi[ ]+)", re.IGNORECASE)
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
+# The four digits of a date are YYMM. An id without a prefix begins with the month.
 _ARXIV = re.compile(
-    r"(?:arxiv[ ]*:[ ]*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/|10\.48550/arxiv\.)"
-    r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]+)?(?:\.pdf)?/?(?:[ ]*\[[a-z.-]+\])?(?:[?#].*)?",
+    r"(?:(?:oai:)?arxiv(?:\.org)?[ ]*:[ ]*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/"
+    r"|10\.48550/arxiv\.|(?=(?:[a-z-]+(?:\.[a-z]{2})?/)?[0-9]{2}(?:0[1-9]|1[0-2])))"
+    r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]+)?(?:\.pdf)?/?"
+    r"(?:[ ]*\[[a-z.-]+\](?:[ ].*)?)?(?:[?#].*)?",
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-_SAYS_ISBN = re.compile(r"urn:isbn:|isbn(?:[\s-]?1[03](?=[\s:]))?[\s:]*", re.ASCII | re.IGNORECASE)
+_SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
+_BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs write "(hardback)" behind an ISBN
+_PUBMED = re.compile(r"\s*\[doi\]\Z", re.IGNORECASE)
 _ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
 _SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors put a no-break space behind "DOI"
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
@@ -39,7 +44,7 @@ def publication_key(identifier: str) -> str:
     doi = normalise_doi(text)
     if match := _ARXIV.fullmatch(doi or _without_end(text)):
         return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
-    isbn = _isbn_of(_isbn_digits(text)[0])
+    isbn = _isbn_of(_isbn_digits(text))
     key = doi or (f"isbn:{isbn}" if isbn else " ".join(text.split()))
     return key if len(key) <= KEY_MAX_LENGTH else identifier
 
@@ -49,8 +54,8 @@ def fault_of(identifier: str) -> str:
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."
-    digits, is_sure = _isbn_digits(text)
-    if is_sure and not _isbn_of(digits):
+    digits = _isbn_digits(text)
+    if digits and not _isbn_of(digits):
         return "The check digit of the ISBN is wrong. Compare it with the book, and send it again."
     return ""
 
@@ -58,6 +63,7 @@ def fault_of(identifier: str) -> str:
 def normalise_doi(identifier: str) -> str | None:
     """Return the DOI name that `identifier` spells, in lower case, without what surrounds it; None for no DOI."""
     name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip("\"'<([{\u201c\u2018 "))
+    name = _PUBMED.sub("", name)
     while prefix := _RESOLVER.match(name) or _SCHEME.match(name):
         name = name[prefix.end() :]
         if prefix.re is _RESOLVER:
@@ -87,15 +93,11 @@ def _without_end(name: str) -> str:
     return name
 
 
-def _isbn_digits(text: str) -> tuple[str, bool]:
-    """Return the digits of a possible ISBN, and whether it can only be one: it has the prefix, or 13 digits."""
-    text = _DASHES.sub("-", text)
-    says_so = _SAYS_ISBN.match(text)
-    rest = text[says_so.end() :] if says_so else text
-    digits = re.sub(r"[\s-]", "", rest).upper()
-    if not _ISBN.fullmatch(digits) or (len(digits) == 10 and not says_so and len(re.findall(r"[\s-]", rest)) != 3):
-        return "", False
-    return digits, bool(says_so) or len(digits) == 13
+def _isbn_digits(text: str) -> str:
+    """Return the digits of an ISBN, with or without a prefix; nothing for another identifier."""
+    text = _BINDING.sub("", _without_end(_DASHES.sub("-", text).lstrip("([")))
+    digits = re.sub(r"[\s-]", "", text[says_so.end() :] if (says_so := _SAYS_ISBN.match(text)) else text).upper()
+    return digits if _ISBN.fullmatch(digits) else ""
 
 
 def _isbn_of(digits: str) -> str:

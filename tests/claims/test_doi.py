@@ -69,6 +69,7 @@ ONE_PUBLICATION = {
         "doi : 10.1000/182", "https://doi.org//10.1000/182", "10.1000/182;", "10.1000/1\u00ad82",
         "\u00a010.1000/182\r\n", "DOI\u00a010.1000/182", "doi:\u202f10.1000/182",
         "https://doi.org/10.1000/182%E2%80%8B", "DOI: http://dx.doi.org/10.1000/182,", "[doi:10.1000/182]",
+        "10.1000/182 [doi]",
         "\u206610.1000/182\u2069", "10.1000/182\u2026",
     ),
     "10.1000/\u00e9": ("10.1000/e\u0301", "https://doi.org/10.1000/e%CC%81", "https://doi.org/10.1000/%C3%A9"),
@@ -77,13 +78,19 @@ ONE_PUBLICATION = {
         "https://arxiv.org/pdf/2101.00001v3.pdf", "http://www.arxiv.org/abs/2101.00001v1", "arXiv:2101.00001v1 [cs.CL]",
         "10.48550/arXiv.2101.00001", "https://doi.org/10.48550/arXiv.2101.00001v2", "arXiv:2101.00001.",
         "https://export.arxiv.org/abs/2101.00001?context=math", "arXiv:\u00a02101.00001", "https://arxiv.org/html/2101.00001v2#S1",
+        "2101.00001", "2101.00001v2", "2101.00001v2.", "arXiv:2101.00001v2 [hep-th] 4 Jan 2021",
+        "oai:arXiv.org:2101.00001",
     ),
-    "10.48550/arxiv.math/0309136": ("arXiv:math.GT/0309136v1", "arXiv:math/0309136", "arxiv.org/abs/math/0309136v2"),
+    "10.48550/arxiv.hep-th/9901001": ("hep-th/9901001", "hep-th/9901001v3", "https://arxiv.org/abs/hep-th/9901001"),
+    "10.48550/arxiv.math/0309136": (
+        "math.GT/0309136", "arXiv:math.GT/0309136v1", "arXiv:math/0309136", "arxiv.org/abs/math/0309136v2",
+    ),
     "isbn:9783161484100": (
         "ISBN 978-3-16-148410-0", "9783161484100", "978 3 16 148410 0", "ISBN-10: 3-16-148410-X", "isbn 316148410x",
         "urn:isbn:9783161484100", "ISBN-13: 978-3-16-148410-0", "ISBN13 9783161484100", "978-3161484100",
         "978\u20103\u201016\u2010148410\u20100", "978\u20133\u201316\u2013148410\u20130", "3-16-148410-X",
-        "3 16 148410 X",
+        "3 16 148410 X", "316148410X", "ISBN 978-3-16-148410-0 (pbk.)", "9783161484100.", "(ISBN 3-16-148410-X)",
+        "e-ISBN: 978-3-16-148410-0", "isbn=9783161484100",
     ),
 }  # fmt: skip
 
@@ -101,7 +108,7 @@ def test_each_spelling_of_a_publication_has_one_key(spelling, key):
     [
         "ISBN: 978-3-16-148410-1", "9783161484101", "978-0-306-40615-8", "ISBN 0-306-40615-3", "isbn:3161484101",
         "urn:isbn:9790000000000", "979-10-90636-07-2", "ISBN-10 0-8044-2957-0", "978 1 86197 271 3",
-        "ISBN13: 9781402894627",
+        "ISBN13: 9781402894627", "0306406153", "3-16-148410-1", "030640615X", "1234567890",
         "\u200b", " ", "\u00ad\u200e", "\ufeff",
     ],
 )  # fmt: skip
@@ -112,9 +119,9 @@ def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identi
 
 
 @pytest.mark.parametrize(
-    "identifier", ["W2741809807", "1234567890", "978316148410", "2101.00001", "3-16-148410-1", "97"]
+    "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97"]
 )
-def test_other_identifiers_are_not_isbns(identifier):
+def test_other_identifiers_stay_as_they_are(identifier):
     assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
 
 
@@ -124,8 +131,8 @@ def test_a_key_fits_its_column():
 
 @pytest.mark.django_db
 def test_the_migration_renews_keys(user):
-    claim = ClaimFactory(user=user, publication_id="arXiv:2101.00001v2", publication_key="arXiv:2101.00001v2")
-    migration = import_module("claims.migrations.0002_publication_keys")
+    claim = ClaimFactory(user=user, publication_id="2101.00001v2", publication_key="2101.00001v2")
+    migration = import_module("claims.migrations.0003_unlabeled_keys")
     migration.renew_keys(apps, SimpleNamespace(connection=connection))
     claim.refresh_from_db()
     assert claim.publication_key == "10.48550/arxiv.2101.00001"
