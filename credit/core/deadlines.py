@@ -5,15 +5,18 @@ A day alone deceives: what ends on February 20 at 00:30 UTC has ended in America
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
+from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from babel.core import get_global
 from django.utils import formats, timezone
 from django.utils.translation import gettext
+from holidays.countries import UnitedStates
 
 from credit.core.applicants import Applicants
 
-# The zone of most people in a US state or territory (49 CFR 71), and of a country's capital (IANA zone.tab).
+# The zone of most people in a US state or territory (49 CFR 71).
 _STATES = {
     "America/New_York": "CT DC DE FL GA IN KY MA MD ME MI NC NH NJ NY OH PA RI SC VA VT WV",
     "America/Chicago": "AL AR IA IL KS LA MN MO MS ND NE OK SD TN TX WI",
@@ -26,22 +29,12 @@ _STATES = {
     "Pacific/Guam": "GU MP",
     "Pacific/Pago_Pago": "AS",
 }
-_COUNTRIES = {
-    "AE": "Asia/Dubai", "AT": "Europe/Vienna", "BE": "Europe/Brussels", "BG": "Europe/Sofia", "CH": "Europe/Zurich",
-    "CN": "Asia/Shanghai", "CO": "America/Bogota", "CY": "Asia/Nicosia", "CZ": "Europe/Prague", "DE": "Europe/Berlin",
-    "DK": "Europe/Copenhagen", "EE": "Europe/Tallinn", "EG": "Africa/Cairo", "ES": "Europe/Madrid",
-    "FI": "Europe/Helsinki", "FR": "Europe/Paris", "GB": "Europe/London", "GH": "Africa/Accra", "GR": "Europe/Athens",
-    "GU": "Pacific/Guam", "HK": "Asia/Hong_Kong", "HR": "Europe/Zagreb", "HU": "Europe/Budapest",
-    "IE": "Europe/Dublin", "IL": "Asia/Jerusalem", "IN": "Asia/Kolkata", "IT": "Europe/Rome", "JM": "America/Jamaica",
-    "JP": "Asia/Tokyo", "KE": "Africa/Nairobi", "KR": "Asia/Seoul", "LT": "Europe/Vilnius",
-    "LU": "Europe/Luxembourg", "LV": "Europe/Riga", "MT": "Europe/Malta", "NG": "Africa/Lagos",
-    "NL": "Europe/Amsterdam", "NO": "Europe/Oslo", "NP": "Asia/Kathmandu", "PA": "America/Panama",
-    "PE": "America/Lima", "PH": "Asia/Manila", "PK": "Asia/Karachi", "PL": "Europe/Warsaw",
-    "PR": "America/Puerto_Rico", "PT": "Europe/Lisbon", "RO": "Europe/Bucharest", "SE": "Europe/Stockholm",
-    "SG": "Asia/Singapore", "SI": "Europe/Ljubljana", "SK": "Europe/Bratislava", "TH": "Asia/Bangkok",
-    "TR": "Europe/Istanbul", "TW": "Asia/Taipei", "UA": "Europe/Kyiv", "VN": "Asia/Ho_Chi_Minh",
-    "ZA": "Africa/Johannesburg",
+# Where nearly everybody lives, in countries whose parts have other clocks.
+_MAIN = {
+    "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
+    "NZ": "Pacific/Auckland", "PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
+_STATES_BY_NAME = {name.upper(): code for name, code in UnitedStates.subdivisions_aliases.items()}
 _ZONE_OF_STATE = {state: zone for zone, states in _STATES.items() for state in states.split()}
 
 
@@ -63,8 +56,29 @@ def today_of(person: Mapping[str, Any]) -> date:
 def _zone_of(person: Mapping[str, Any]) -> str:
     where = person.get("address") or {}
     region = (where.get("region") or "").strip().upper()
-    of_state = _ZONE_OF_STATE.get(region) if where.get("country") == "US" else None
-    return of_state or _COUNTRIES.get(where.get("country") or "", "UTC")
+    country = where.get("country") or ""
+    if country == "US":
+        return _ZONE_OF_STATE.get(_STATES_BY_NAME.get(region, region), "UTC")
+    return _MAIN.get(country) or _only_zone_of(country)
+
+
+@lru_cache(maxsize=300)
+def zones_of(country: str) -> list[ZoneInfo]:
+    """Return the time zones of a country by its ISO 3166-1 code; UTC for one without a known zone."""
+    known = available_timezones()
+    names = [name for name, code in get_global("zone_territories").items() if code == country and name in known]
+    return [ZoneInfo(name) for name in names or ["UTC"]]
+
+
+@lru_cache(maxsize=300)
+def _only_zone_of(country: str) -> str:
+    """Return the zone of a country whose clocks agree, UTC for others."""
+    if not available_timezones():
+        return "UTC"
+    zones = zones_of(country)
+    months = [datetime(2028, month, 15, tzinfo=UTC) for month in range(1, 13)]
+    clocks = {tuple(moment.astimezone(zone).utcoffset() for moment in months) for zone in zones}
+    return min(zone.key for zone in zones) if len(clocks) == 1 else "UTC"
 
 
 def in_words(moment: datetime, zone: str) -> str:

@@ -7,27 +7,18 @@ easternmost, and the period ends in the westernmost: each counts for the borrowe
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
-from babel.core import get_global
 from holidays import country_holidays
 
 from credit.core.apr import in_month, month_of
+from credit.core.deadlines import zones_of
 from credit.core.quotes import half_up
 
 PERIOD_DAYS, MONTHS_WITHOUT_INFORMATION, REPAY_DAYS = 14, 12, 30
 APPLIES_FROM = date(2026, 11, 20)  # agreements from before follow Directive 2008/48/EC (Art. 47)
 _DAYS_A_YEAR = {"act_365": 365, "30_360": 360}
 _SATURDAY = 5
-
-
-@lru_cache(maxsize=300)
-def zones_of(country: str) -> list[ZoneInfo]:
-    """Return the time zones of a country by its ISO 3166-1 code; UTC for one without a known zone."""
-    known = available_timezones()
-    names = [name for name, code in get_global("zone_territories").items() if code == country and name in known]
-    return [ZoneInfo(name) for name in names or ["UTC"]]
 
 
 def period_end(

@@ -120,6 +120,7 @@ ADDRESSES = [
     ("HK", "Kowloon"), ("AE", "Dubai"), ("PA", "Ciudad de Panamá"), ("JM", "Kingston"), ("QA", "Doha"), ("GH", "Accra"),
     ("UG", "Kampala"), ("ZW", "Harare"), ("FJ", "Suva"), ("BS", "Nassau"), ("AO", "Luanda"), ("RW", "Kigali"),
     ("IE", "Dún Laoghaire"), ("CO", "Bogotá"), ("NG", "Lagos"), ("KE", "Nairobi"), ("VN", "Hà Nội"),
+    ("XK", "Prishtinë"),
 ]  # fmt: skip
 
 

@@ -39,6 +39,18 @@ def words(moment, *where, language="en"):
     (("CO", None), "2028-02-20T04:59:00Z", "February 19, 2028, 11:59 p.m. UTC-05:00"),
     (("JP", None), "2028-02-19T15:00:00Z", "February 20, 2028, 12:00 a.m. JST"),
     (("BR", None), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+    (("US", "California"), "2028-02-20T00:30:00Z", "February 19, 2028, 4:30 p.m. PST"),
+    (("US", "new york "), "2028-02-20T00:30:00Z", "February 19, 2028, 7:30 p.m. EST"),
+    (("BD", None), "2028-02-19T18:30:00Z", "February 20, 2028, 12:30 a.m. UTC+06:00"),
+    (("LK", None), "2028-02-19T18:30:00Z", "February 20, 2028, 12:00 a.m. UTC+05:30"),
+    (("IS", None), "2028-07-01T00:00:00Z", "July 1, 2028, 12:00 a.m. GMT"),
+    (("RS", None), "2028-06-30T22:00:00Z", "July 1, 2028, 12:00 a.m. CEST"),
+    (("XK", None), "2028-06-30T22:00:00Z", "July 1, 2028, 12:00 a.m. CEST"),
+    (("NZ", None), "2028-01-31T11:00:00Z", "February 1, 2028, 12:00 a.m. NZDT"),
+    (("CL", None), "2028-07-01T04:00:00Z", "July 1, 2028, 12:00 a.m. UTC-04:00"),
+    (("UY", None), "2028-07-01T03:00:00Z", "July 1, 2028, 12:00 a.m. UTC-03:00"),
+    (("ES", None), "2028-06-30T22:00:00Z", "July 1, 2028, 12:00 a.m. CEST"),
+    (("AU", "NSW"), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
 ])  # fmt: skip
 def test_a_deadline_is_a_moment_of_the_persons_clock_with_its_zone(where, moment, shown):
     assert words(moment, *where) == shown

@@ -96,7 +96,7 @@ class ApplicantAddressRequestSerializer(Whole):
         default=None,
         help_text="As the country writes it; null only for a country where mail arrives without one.",
     )
-    country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`.")
+    country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`, or `XK` for Kosovo.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["postal_code"] is None and attrs["country"] in WITH_POSTAL_CODE:
