@@ -29,7 +29,7 @@ _STATES = {
     "Pacific/Guam": "GU MP",
     "Pacific/Pago_Pago": "AS",
 }
-# Where nearly everybody lives, in countries whose parts have other clocks.
+# Where most people live, in countries whose parts have other clocks.
 _MAIN = {
     "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
     "NZ": "Pacific/Auckland", "PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
