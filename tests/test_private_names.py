@@ -104,6 +104,7 @@ DOCUMENTED_METHODS = {
 }
 # Public by name, yet in no documentation; each with why there is no other way.
 EXCEPTIONS = {
+    "Field.prepare_value": "Django localizes initial values by the locale alone, and not by the offer's currency",
     "BaseSignupForm.validate_unique_email": "a known address costs the same statements as an unknown one",
     "AdminSite.admin_view": "the one place that every page of the admin passes: refusals get a page with a way back",
     "AdminSite.index": "the cards of the first page; `each_context` would count the queues for every page",

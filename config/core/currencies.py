@@ -5,7 +5,13 @@ from decimal import Decimal
 from functools import cache
 
 from babel.core import get_global
-from babel.numbers import format_currency, format_decimal, get_territory_currencies
+from babel.numbers import (
+    format_currency,
+    format_decimal,
+    get_decimal_symbol,
+    get_group_symbol,
+    get_territory_currencies,
+)
 from django.utils.translation import get_language
 
 _WITHOUT_MINOR_UNIT = frozenset(
@@ -33,6 +39,32 @@ def currencies_in_use() -> frozenset[str]:
         for territory in get_global("territory_currencies")
         for code in get_territory_currencies(territory, start_date=today)
     )
+
+
+@cache
+def with_other_places() -> dict[int, frozenset[str]]:
+    """Return the currencies that have not two decimal places, by their number of decimal places."""
+    places = {code: exponent_of(code) for code in (*_WITHOUT_MINOR_UNIT, *_EXPONENTS)}
+    return {number: frozenset(code for code in places if places[code] == number) for number in {*places.values()}}
+
+
+def to_units(minor_units: int | None, currency: str | None) -> Decimal | None:
+    """Return an amount in units with all decimal places of the currency; None for None."""
+    return None if minor_units is None else Decimal(minor_units).scaleb(-exponent_of(currency))
+
+
+def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
+    """Return an amount in minor units, which has a fraction if the currency has fewer decimal places."""
+    return units.scaleb(exponent_of(currency))
+
+
+def separators(currency: str | None) -> tuple[str, str]:
+    """Return what separates thousands, and what separates decimals, in numbers of the language of the moment.
+
+    Without a currency they are those of US dollars in every language.
+    """
+    locale = "en" if currency is None else _locale()
+    return get_group_symbol(locale), get_decimal_symbol(locale)
 
 
 def _locale() -> str:

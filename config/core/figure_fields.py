@@ -2,36 +2,62 @@
 
 import re
 import unicodedata
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext
 
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?P<separator>[, '\u2019])\d{3})(?:(?P=separator)\d{3})*(?:\.\d*)?")
+from config.core.currencies import exponent_of, separators
+
+_BLANKS = " '\u2019"
+
+
+def as_typed(value: Decimal | float, currency: str | None) -> str:
+    """Return a number as a `FigureField` of the currency reads it."""
+    return f"{Decimal(str(value)):f}".replace(".", separators(currency)[1])
 
 
 class FigureField(forms.DecimalField):
-    """A number as people type it in US English: `8,000`, `$8,000.50`, `7.25 %`, `8 000`.
+    """A number as people type it: `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
 
-    A comma or blank that does not separate thousands is refused in words, because `8,5` is 8.5 to some people.
+    A separator in the wrong place is refused in words, because `8,5` and `8.000` are different numbers to some people.
     """
 
     widget = forms.TextInput(attrs={"inputmode": "decimal"})
 
-    def __init__(self, *, sign: str = "", **options: Any) -> None:
-        """`sign` is what people may type with the number: `$` before it, `%` behind it, `EUR` on either side."""
+    def __init__(self, *, sign: str = "", currency: str | None = None, **options: Any) -> None:
+        """`sign` is what people may type with the number: `$` before it, `%` behind it, `EUR` on either side.
+
+        With a currency, the separators are those of the page's language; without one, those of the United States.
+        """
         super().__init__(**options)
-        self.sign = sign
+        self.sign, self.currency = sign, currency
+
+    def prepare_value(self, value: Any) -> Any:
+        return as_typed(value, self.currency) if type(value) in {Decimal, int, float} else value
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
             is_raised = any(unicodedata.category(letter) == "No" for letter in value)
             value = " ".join(unicodedata.normalize("NFKC", value).split())
             value = (value if self.sign == "%" else value.removeprefix(self.sign)).removesuffix(self.sign).strip()
-            if _GROUPED.fullmatch(value):
-                value = re.sub("[, '\u2019]", "", value)
-            elif is_raised or re.search(r"[, '\u2019]", value) or value.count(".") > 1:
+            group, point = separators(self.currency)
+            blanks, decimals = re.escape(group + _BLANKS), rf"(?:{re.escape(point)}\d*)?"
+            if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}([{blanks}])\d{{3}}(?:\1\d{{3}})*{decimals}", value):
+                value = re.sub(f"[{blanks}]", "", value)
+            elif is_raised or re.search(f"[{blanks}]", value) or value.count(point) > 1:
+                number = f"8{group}000{point}50"
                 raise forms.ValidationError(
-                    gettext("Enter a number such as 8,000.50: commas separate thousands, a point separates decimals.")
+                    gettext("Enter a number such as %s. Use its separators for thousands and decimals.") % number
                 )
+            value = value.replace(point, ".")
         return super().to_python(value)
+
+
+class AmountField(FigureField):
+    """An amount in units of a currency; None is the dollar with its sign. `to_minor_units` converts what it reads."""
+
+    def __init__(self, currency: str | None, **options: Any) -> None:
+        options = {"decimal_places": exponent_of(currency), "sign": currency or "$", **options}
+        super().__init__(currency=currency, **options)

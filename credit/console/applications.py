@@ -40,7 +40,7 @@ from credit.console.timeline import anchor_entries, entries_around, revision_ent
 from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
 from credit.core.applicant_search import applicant_filter
-from credit.core.figures import cents_in, end_of_id, money, reference_of
+from credit.core.figures import amount_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
@@ -92,8 +92,9 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
     list_defer = ("application_data", "applicant_index", "notes")
     owner = "consumer"
     search_help_text = (
-        f"A reference as A-3F9C21AB; an amount as $20,000; {AN_ID}; a person's user name (its beginning), id, name,"
-        " e-mail address or phone; an offer's or a provider's id as offer:17 or provider:1001 (as far back)"
+        f"A reference as A-3F9C21AB; an amount as $20,000 or 20,000 EUR; {AN_ID}; a person's user name (its"
+        " beginning), id, name, e-mail address or phone; an offer's or a provider's id as offer:17 or provider:1001"
+        " (as far back)"
     )
     fieldsets = (
         (
@@ -168,9 +169,10 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
             wanted: dict[str, Any] = {f"{name}_id": parse_positive_int64(number.strip())}
         elif end := end_of_id(term):
             return queryset.filter(Application.has_reference(end)), False
-        elif (cents := cents_in(term)) is not None:
+        elif (amount := amount_in(term)) is not None:
             # A viewer with masked amounts must not find them out.
-            return (queryset.filter(amount_cents=cents) if may(request.user, VIEW) else queryset.none()), False
+            found = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
+            return (found if may(request.user, VIEW) else queryset.none()), False
         else:
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False

@@ -194,7 +194,9 @@ def _amount(application: Any, cents: int, currency: str | None) -> str:
     """Return an amount with its currency, or the mask where this viewer may not see it."""
     if getattr(application, "is_masked", False):
         return MASK
-    return money(cents) if currency == "USD" else f"{money(cents).replace('$', '')} {currency or '(no currency)'}"
+    if currency is None:
+        return f"{cents} (no currency)"
+    return money(cents, None if currency == "USD" else currency)
 
 
 def _identity_of(application: Any) -> Any:

@@ -21,9 +21,11 @@ from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
+from credit.core.figures import money
 from credit.models import Application, Correction
 from credit.models.applications import REVIEW_PERMISSION
 from credit.scoring.corrections import STATEMENT_MAX, answer_correction
+from credit.scoring.facts_of import currency_of
 
 
 class OpenFilter(ConditionFilter):
@@ -80,11 +82,18 @@ class CorrectionAdmin(OfApplication):
 
     @admin.display(description="claimed")
     def claim(self, record: Correction) -> str:
-        return MASK if getattr(record, "is_masked", False) else str(record.parsed_claim)
+        return MASK if getattr(record, "is_masked", False) else _claim_in_words(record)
 
     @admin.display(description="left")
     def left(self, record: Correction) -> SafeString | str:
         return NOTHING if record.closed_at else days_left(record.due_at, now=timezone.now())
+
+
+def _claim_in_words(record: Correction) -> str:
+    value, name = record.parsed_claim, record.fact
+    if not name.endswith("_cents") or not isinstance(value, int):
+        return str(value)
+    return money(value, currency_of(name, record.application))
 
 
 def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:

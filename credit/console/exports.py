@@ -1,7 +1,6 @@
 """The export of applications: what the list shows, the terms, and the reasons of the decision."""
 
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -12,25 +11,27 @@ from config.backoffice.desks import VIEW, may, narrowed
 from config.backoffice.exports import Exports
 from config.backoffice.personal import MASK, mask
 from config.core.casework import Assignment
+from config.core.currencies import to_units
 from config.core.encryption import UnreadableSecret
 from config.core.table_files import CHUNK_ROWS
 from credit.console.names import joined_names
 from credit.core.figures import Figures, reference_of
+from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, ApplicationHistory, Offer
-from credit.models.applications import REVIEW_PERMISSION
+from credit.models.applications import REVIEW_PERMISSION, WITH_CURRENCY
 
-# Amounts are in dollars with two decimals. `approved_amount` and what follows are of the approved terms.
+# Amounts are in units of `currency`, with its decimals. `approved_amount` and what follows are of the approved terms.
 _COMPUTED = (
     "reference", "legal_name", "account", "offer_name", "amount", "requested_term_months", "approved_amount",
-    "rate_percent", "apr_percent", "term_months", "fee", "reasons", "assignee",
+    "rate_percent", "apr_percent", "term_months", "fee", "currency", "reasons", "assignee",
 )  # fmt: skip
 _SHOWN_MASKED = frozenset({"reference", "account", "offer_name", "assignee"})
 _READ = (
     "applicants", "consumer__username", "amount_cents", "application_data", "loan_terms__amount_cents",
     "loan_terms__rate_percent", "loan_terms__apr_percent", "loan_terms__term_months", "loan_terms__fee_cents",
-    "decision_metadata", "offer_name",
+    "decision_metadata", "offer_name", "offer_snapshot", "draft_currency",
 )  # fmt: skip
 
 
@@ -40,10 +41,6 @@ def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
     working = Assignment.in_force(REVIEW_PERMISSION, kind=kind, record_id__in=ids)
     working = narrowed(working, viewer).order_by("-provider")
     return dict(working.values_list("record_id", "assignee__username"))
-
-
-def _dollars(cents: int | None) -> Decimal | None:
-    return None if cents is None else Decimal(cents).scaleb(-2)
 
 
 def _names(stored: Any, pk: Any) -> str:
@@ -64,6 +61,7 @@ class ApplicationExport(Exports):
         read = rows.annotate(
             decision_metadata=Subquery(decisions.order_by("-position").values("metadata")[:1]),
             offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
+            **WITH_CURRENCY,
         ).values(*self.export_columns, *_READ)
         is_masked, waiting = not may(request.user, VIEW), read.iterator(chunk_size=CHUNK_ROWS)
         while chunk := list(islice(waiting, CHUNK_ROWS)):
@@ -83,15 +81,18 @@ class ApplicationExport(Exports):
         if is_masked:
             return {name: cells[name] if name in _SHOWN_MASKED else MASK for name in _COMPUTED}
         reasons = reasons_of(row["decision_metadata"]) if row["status"] in DECIDED else []
+        snapshot = row["offer_snapshot"]
+        currency = row["draft_currency"] or "USD" if snapshot is None else Conventions.of(snapshot).currency
         return {
             **cells,
+            "currency": currency,
             "legal_name": _names(row["applicants"], row["id"]),
-            "amount": _dollars(row["amount_cents"]),
+            "amount": to_units(row["amount_cents"], currency),
             "requested_term_months": Figures(row["application_data"]).term_months,
-            "approved_amount": _dollars(row["loan_terms__amount_cents"]),
+            "approved_amount": to_units(row["loan_terms__amount_cents"], currency),
             "rate_percent": row["loan_terms__rate_percent"],
             "apr_percent": row["loan_terms__apr_percent"],
             "term_months": row["loan_terms__term_months"],
-            "fee": _dollars(row["loan_terms__fee_cents"]),
+            "fee": to_units(row["loan_terms__fee_cents"], currency),
             "reasons": in_words(reasons) or "",
         }

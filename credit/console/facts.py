@@ -13,8 +13,8 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import NOTHING
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
-from config.core.currencies import exponent_of
-from config.core.figure_fields import FigureField
+from config.core.currencies import exponent_of, to_minor_units
+from config.core.figure_fields import AmountField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.console.corrections import open_corrections
@@ -30,6 +30,7 @@ from credit.reports.services import request_report
 from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import comparisons, score_again
+from credit.scoring.known_facts import CURRENCY
 
 _CLOSED = "Only a submitted application that is not decided takes new facts."
 
@@ -56,13 +57,14 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
     if getattr(application, "is_masked", False):
         return []
     members, currency = requirements_of(application).members, application.shown_currency
+    sourced = None if currency is None else CURRENCY  # banks and reports are read in dollars
     return [
         {
             "name": title_of(row.path[-1], members.get(row.path[-1], {}) if len(row.path) == 1 else {}),
             "claimed": _figure(row.path[-1], row.claimed, currency),
-            "sourced": _figure(row.path[-1], row.sourced, None),  # banks and reports are read in dollars
+            "sourced": _figure(row.path[-1], row.sourced, sourced),
             "confirmed": _figure(row.path[-1], row.confirmed, currency),
-            "corrected": _figure(row.path[-1], row.corrected, currency if row.claimed or row.confirmed else None),
+            "corrected": _figure(row.path[-1], row.corrected, currency if row.claimed or row.confirmed else sourced),
             "differs": row.differs,
         }
         for row in comparisons(application, now=timezone.now())
@@ -137,8 +139,8 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
     currency = application.shown_currency
     limits: dict[str, Any] = {"max_digits": 15, "decimal_places": max(2, exponent_of(currency))}
     fields = {
-        "value": FigureField(
-            sign=currency or "$",
+        "value": AmountField(
+            currency,
             label="The file shows",
             **limits,
             help_text=f"An amount in {currency or 'dollars'}, or another number.",
@@ -158,7 +160,7 @@ def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
     pointer, shown = form.cleaned_data["figure"], form.cleaned_data["value"]
     number = shown
     if pointer.endswith("_cents"):
-        number = shown.scaleb(exponent_of(application.shown_currency))
+        number = to_minor_units(shown, application.shown_currency)
         if number % 1:
             raise ValidationError(f"{application.shown_currency} has no decimal places.")
     value = int(number) if number == int(number) else float(number)

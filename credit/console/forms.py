@@ -1,4 +1,4 @@
-"""The form of a transition: what a reviewer has to say with it, and the loan in dollars, where the API has cents."""
+"""The form of a transition: what a reviewer has to say with it, and the loan in units of the offer's currency."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
@@ -9,8 +9,9 @@ from django import forms
 
 from config.backoffice.bases import TransitionForm
 from config.core.casework import ReplyTemplate
+from config.core.currencies import to_minor_units, to_units
 from config.core.errors import ApiError
-from config.core.figure_fields import FigureField
+from config.core.figure_fields import AmountField, FigureField
 from config.core.names import clean_words
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED
@@ -20,29 +21,32 @@ from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
 from credit.models.terms import number
 
 LOAN_FIELDS = ("amount", "rate_percent", "term_months", "fee", "first_payment_on")
-_DOLLARS = {"amount": "amount_cents", "fee": "fee_cents"}
+_AMOUNTS = {"amount": "amount_cents", "fee": "fee_cents"}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
-_MOST = Decimal(AMOUNT_MAX_CENTS) / 100
 
 
-def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
-    """Return the fields of a loan; what an approval leaves empty comes from the application and from the offer."""
+def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
+    """Return the fields of a loan; what an approval leaves empty comes from the application and from the offer.
+
+    `currency` is `Conventions.shown_currency`, None for dollars.
+    """
     empty = "" if is_needed else "Left empty, it comes from the application, the rate from the offer."
+    unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
     return {
-        "amount": FigureField(
-            label="Amount in dollars", sign="$", min_value=Decimal("0.01"), max_value=_MOST, decimal_places=2,
-            required=is_needed, help_text=empty,
+        "amount": AmountField(
+            currency, label=f"Amount in {unit}", min_value=to_units(1, currency), max_value=most, required=is_needed,
+            help_text=empty,
         ),
         "rate_percent": FigureField(
-            label="Note rate, per cent a year", sign="%", min_value=0, max_value=RATE_MAX_PERCENT,
+            label="Note rate, per cent a year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
             decimal_places=PLACES, required=is_needed,
         ),
         "term_months": FigureField(
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="None for a line of credit.",
         ),
-        "fee": FigureField(
-            label="Prepaid fee in dollars", sign="$", min_value=0, max_value=_MOST, decimal_places=2, required=False
+        "fee": AmountField(
+            currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False
         ),
         "first_payment_on": forms.DateField(
             label="First payment on", required=False, widget=DAY, help_text="Default: one month after the acceptance."
@@ -50,16 +54,15 @@ def loan_fields(*, is_needed: bool) -> dict[str, forms.Field]:
     }  # fmt: skip
 
 
-def filled_in(terms: Mapping[str, Any]) -> dict[str, Any]:
+def filled_in(terms: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
     """Return what the fields begin with."""
-    cents = {field: terms.get(name) for field, name in _DOLLARS.items()}
-    dollars = {field: None if value is None else Decimal(value) / 100 for field, value in cents.items()}
-    return {**dollars, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
+    amounts = {field: to_units(terms.get(name), currency) for field, name in _AMOUNTS.items()}
+    return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
 
 
 def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
     """Set the errors of a loan on its fields; return the same as rows if the form was not submitted yet."""
-    fields = {name: field for field, name in _DOLLARS.items()}
+    fields = {name: field for field, name in _AMOUNTS.items()}
     details: Any = refusal.details or ()
     members = [(detail["field"].rpartition(".")[2], detail["message"]) for detail in details]
     errors = [(fields.get(member, member), message) for member, message in members]
@@ -70,15 +73,15 @@ def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
     return []
 
 
-def terms_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
+def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
     """Return the submitted values, as the API has them."""
     terms: dict[str, Any] = {}
     for field in LOAN_FIELDS:
         value = cleaned.get(field)
         if value is None:
             continue
-        if field in _DOLLARS:
-            terms[_DOLLARS[field]] = int(value * 100)
+        if field in _AMOUNTS:
+            terms[_AMOUNTS[field]] = int(to_minor_units(value, currency))
         elif field == "term_months":
             terms[field] = int(value)
         elif isinstance(value, date):
@@ -115,6 +118,7 @@ class ApplicationTransitionForm(TransitionForm):
 
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
         super().__init__(*args, to=to, **options)
+        self.currency = self.initial.get("currency")
         self.reason_is_required = self.fields["reason"].required
         self.templates = {
             str(template.pk): template
@@ -128,7 +132,7 @@ class ApplicationTransitionForm(TransitionForm):
         else:
             del self.fields["documents"]
         if to in {APPROVED, COUNTEROFFER}:
-            self.fields.update(loan_fields(is_needed=to == COUNTEROFFER))
+            self.fields.update(loan_fields(self.currency, is_needed=to == COUNTEROFFER))
         if to == COUNTEROFFER:
             self.fields["reason"].widget = forms.HiddenInput()
             self.fields["expires_on"] = forms.DateField(
@@ -200,7 +204,7 @@ class ApplicationTransitionForm(TransitionForm):
 
     def metadata(self) -> Any:
         if self.to in {APPROVED, COUNTEROFFER}:
-            terms = terms_of(self.cleaned_data)
+            terms = terms_of(self.cleaned_data, self.currency)
             if self.to == APPROVED:
                 return {"terms": terms} if terms else None
             until = datetime.combine(self.cleaned_data["expires_on"], time.max, UTC)

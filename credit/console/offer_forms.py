@@ -1,7 +1,6 @@
 """Offers that a lender's owners make, change, and deactivate in the console, with what a loan would cost."""
 
 from contextlib import suppress
-from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 
@@ -13,9 +12,9 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import change_address
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
-from config.core.currencies import exponent_of
+from config.core.currencies import to_minor_units, to_units
 from config.core.errors import ValidationFailed
-from config.core.figure_fields import FigureField
+from config.core.figure_fields import AmountField, FigureField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
@@ -41,13 +40,11 @@ def _rate(label: str) -> FigureField:
     return FigureField(label=label, sign="%", min_value=0, max_value=RATE_MAX_PERCENT, decimal_places=4)
 
 
-def _amounts(currency: str | None) -> dict[str, FigureField]:
+def _amounts(currency: str | None) -> dict[str, AmountField]:
     """Return the fields of the limits; `currency` is `Conventions.shown_currency`, None for dollars."""
-    unit, places = currency or "dollars", exponent_of(currency)
-    least = Decimal(1).scaleb(-places)
-    limits: dict[str, Any] = {"min_value": least, "max_value": AMOUNT_MAX_CENTS * least, "decimal_places": places}
+    limits: dict[str, Any] = {"min_value": to_units(1, currency), "max_value": to_units(AMOUNT_MAX_CENTS, currency)}
     return {
-        name: FigureField(label=f"{label} loan in {unit}", sign=currency or "$", **limits)
+        name: AmountField(currency, label=f"{label} loan in {currency or 'dollars'}", **limits)
         for name, label in (("amount_min", "Smallest"), ("amount_max", "Largest"))
     }
 
@@ -84,7 +81,7 @@ class OfferForm(SeenForm):
         terms = {
             **before,
             **{name: facts[name] for name in ("name", "product_type", "description")},
-            **{member: int(facts[field].scaleb(exponent_of(self.currency))) for field, member in _AMOUNTS.items()},
+            **{member: int(to_minor_units(facts[field], self.currency)) for field, member in _AMOUNTS.items()},
             **{member: float(facts[field]) for field, member in _RATES.items()},
             "term_options_months": facts["terms"],
         }
@@ -101,14 +98,10 @@ class OfferForm(SeenForm):
 
 def initial_of(offer: Offer) -> dict[str, Any]:
     currency = offer.conventions.shown_currency
-    amounts = {field: getattr(offer, member) for field, member in _AMOUNTS.items()}
     return {
         **{name: getattr(offer, name) for name in ("name", "product_type", "description")},
         "currency": currency,
-        **{
-            field: None if amount is None else Decimal(amount).scaleb(-exponent_of(currency))
-            for field, amount in amounts.items()
-        },
+        **{field: to_units(getattr(offer, member), currency) for field, member in _AMOUNTS.items()},
         **{field: getattr(offer, member) for field, member in _RATES.items()},
         "terms": ", ".join(map(str, offer.term_options_months or ())),
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from django.contrib import admin
@@ -13,9 +14,11 @@ from config.backoffice.desks import narrowed
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.core.casework import Assignment
+from config.core.currencies import with_other_places
 from config.core.ids import parse_positive_int64
+from credit.core.jurisdictions import EU
 from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
-from credit.models import Application, Counteroffer, DecisionAnchor, Provider, RequestedDocument
+from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Provider, RequestedDocument
 from credit.models.applications import REVIEW_PERMISSION
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
@@ -126,12 +129,37 @@ class AssigneeFilter(ConditionFilter):
     }
 
 
+def in_currencies(*codes: str) -> Q:
+    """Select the applications to offers in these currencies, as the offers are now; USD is that of unlisted offers."""
+    abroad = Offer.objects.filter(jurisdiction=EU)
+    selected = Q(offer_id__in=abroad.filter(currency__in=codes).values("pk"))
+    if "USD" in codes:
+        selected |= ~Q(offer_id__in=abroad.values("pk"))
+    return selected
+
+
+def _units(least: int | None, most: int | None) -> Q:
+    """Select amounts from `least` to below `most` in units of the currency of their offers."""
+
+    def limits(places: int) -> Q:
+        at_least = Q() if least is None else Q(amount_cents__gte=least * 10**places)
+        return at_least if most is None else at_least & Q(amount_cents__lt=most * 10**places)
+
+    other_places = with_other_places()
+    selected = ~in_currencies(*chain.from_iterable(other_places.values())) & limits(2)
+    for places, codes in other_places.items():
+        selected |= in_currencies(*codes) & limits(places)
+    return selected
+
+
 class AmountFilter(ConditionFilter):
+    """Amounts in units of their currencies."""
+
     title, parameter_name = "amount", "amount"
     conditions = {
-        "small": ("Under $1,000", Q(amount_cents__lt=1_000_00)),
-        "middle": ("$1,000 to $10,000", Q(amount_cents__gte=1_000_00, amount_cents__lt=10_000_00)),
-        "large": ("$10,000 and more", Q(amount_cents__gte=10_000_00)),
+        "small": ("Under 1,000", _units(None, 1_000)),
+        "middle": ("1,000 to 10,000", _units(1_000, 10_000)),
+        "large": ("10,000 and more", _units(10_000, None)),
     }
 
 

@@ -166,7 +166,7 @@ def _range_lines(definition: Definition) -> list[str]:
 
 
 def _price_line(price: Mapping[str, Any]) -> str:
-    most = f", at most {price['amount_max_cents']} cents" if "amount_max_cents" in price else ""
+    most = f", at most {price['amount_max_cents']} minor units" if "amount_max_cents" in price else ""
     return f"{price['rate_percent']} % from {price['from_total']} on{most}"
 
 

@@ -40,14 +40,14 @@ class LoanDesk(WithdrawalDesk):
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
         """Fill in the requested loan at the price of the score or the offer's lowest rate, and the score's reasons."""
-        initial = super().initial_of(record, to)
+        initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
         if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:
             initial |= chosen_reasons(score.reasons)
         if to not in NAMES_LOAN or record.offer_snapshot is None:
             return initial
-        return {**initial, **filled_in(proposed_terms(record))}
+        return {**initial, **filled_in(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Show the cost of the loan in the form; set errors on the form's fields if the offer does not cover it.
@@ -59,7 +59,7 @@ class LoanDesk(WithdrawalDesk):
             return beside
         figures: list[tuple[str, str]] = []
         if not {*form.errors} & {*LOAN_FIELDS}:
-            terms_given = terms_of(form.cleaned_data if form.is_bound else form.initial)
+            terms_given = terms_of(form.cleaned_data if form.is_bound else form.initial, record.shown_currency)
             kind = LoanTerms.COUNTEROFFER if form.to == COUNTEROFFER else LoanTerms.APPROVAL
             try:
                 loan = loan_of(record, terms_given or None)

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from config.core.currencies import amount_in_words
+from config.core.currencies import amount_in_words, exponent_of
 from config.core.ids import INT64_MAX
-from credit.core.jurisdictions import Conventions
+from credit.core.jurisdictions import DEFAULT_CURRENCY, US, Conventions
 
 Bound = tuple[str, Any, str]  # the member, the limit, in words
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
-_AMOUNT = re.compile(r"(?=.*[$,.])\$?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{2}))?", re.ASCII)
+_AMOUNT = re.compile(
+    r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",
+    re.ASCII,
+)
 
 
 def reference_of(application_id: UUID) -> str:
@@ -26,10 +29,19 @@ def end_of_id(reference: str) -> str | None:
     return spelled[1].lower() if spelled else None
 
 
-def cents_in(typed: str) -> int | None:
-    """Return the cents of an amount with a `$`, a comma, or decimals, such as $20,000; None for any other text."""
+def amount_in(typed: str) -> tuple[int, str] | None:
+    """Return the minor units and the currency of an amount such as $20,000 or 20,000 EUR; None for any other text.
+
+    An amount in dollars has a `$`, a comma, or two decimals.
+    """
     spelled = _AMOUNT.fullmatch(typed)
-    return None if spelled is None else int(spelled[1].replace(",", "") + (spelled[2] or "00"))
+    if spelled is None or (spelled[1] and spelled[4]):
+        return None
+    currency = spelled[1] or spelled[4] or DEFAULT_CURRENCY[US]
+    places, decimals = exponent_of(currency), spelled[3] or ""
+    if len(decimals) not in {0, places}:
+        return None
+    return int(spelled[2].replace(",", "") + (decimals or "0" * places)), currency
 
 
 @dataclass(frozen=True, slots=True)

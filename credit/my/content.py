@@ -11,6 +11,7 @@ from django.utils import formats
 from django.utils.translation import get_language_info, gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.core.currencies import number_in_words
 from config.core.encryption import UnreadableSecret
 from config.core.json_text import day_of
 from credit.core import machine as states
@@ -154,8 +155,15 @@ def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
     if isinstance(value, int | float):
         if name.endswith(_CENTS) and float(value).is_integer():
             return money(int(value), currency)
-        return f"{value:,}" if abs(value) >= _SEPARATED_FROM else str(value)
+        return _number_in_words(value, currency)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _number_in_words(value: float, currency: str | None) -> str:
+    is_separated = abs(value) >= _SEPARATED_FROM
+    if currency is not None and (is_separated or isinstance(value, float)):
+        return number_in_words(value)
+    return f"{value:,}" if is_separated else str(value)
 
 
 def applicant_tables(application: Application) -> list[list[Row]] | None:

@@ -1,7 +1,6 @@
 """Forms of an application, built from the offer: its JSON Schema, its limits, and what it requires of applicants."""
 
 from collections.abc import Collection, Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 from unicodedata import normalize
 
@@ -11,8 +10,8 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.api.serializers import ValidationError
-from config.core.currencies import exponent_of
-from config.core.figure_fields import FigureField
+from config.core.currencies import to_minor_units, to_units
+from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
 from credit.core import applicant_schema
@@ -55,22 +54,20 @@ _LOAN = frozenset({"amount_cents", "term_months"})
 _AT_HOME = "US"  # the country that a new form names
 
 
-def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> FigureField:
+def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
     """Return the field of an amount in minor units, which people type in units; `_as_json` converts it.
 
     `currency` is `Conventions.shown_currency`: None for dollars.
     """
-    places = exponent_of(currency)
 
     def check(units: Any) -> None:
-        amount = units.scaleb(places)
+        amount = to_minor_units(units, currency)
         if minimum is not None and amount < minimum:
             raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum, currency))
         if maximum is not None and amount > maximum:
             raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, maximum, currency))
 
-    limits: dict[str, Any] = {"decimal_places": places, "max_digits": 15}
-    return FigureField(sign=currency or "$", validators=[check], error_messages=_NUMBER, **limits, **about)
+    return AmountField(currency, max_digits=15, validators=[check], error_messages=_NUMBER, **about)
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
@@ -134,7 +131,7 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
         "min_value": -SAFE_INTEGER_MAX if least is None else least,
         "max_value": SAFE_INTEGER_MAX if most is None else most,
     }
-    return FigureField(decimal_places=places, error_messages=_NUMBER, **bounds, **about)
+    return FigureField(currency=currency, decimal_places=places, error_messages=_NUMBER, **bounds, **about)
 
 
 class DraftForm(forms.Form):
@@ -172,8 +169,8 @@ class DataForm(DraftForm):
         if isinstance(value, bool):
             return "yes" if value else "no"
         if _is_amount(name, member):
-            places = exponent_of(self.currency)
-            return f"{Decimal(value).scaleb(-places):.{places}f}" if isinstance(value, int | float) else None
+            units = to_units(round(value), self.currency) if isinstance(value, int | float) else None
+            return None if units is None else as_typed(units, self.currency)
         return value
 
     def to_data(self) -> dict[str, Any] | None:
@@ -195,7 +192,7 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
     if member["type"] == "string":
         return value if isinstance(value, str) else value.isoformat()
     if _is_amount(name, member):
-        return int(value.scaleb(exponent_of(currency)))
+        return int(to_minor_units(value, currency))
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 

@@ -1,19 +1,21 @@
 """The explanation of a decision in the browser, and the form that reports a wrong value."""
 
-from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
 
 from config.api.rate_limits import consume
+from config.core.currencies import to_minor_units
 from config.core.errors import ApiError, ValidationFailed
+from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from credit.core.facts import path_of
-from credit.models import DocumentFile
+from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
@@ -25,6 +27,7 @@ from credit.scoring.corrections import (
     request_correction,
 )
 from credit.scoring.explanation import explain
+from credit.scoring.facts_of import currency_of
 
 _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
@@ -35,7 +38,7 @@ class ExplanationPage(MyPage):
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
         explanation = explain(application, (get_language() or "")[:2])
-        inputs = [(each, _rows(each["facts"])) for each in explanation["inputs"] or ()]
+        inputs = [(each, _rows(each["facts"], application)) for each in explanation["inputs"] or ()]
         facts = {
             "application": application,
             "explained": explanation,
@@ -50,10 +53,10 @@ class ExplanationPage(MyPage):
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         """Report a wrong value."""
-        get_by_uuid(own_applications(request), application_id, Http404)
+        application = get_by_uuid(own_applications(request), application_id, Http404)
         try:
             consume("write", str(request.user.pk))
-            _report(request, application_id)
+            _report(request, application)
         except ApiError as refusal:
             messages.error(request, said(refusal))
         else:
@@ -61,15 +64,15 @@ class ExplanationPage(MyPage):
         return redirect("my_explanation", application_id)
 
 
-def _report(request: HttpRequest, application_id: str) -> None:
+def _report(request: HttpRequest, application: Application) -> None:
     typed = {name: request.POST.get(name, "").strip() for name in ("fact", "claimed", "statement", "file")}
     if not 0 < len(typed["statement"]) <= STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
         raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
-    claimed = _read(typed["fact"], typed["claimed"], correctable_value(application_id, typed["fact"]))
+    fact, before = typed["fact"], correctable_value(str(application.pk), typed["fact"])
     request_correction(
-        application_id,
-        fact=typed["fact"],
-        claimed=claimed,
+        str(application.pk),
+        fact=fact,
+        claimed=_read(fact, typed["claimed"], before, currency_of(fact, application)),
         statement=typed["statement"],
         file=typed["file"] or None,
         actor=actor_on(request),
@@ -77,19 +80,21 @@ def _report(request: HttpRequest, application_id: str) -> None:
     )
 
 
-def _read(fact: str, text: str, before: Any) -> Any:
-    """Return the typed value in the type of the value that it corrects; an amount is typed in whole units."""
+def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
+    """Return the typed value in the type of the value that it corrects; an amount is typed in units."""
     if isinstance(before, bool):
         return text.casefold() in {"yes", "true", gettext("yes").casefold()}
     if not isinstance(before, int | float):
         return text
+    is_amount = fact.endswith("_cents")
+    limits: dict[str, Any] = {"min_value": -_NUMBER_MAX, "max_value": _NUMBER_MAX}
+    field = AmountField(currency, **limits) if is_amount else FigureField(currency=currency, **limits)
+    field.error_messages["invalid"] = gettext("Enter a number.")
     try:
-        number = Decimal(text.replace(",", "").removeprefix("$"))
-    except ArithmeticError as error:
-        raise ValidationFailed(gettext("Enter a number.")) from error
-    if not number.is_finite() or abs(number) >= _NUMBER_MAX:
-        raise ValidationFailed(gettext("Enter a number."))
-    number = number * 100 if fact.endswith("_cents") else number
+        number = field.clean(text)
+    except ValidationError as error:
+        raise ValidationFailed(" ".join(error.messages)) from error
+    number = to_minor_units(number, currency) if is_amount else number
     return int(number) if number == int(number) else float(number)
 
 
@@ -98,18 +103,19 @@ def _title(name: str) -> str:
     return title_of(path[-1], {}) if path else name
 
 
-def _rows(facts: list[dict[str, Any]]) -> list[Row]:
+def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     """Return the name, and the value with its source and day, of each fact; a withheld one has no value."""
     return [
         (
             fact["name"],
             ", ".join(
-                filter(None, (_value(fact), fact["source_text"].rstrip("."), fact["as_of"])),
+                filter(None, (_value(fact, application), fact["source_text"].rstrip("."), fact["as_of"])),
             ),
         )
         for fact in facts
     ]
 
 
-def _value(fact: dict[str, Any]) -> str:
-    return "" if fact["value"] is None else value_in_words(fact["name"], fact["value"])
+def _value(fact: dict[str, Any], application: Application) -> str:
+    name, value = fact["name"], fact["value"]
+    return "" if value is None else value_in_words(name, value, currency_of(name, application))

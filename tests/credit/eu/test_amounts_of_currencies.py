@@ -1,21 +1,25 @@
 """Amounts in forms, lists, and panels have the offer's currency and its decimal places."""
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from config.core.currencies import to_minor_units
+from config.core.figure_fields import AmountField
 from credit.console.offer_forms import OfferForm, initial_of, quote_of
-from credit.models import ApplicationRevision, Confirmation
+from credit.models import ApplicationRevision, Confirmation, Correction, LoanTerms
 from credit.my.forms import DataForm
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import text_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_application_export import rows_of
 from tests.backoffice.test_facts import do
-from tests.credit.eu.offers import EXAMPLE, eu_offer
+from tests.credit.eu.offers import EU_TERMS, EXAMPLE, eu_offer
 from tests.credit.scoring.test_confirmations import file_of
-from tests.credit.terms.lending import applied
+from tests.credit.terms.lending import applied, listed
 from tests.credit.test_my_pages import browser_of, page_of
-from tests.factories import UserFactory
+from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 YEN = {
@@ -148,3 +152,95 @@ def test_reviewer_confirms_a_figure_in_yen(yen, reviewer):
     assert Confirmation.objects.get().parsed_value == 450_000
     text = text_of(reviewer.get(f"/admin/credit/application/{application.pk}/change/"))
     assert "450,000 JPY (" in text
+
+
+# The currency, the largest loan of the offer in minor units, an amount as typed and shown in the console, its minor
+# units, and the same amount as typed on a German page.
+AMOUNTS = [
+    ("JPY", 500_000, "12,345", "12,345\u00a0JPY", 12_345, "12.345"),
+    ("TND", 90_000_000, "12,345.678", "12,345.678\u00a0TND", 12_345_678, "12.345,678"),
+    ("EUR", 9_000_000, "12,345.67", "12,345.67\u00a0EUR", 1_234_567, "12.345,67 EUR"),
+    ("USD", 9_000_000, "$12,345.67", "$12,345.67", 1_234_567, "$12,345.67"),
+]
+OF_AMOUNTS = pytest.mark.parametrize(("currency", "most", "typed", "shown", "minor", "german"), AMOUNTS)
+
+
+def offer_in(currency, most):
+    if currency == "USD":
+        return listed(loan_amount_max_cents=most)
+    terms = {"regime": "ccd2_small", "regime_reason": "Small.", "loan_amount_min_cents": 1}
+    return eu_offer(currency=currency, loan_amount_max_cents=most, **terms)
+
+
+@OF_AMOUNTS
+def test_console_approves_the_typed_amount(settings, reviewer, currency, most, typed, shown, minor, german):
+    settings.REVIEW_POLICY = "reviewed"
+    application = applied(offer_in(currency, most), data={"amount_cents": minor, "term_months": 24})
+    address = f"/admin/credit/application/{application.pk}/move/approved/"
+    page = reviewer.get(address)
+    assert page.context["form"]["amount"].value() == shown.strip("$").replace(",", "").split("\u00a0")[0]
+    unit = "dollars" if currency == "USD" else currency
+    assert page.context["form"].fields["amount"].label == f"Amount in {unit}"
+    answer = confirm(reviewer, address, amount=typed, rate_percent="8", term_months="24")
+    assert shown in text_of(answer).replace(f" {currency}", f"\u00a0{currency}")
+    assert LoanTerms.objects.get().amount_cents == minor
+    (row,) = rows_of(reviewer)
+    in_units = shown.strip("$").replace(",", "").split("\u00a0")[0]
+    assert (row["amount"], row["approved_amount"], row["currency"]) == (in_units, in_units, currency)
+
+
+@OF_AMOUNTS
+def test_german_page_reads_the_separators_that_it_shows(currency, most, typed, shown, minor, german):
+    offer = offer_in(currency, most)
+    with translation.override("de"):
+        form = DataForm(offer, {"data-amount_cents": german}, stored={"amount_cents": minor})
+        assert form.is_valid(), form.errors
+        assert form.to_data()["amount_cents"] == minor
+        again = DataForm(offer, {"data-amount_cents": form.initial["amount_cents"]}, stored=None)
+        assert again.is_valid(), again.errors
+        assert again.to_data() == {"amount_cents": minor}
+
+
+@pytest.mark.parametrize(("language", "typed", "minor"), [
+    ("de", "10.000", 10_000_000), ("de", "10,000", 10_000), ("en", "10,000", 10_000_000), ("en", "10.000", 10_000),
+    ("de", "10.00", None), ("de", "1,000,000", None), ("en", "10,00", None), ("es", "10.000,5", 10_000_500),
+])  # fmt: skip
+def test_dinars_are_read_by_the_language_of_the_page(language, typed, minor):
+    field = AmountField("TND")
+    with translation.override(language):
+        if minor is None:
+            with pytest.raises(ValidationError, match=r"8[.,]000[.,]50"):
+                field.clean(typed)
+        else:
+            assert to_minor_units(field.clean(typed), "TND") == minor
+
+
+def test_filter_and_search_of_the_console_compare_units_of_the_currency(reviewer):
+    amounts = {"JPY": 5_000, "TND": 5_000_000, "EUR": 500_000, "USD": 500_000}
+    found = {}
+    for number, (currency, minor) in enumerate(amounts.items()):
+        terms = {**EU_TERMS, "currency": currency} if currency != "USD" else {}
+        offer = OfferFactory(provider__id=str(900 + number), **terms)
+        found[currency] = applied(offer, data={}, amount_cents=minor)
+    listing = "/admin/credit/application/"
+    assert len(reviewer.get(f"{listing}?amount=middle").context["cl"].result_list) == 4
+    for size in ("small", "large"):
+        assert not reviewer.get(f"{listing}?amount={size}").context["cl"].result_list
+    for typed, currency in (
+        ("5,000 JPY", "JPY"), ("TND 5,000.000", "TND"), ("5000 EUR", "EUR"), ("$5,000", "USD"), ("5,000.00", "USD"),
+    ):  # fmt: skip
+        assert list(reviewer.get(listing, {"q": typed}).context["cl"].result_list) == [found[currency]]
+
+
+@OF_AMOUNTS
+def test_applicant_corrects_an_amount_in_units(currency, most, typed, shown, minor, german):
+    application = applied(offer_in(currency, most), data={"income_cents": 1, "term_months": 24})
+    browser, place = browser_of(application.consumer), f"/my/applications/{application.pk}/explanation"
+    report = {"fact": "application_data.income_cents", "statement": "It is wrong."}
+    page = browser.post(place, {**report, "claimed": "1,2,3"}, follow=True).content.decode()
+    assert "Enter a number such as 8,000.50" in page
+    browser.post(place, {**report, "claimed": german}, follow=True, headers={"Accept-Language": "de"})
+    correction = Correction.objects.get()
+    assert correction.parsed_claim == minor
+    page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/correction/{correction.pk}/change/")
+    assert shown in text_of(page).replace(f" {currency}", f"\u00a0{currency}")
