@@ -1,6 +1,6 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import AUDIT_LOG, LEGITIMATE_INTEREST, REPLACE, about_staff, none, personal, table
+from config.core.privacy import LEGITIMATE_INTEREST, REPLACE, about_staff, none, personal, table
 
 TABLES = {
     "claims.Claim": table(
@@ -16,7 +16,7 @@ TABLES = {
         purpose="claims to publications",
     ),
     "claims.ClaimHistory": table(
-        personal("reason", "metadata", keep=AUDIT_LOG),
+        personal("reason", "metadata"),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "claim"),
         subject="claim__user",

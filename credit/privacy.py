@@ -3,7 +3,6 @@
 from django.db.models import Q
 
 from config.core.privacy import (
-    AUDIT_LOG,
     DELETE_ROW,
     LEGAL_OBLIGATION,
     REPLACE,
@@ -20,6 +19,9 @@ APPLICATION = Keep(
     "12 CFR 1002.12(b)(1): 25 months from a notice; 12 CFR 1026.25(a): 24 months from an acceptance; "
     "Colorado SB 26-189: 36 months from a score; a litigation hold",
 )
+
+# The hash of a record is anchored, and every proof of it must verify.
+DECISION_RECORD = Keep("decision_records", "signed records of decisions: GDPR Article 17(3)(e)", is_permanent=True)
 
 LENDER = "the lender that the application was sent to"
 
@@ -43,11 +45,12 @@ TABLES = {
         recipients=LENDER,
     ),
     "credit.DocumentFile": table(
-        personal("name", erase=REPLACE, masked=False, keep=AUDIT_LOG),
+        personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("principal", "credential"),
         none("id", "document", "stored", "content_type", "size_bytes", "sha256", "infection", "received_at"),
         subject="document__application__consumer",
         purpose="uploaded files",
+        kept_by="document__application",
         recipients=LENDER,
     ),
     "credit.Clock": table(
@@ -79,23 +82,25 @@ TABLES = {
         recipients=LENDER,
     ),
     "credit.NoticeHistory": table(
-        personal("reason", "metadata", keep=AUDIT_LOG),
+        personal("reason", "metadata", keep=APPLICATION),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "notice"),
         exported=~Q(notice__applicant__gt=FIRST),
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
+        kept_by="notice__application",
         recipients=LENDER,
     ),
     "credit.Delivery": table(
-        personal("evidence", erase=REPLACE, masked=False, keep=AUDIT_LOG),
+        personal("evidence", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("principal", "credential"),
         none("id", "notice", "channel", "at", "recorded_at"),
         exported=~Q(notice__applicant__gt=FIRST),
         subject="notice__application__consumer",
         purpose="notices that the law requires",
         ground=LEGAL_OBLIGATION,
+        kept_by="notice__application",
         recipients=LENDER,
     ),
     "credit.Consent": table(
@@ -143,12 +148,13 @@ TABLES = {
     "credit.Score": table(
         personal(
             "points", "total", "outcome", "segment", "reasons", "missing", "sources", erase=REPLACE, masked=False,
-            keep=AUDIT_LOG,
+            keep=APPLICATION,
         ),
         none("id", "version", "application", "user", "purpose", "facts_sha256", "number", "created_at"),
         subject="user",
         purpose="scores",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
         recipients=LENDER,
     ),
     "credit.LastScore": table(
@@ -217,29 +223,31 @@ TABLES = {
         kept_by="application",
     ),
     "credit.ApplicationHistory": table(
-        personal("reason", "metadata", keep=AUDIT_LOG),
+        personal("reason", "metadata", keep=APPLICATION),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "application"),
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
         recipients=LENDER,
     ),
     "credit.LoanTerms": table(
+        personal("amount_cents", "rate_percent", "fee_cents", erase=REPLACE, masked=False, keep=APPLICATION),
         personal(
-            "amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on", "payment_cents",
-            "final_payment_cents", "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents",
-            "apr_percent", erase=REPLACE, masked=False, keep=AUDIT_LOG,
+            "term_months", "first_payment_on", "payment_cents", "final_payment_cents", "total_of_payments_cents",
+            "finance_charge_cents", "amount_financed_cents", "apr_percent", masked=False, keep=APPLICATION,
         ),
         none("id", "application", "kind", "method", "as_of", "schedule_sha256", "terms_sha256", "made_at"),
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
         recipients=LENDER,
     ),
     "credit.Counteroffer": table(
-        personal("reasons", erase=REPLACE, masked=False, keep=AUDIT_LOG),
-        personal("consumer_report", "four_eyes", masked=False, keep=AUDIT_LOG),
+        personal("reasons", erase=REPLACE, masked=False, keep=APPLICATION),
+        personal("consumer_report", "four_eyes", masked=False, keep=APPLICATION),
         about_staff("closed_by", "offered_by", "principal", "credential"),
         none(
             "outcome", "closed_at", "id", "application", "loan_terms", "expires_at", "offered_at", "seen", "with_denial"
@@ -247,15 +255,17 @@ TABLES = {
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
         recipients=LENDER,
     ),
     "credit.ApplicationRevision": table(
-        personal("changes", keep=AUDIT_LOG),
+        personal("changes", keep=APPLICATION),
         about_staff("updated_by", "principal", "credential"),
         none("id", "application", "status", "sha256", "applicants_sha256", "changed_at"),
         subject="application__consumer",
         purpose="applications for credit",
         ground=LEGAL_OBLIGATION,
+        kept_by="application",
         recipients=LENDER,
     ),
     "credit.Acceptance": table(
@@ -273,8 +283,8 @@ TABLES = {
         none("number", "key_id", "public_key", "private_key", "valid_from"),
     ),
     "credit.DecisionAnchor": table(
-        personal("record", erase=REPLACE, keep=AUDIT_LOG),
-        personal("proof", keep=AUDIT_LOG),
+        personal("record", erase=REPLACE, keep=DECISION_RECORD),
+        personal("proof", keep=DECISION_RECORD),
         personal("nonce", erase=REPLACE, masked=False, keep=APPLICATION),
         none(
             "id", "history", "acceptance", "publication", "notice", "record_key", "application", "signed_by",

@@ -26,6 +26,7 @@ class IdentityConfig(Declarations, AppConfig):
         "accounts.erasure_steps.end_sessions", "accounts.erasure_steps.end_partner_access",
         "accounts.exports.delete_exports",
     )  # fmt: skip
+    erasure_grounds = "accounts.erasure_steps.GROUNDS"
     mail_addresses = ("accounts.erasure_steps.addresses_of",)
     backup_parts = "accounts.erasure_log.BACKUP_PARTS" if settings.SERVICE == "platform" else ()
     consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")

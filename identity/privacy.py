@@ -1,7 +1,6 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
 from config.core.privacy import (
-    AUDIT_LOG,
     CONSENT,
     DELETE_ROW,
     LEGAL_OBLIGATION,
@@ -145,8 +144,8 @@ TABLES = {
         none("digest", "idempotency_key", "expires_at"),
     ),
     "identity.AccountHistory": table(
-        personal("object_id", erase=REPLACE, masked=False, keep=AUDIT_LOG),
-        personal("details", masked=False, keep=AUDIT_LOG),
+        personal("object_id", erase=REPLACE, masked=False),
+        personal("details", masked=False),
         about_staff("principal", "credential"),
         none("id", "account", "action", "at"),
         subject="account",
@@ -249,7 +248,7 @@ TABLES = {
         recipients="the vendor of identity checks",
     ),
     "identity.KycVerificationHistory": table(
-        personal("reason", "metadata", keep=AUDIT_LOG),
+        personal("reason", "metadata"),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "verification"),
         subject="verification__user",

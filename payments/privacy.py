@@ -1,6 +1,6 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
-from config.core.privacy import AUDIT_LOG, REPLACE, Keep, about_staff, none, personal, table
+from config.core.privacy import REPLACE, Keep, about_staff, none, personal, table
 
 MONEY = Keep("money_in_flight", "until the payment ends")
 
@@ -20,7 +20,7 @@ TABLES = {
         recipients="the card processor",
     ),
     "payments.PaymentAttempt": table(
-        personal("detail", masked=False, keep=AUDIT_LOG),
+        personal("detail", masked=False, keep=MONEY),
         none("id", "payment", "epoch", "action", "outcome", "at"),
         subject="payment__user",
         purpose="payments by card",
@@ -55,13 +55,13 @@ TABLES = {
         recipients="the public network of the payment",
     ),
     "payments.CryptoTransaction": table(
-        personal("raw", erase=REPLACE, masked=False, keep=AUDIT_LOG),
+        personal("raw", erase=REPLACE, masked=False, keep=MONEY),
         none("id", "payment", "tx_hash", "nonce", "given_at"),
         subject="payment__user",
         purpose="payments in stablecoins",
     ),
     "payments.CryptoPaymentHistory": table(
-        personal("reason", "metadata", keep=AUDIT_LOG),
+        personal("reason", "metadata", keep=MONEY),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "payment"),
         subject="payment__user",

@@ -11,6 +11,7 @@ class BackOfficeConfig(Declarations, AppConfig):
 
     personal_data = "privacy.TABLES"
     export_parts = ("notes_about.notes_about",)
+    erasure_steps = ("notes_about.erase_texts",)
     tones = "html.TONES"
     console_pages = "navigation.PAGES"
     queues = "admin.QUEUES"

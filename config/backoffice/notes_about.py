@@ -1,9 +1,14 @@
-"""Notes about records of people in the copy of their data: a note refers to a record by its id. It is append-only."""
+"""Notes about records of people, in the copy of their data and at an erasure: a note refers to a record by its id."""
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 
 from config.core.casework import Note
-from config.core.erasure import CHUNK_ROWS
+from config.core.erasure import CHUNK_ROWS, unkept_rows
 from config.core.json_text import render_json
 from config.core.privacy import tables_of
 
@@ -14,8 +19,26 @@ def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
         notes = Note.objects.filter(kind=label.lower())
         if not notes.exists():
             continue
-        keys = [str(key) for key in rows.order_by("pk").values_list("pk", flat=True)]
-        for start in range(0, len(keys), CHUNK_ROWS):
-            for note in notes.filter(record_id__in=keys[start : start + CHUNK_ROWS]).order_by("pk").iterator():
+        for keys in _keys_of(rows):
+            for note in notes.filter(record_id__in=keys).order_by("pk").iterator():
                 content = {"about": note.kind, "record_id": note.record_id, "text": note.text, "at": note.at}
                 yield f"notes/{note.pk}.json", render_json(content), Note._meta.label
+
+
+def erase_texts(user_id: int, *, now: datetime) -> None:
+    """Erase the notes of reviewers and the log of changes by staff, about the records that no ground keeps."""
+    for label, rows in unkept_rows(user_id, now=now):
+        notes = Note.objects.filter(kind=label.lower()).exclude(text="")
+        kind = ContentType.objects.get_for_model(rows.model, for_concrete_model=False)
+        entries = LogEntry.objects.filter(content_type=kind).exclude(change_message="", object_repr="")
+        if notes.exists() or entries.exists():
+            for keys in _keys_of(rows):
+                notes.filter(record_id__in=keys).update(text="")
+                entries.filter(object_id__in=keys).update(change_message="", object_repr="")
+
+
+def _keys_of(rows: Any) -> Iterator[list[str]]:
+    """Yield the primary keys of rows in chunks, as text."""
+    keys = [str(key) for key in rows.order_by("pk").values_list("pk", flat=True)]
+    for start in range(0, len(keys), CHUNK_ROWS):
+        yield keys[start : start + CHUNK_ROWS]

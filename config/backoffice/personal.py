@@ -63,7 +63,7 @@ class UnmaskForm(SeenForm):
     reason = ReasonField(
         max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Kept for good, with your name. For example the number of the person's request.",
+        help_text="Stored with your name in the audit log. For example the number of the person's request.",
     )
 
 

@@ -26,7 +26,7 @@ TABLES = {
         none("kind", "record_id", "id", "provider", "assigned_at"),
     ),
     "backoffice.Note": table(
-        personal("text", erase=REPLACE, keep=AUDIT_LOG),
+        personal("text", erase=REPLACE),
         about_staff("author", "mentioned"),
         none("kind", "record_id", "id", "provider", "at"),
         subject="record_id",
@@ -43,7 +43,7 @@ TABLES = {
         none("id", "kind"),
     ),
     "admin.LogEntry": table(
-        personal("change_message", "object_repr", erase=REPLACE, keep=AUDIT_LOG, secret=True),
+        personal("change_message", "object_repr", erase=REPLACE, secret=True),
         about_staff("user"),
         none("id", "action_time", "content_type", "object_id", "action_flag"),
         subject="object_id",

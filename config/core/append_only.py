@@ -2,6 +2,8 @@
 
 Code can be wrong and staff can have a shell; a row that tells what happened must outlive both. On PostgreSQL the
 triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch them off.
+
+`AllowErasure` lets personal columns become blank, all of a row at once, when their ground ends.
 """
 
 from collections.abc import Sequence
@@ -90,3 +92,65 @@ class KeepsLast(NeverChanges):
 
     def changes(self, differs: str) -> str:
         return f"OLD.{self.columns[0]} = '{self.last}' AND {super().changes(differs)}"
+
+
+class AllowErasure(Operation):
+    """Let one UPDATE blank all personal `columns` of a row, and change nothing else, on a table that is append-only.
+
+    `never_change` are the columns of a table that `NeverChanges` guards; its other columns still change.
+    """
+
+    _BLANK = """('', '{}', '[]', '""', 'false', '0', '0.0000')"""
+
+    def __init__(self, table: str, columns: Sequence[str], *, never_change: Sequence[str] = ()) -> None:
+        self.table, self.columns, self.never_change = table, columns, never_change
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+        connection = schema_editor.connection
+        if not router.allow_migrate(connection.alias, app_label):
+            return
+        with connection.cursor() as cursor:
+            columns = connection.introspection.get_table_description(cursor, self.table)
+        stored = sorted(column.name for column in columns)  # a new database has the columns in another order
+        differs = "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
+        guarded = [name for name in self.never_change or stored if name not in self.columns]
+        refused = [f"OLD.{name} {differs} NEW.{name}" for name in guarded]
+        is_filled = " OR ".join(f"coalesce(CAST(NEW.{name} AS text), '') NOT IN {self._BLANK}" for name in self.columns)
+        is_changed = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
+        if self.never_change:
+            refused.append(f"(({is_changed}) AND ({is_filled}))")
+        else:
+            refused += [is_filled, f"NOT ({is_changed})"]
+        self._guard(schema_editor, f"WHEN ({' OR '.join(refused)})")
+
+    def database_backwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+        connection = schema_editor.connection
+        if not router.allow_migrate(connection.alias, app_label):
+            return
+        differs = "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
+        changes = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.never_change)
+        self._guard(schema_editor, f"WHEN ({changes})" if changes else "")
+
+    def _guard(self, schema_editor: Any, condition: str) -> None:
+        """Replace the trigger that refuses an UPDATE."""
+        table = self.table
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute(
+                f"""
+                CREATE OR REPLACE TRIGGER {table}_no_change BEFORE UPDATE ON {table}
+                    FOR EACH ROW {condition} EXECUTE FUNCTION {table}_refuse();
+                ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_change;
+                """,
+                params=None,
+            )
+            return
+        rule = NeverChanges.rule if self.never_change else AppendOnly.rule
+        schema_editor.execute(f"DROP TRIGGER {table}_no_update", params=None)
+        schema_editor.execute(
+            f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {condition} "
+            f"BEGIN SELECT RAISE(ABORT, '{table} {rule}'); END",
+            params=None,
+        )

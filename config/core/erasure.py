@@ -17,6 +17,8 @@ from config.core.registration import declared
 
 CHUNK_ROWS = 200
 ERASED = "erased-"
+_BLANK_JSON = ({}, [], "", 0, False)
+_NUMBERS = (models.IntegerField, models.DecimalField, models.FloatField)
 
 # When each record's ground ends, by the record's key; the key None is the whole account, the end None is unknown.
 Ends = dict[Any, datetime | None]
@@ -41,7 +43,7 @@ class Kept(NamedTuple):
 
 def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
     """Erase every personal field of an account's rows that no ground keeps; return what is kept, by ground."""
-    grounds: dict[str, Ends] = {name: ends(user_id, now=now) for name, ends in declared("erasure_grounds")}
+    grounds = _grounds(user_id, now=now)
     rows: dict[str, int] = defaultdict(int)
     days: dict[str, list[datetime | None]] = defaultdict(list)
     permanent = set()
@@ -56,7 +58,7 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
                 continue
             ends = grounds[keep.ground]
             kept, rest = _split(every, declaration, ends)
-            if number := kept.count():
+            if number := _unerased(kept, fields).count():
                 rows[keep.ground] += number
                 days[keep.ground] += ends.values()
             _erase(rest, fields)
@@ -65,6 +67,21 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
         Kept(name, number, _known(max, days[name]), _known(min, days[name]), name in permanent)
         for name, number in sorted(rows.items())
     ]
+
+
+def unkept_rows(user_id: int, *, now: datetime) -> Iterator[tuple[str, Any]]:
+    """Yield label and rows of each table of an account, without the rows that a ground keeps for some time."""
+    grounds = _grounds(user_id, now=now)
+    for label, declaration, rows in tables_of(user_id):
+        unkept = rows
+        for keep in _by_ground(declaration):
+            if keep is not None and not keep.is_permanent:
+                unkept = _split(unkept, declaration, grounds[keep.ground])[1]
+        yield label, unkept
+
+
+def _grounds(user_id: int, *, now: datetime) -> dict[str, Ends]:
+    return {name: ends(user_id, now=now) for name, ends in declared("erasure_grounds")}
 
 
 def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
@@ -103,12 +120,20 @@ def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
 
 
 def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
-    """Leave out the rows whose fields are all null: most of what was erased before."""
-    if any(treatment.erase != NULL for treatment in fields.values()):
-        return rows
+    """Leave out the rows whose fields are all blank: an append-only row can be erased once."""
     filled = models.Q()
-    for name in fields:
-        filled |= models.Q(**{f"{name}__isnull": False})
+    for name, treatment in fields.items():
+        field = rows.model._meta.get_field(name)
+        is_blank = models.Q(**{f"{name}__isnull": True})
+        if treatment.erase == NULL:
+            pass
+        elif hasattr(field, "is_bound") or name in _unique_columns(rows.model):
+            return rows  # encrypted, or a random value
+        elif isinstance(field, JsonTextField | models.JSONField):
+            is_blank |= models.Q(**{f"{name}__in": _BLANK_JSON})
+        else:
+            is_blank |= models.Q(**{name: 0 if isinstance(field, _NUMBERS) else ""})
+        filled |= ~is_blank
     return rows.filter(filled)
 
 
@@ -121,7 +146,7 @@ def blank(row: models.Model, name: str, erase: str) -> Any:
         return f"{ERASED}{uuid4().hex}"[: field.max_length]
     if isinstance(field, JsonTextField | models.JSONField):
         return type(getattr(row, name))()
-    if isinstance(field, models.IntegerField | models.DecimalField | models.FloatField):
+    if isinstance(field, _NUMBERS):
         return 0
     return ""
 

@@ -37,10 +37,10 @@ class Keep:
 
     ground: str
     rule: str
-    is_permanent: bool = False  # no day ends it: the row is append-only evidence
+    is_permanent: bool = False  # no day ends it: proofs of the values were handed out
 
 
-AUDIT_LOG = Keep("audit_log", "append-only evidence is kept: GDPR Article 17(3)(e)", is_permanent=True)
+AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.S.C. 1691e(f); GDPR Article 17(3)(e)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,15 @@ The register says which tables and fields there are, so that a new one is covere
 """
 
 from datetime import timedelta
+from functools import cache
 from uuid import uuid4
 
 from django.apps import apps
 from django.db import models
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
+from config.core.append_only import AllowErasure
 from config.core.json_text import JsonTextField
 from config.core.privacy import all_rows, personal_fields, register
 from credit.core.applicants import Applicants, ApplicantsField
@@ -49,6 +52,14 @@ def personal_tables():
     return [model for model in named if personal_fields(model)]
 
 
+@cache
+def erasable():
+    """Return the operation of a migration that lets an erasure blank columns, by the model of its append-only table."""
+    operations = [each for found in MigrationLoader(None).disk_migrations.values() for each in found.operations]
+    tables = {model._meta.db_table: model for model in apps.get_models()}
+    return {tables[each.table]: each for each in operations if isinstance(each, AllowErasure)}
+
+
 def rows_of(model, user):
     return all_rows(model).filter(**{register()[model._meta.label].subject: user.pk})
 
@@ -78,9 +89,7 @@ class Planter:
         columns = {name: value for name, value in columns.items() if name != "id" or value is not None}
         if PURPOSES.get(model._meta.label):
             columns[PURPOSES[model._meta.label]] = self.user.pk
-        treatments = personal_fields(model)
-        only_grows = any(treatment.keep and treatment.keep.is_permanent for treatment in treatments.values())
-        if only_grows:  # it refuses a later change
+        if model in erasable():  # it refuses a later change
             columns |= {name: self.marked(model._meta.get_field(name)) for name in self.texts(model)}
         return all_rows(model).create(**columns)
 
@@ -125,9 +134,7 @@ class Planter:
         return [field.name for field in wide if (field.max_length or 99) >= 32 and not field.choices]
 
     def mark(self, model, row):
-        names = self.texts(model)
-        treatments = personal_fields(model)
-        names = [name for name in names if not (treatments[name].keep and treatments[name].keep.is_permanent)]
+        names = [] if model in erasable() else self.texts(model)
         for name in names:
             setattr(row, name, self.marked(model._meta.get_field(name)))
         if names:

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -16,6 +18,7 @@ from django.utils import timezone
 from config.clients.provider import ProviderUnavailable
 from config.core import erasure as core_erasure
 from config.core import privacy
+from config.core.casework import DataAccess, Note
 from config.core.encryption import blind_digests
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
@@ -25,7 +28,7 @@ from config.ops import pruning
 from config.ops.models import FailedItem
 from credit.documents import storage
 from credit.models import Application, DocumentFile, RequestedDocument
-from identity.accounts import erasure
+from identity.accounts import erasure, erasure_steps
 from identity.accounts.models import DeletionRequest, Erasure
 from identity.bank import services as bank
 from identity.bank.models import BankItem
@@ -40,6 +43,7 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MIGRATION = import_module("identity.migrations.0012_erasure")
 MINE, THEIRS = "mk-mine", "mk-theirs"
+EVIDENCE = ["audit_log", "decision_records"]  # what every account with markers keeps after its erasure
 
 
 def planted(user, marker, **application):
@@ -57,6 +61,15 @@ def declared_with(**conditions):
         for name, treatment in privacy.personal_fields(model).items()
         if treatment.keep and all(getattr(treatment.keep, key) == value for key, value in conditions.items())
     }
+
+
+def grounds_of(record):
+    return [each["ground"] for each in record.kept]
+
+
+def left_of(marker):
+    """Return the places of a marker but those that an erased account without applications and payments keeps."""
+    return places_of(marker) - declared_with(is_permanent=True) - declared_with(ground="audit_log")
 
 
 def erased(user, *, days=14):
@@ -84,16 +97,50 @@ def test_every_table_with_personal_data_has_a_marker(person):
     assert without == set()
 
 
-def test_erasure_without_a_ground_leaves_only_append_only_evidence(person):
+def test_erasure_without_a_ground_leaves_only_decision_records_and_the_audit_log(person):
     other = UserFactory()
     planted(person, MINE)
     planted(other, THEIRS)
     DeletionRequest.objects.filter(user=other).delete()  # it would be carried over
     before = places_of(THEIRS)
     record = erased(person)
-    assert (record.status, record.account, record.kept[0]["ground"]) == ("done", None, "audit_log")
-    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert (record.status, grounds_of(record)) == ("waiting", EVIDENCE)
+    assert left_of(MINE) == set()
     assert places_of(THEIRS) == before
+
+
+def test_texts_of_the_audit_log_are_erased_after_5_years(person):
+    planted(person, MINE)
+    record = erased(person)
+    last_day = (timezone.now() + erasure_steps.AUDIT_LOG_LASTS + timedelta(days=14)).date()
+    assert record.kept[0]["until"] == last_day.isoformat()
+    pruning.prune(now=record.look_at - timedelta(minutes=1))
+    assert "backoffice.DataAccess.reason" in places_of(MINE)
+    pruning.prune(now=record.look_at)
+    assert places_of(MINE) == {"credit.DecisionAnchor.record", "credit.DecisionAnchor.proof"}
+    record.refresh_from_db()
+    assert (record.status, record.account) == ("done", None)
+
+
+def test_access_without_a_reason_keeps_nothing(person):
+    DataAccess.note("page", viewer=UserFactory(), kind="identity.user", now=timezone.now(), subject=person)
+    record = erased(person)
+    assert (record.status, record.kept) == ("done", [])
+
+
+def test_texts_of_staff_about_an_application_are_erased_when_its_ground_ends(person):
+    application = planted(person, MINE, status="withdrawn", submitted_at=timezone.now())
+    about = {"kind": "credit.application", "record_id": str(application.pk)}
+    Note.objects.create(author=UserFactory(), text=MINE, at=timezone.now(), **about)
+    LogEntry.objects.create(
+        user=UserFactory(), content_type=ContentType.objects.get_for_model(Application), object_id=application.pk,
+        object_repr=MINE, change_message=MINE, action_flag=2,
+    )  # fmt: skip
+    places = {"backoffice.Note.text", "admin.LogEntry.object_repr", "admin.LogEntry.change_message"}
+    erased(person)
+    assert places <= places_of(MINE)
+    pruning.prune(now=timezone.now() + timedelta(days=31 * 40))
+    assert not places & places_of(MINE)
 
 
 def test_erased_fields_of_every_type_are_blank(person):
@@ -101,7 +148,7 @@ def test_erased_fields_of_every_type_are_blank(person):
     erased(person)
     for model in personal_tables():
         for name, treatment in privacy.personal_fields(model).items():
-            if treatment.keep and treatment.keep.is_permanent:
+            if treatment.keep and (treatment.keep.is_permanent or treatment.keep.ground == "audit_log"):
                 continue
             for row in rows_of(model, person):
                 value = getattr(row, name)
@@ -178,15 +225,15 @@ def test_ground_keeps_its_records_until_its_day_and_prune_erases_them(person):
     kept = {each["ground"]: each for each in record.kept}
     assert record.status == "waiting"
     assert kept["application_records"]["until"] is not None
-    left = places_of(MINE) - declared_with(is_permanent=True)
+    left = left_of(MINE)
     assert "credit.Application.applicants" in left
     assert left <= declared_with(ground="application_records")
     before_the_day = now + timedelta(days=31 * 24)
     pruning.prune(now=before_the_day)
     assert "credit.Application.applicants" in places_of(MINE)
     pruning.prune(now=now + timedelta(days=31 * 40))
-    assert places_of(MINE) - declared_with(is_permanent=True) == set()
-    assert Erasure.objects.get().status == "done"
+    assert left_of(MINE) == set()
+    assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
 def test_each_application_is_erased_when_its_own_ground_ends(person):
@@ -218,11 +265,11 @@ def _steps():
     return [*declared("vendor_tokens"), *declared("erasure_steps")]
 
 
-@pytest.mark.parametrize("at", range(9))
+@pytest.mark.parametrize("at", range(10))
 def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at):
     planted(person, MINE)
     steps = _steps()
-    assert len(steps) == 8
+    assert len(steps) == 9
     calls = []
 
     def killing(kind):
@@ -250,8 +297,8 @@ def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at)
         with pytest.raises(Killed):
             erasure.erase(record, now=timezone.now())
     erasure.erase(Erasure.objects.get(), now=timezone.now())
-    assert Erasure.objects.get().status == "done"
-    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert grounds_of(Erasure.objects.get()) == EVIDENCE
+    assert left_of(MINE) == set()
 
 
 def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeypatch):
@@ -270,7 +317,7 @@ def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeyp
         with pytest.raises(Killed):
             erasure.erase(record, now=timezone.now())
     erasure.erase(Erasure.objects.get(), now=timezone.now())
-    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert left_of(MINE) == set()
 
 
 def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeypatch):
@@ -286,7 +333,7 @@ def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeyp
     with pytest.raises(RecordNotEditable):
         erasure.cancel_erasure(Actor(person, "jwt"), person.pk, now=timezone.now())
     assert erasure.process_requested(now=timezone.now()) == {"erased": 1, "failed": 0}
-    assert Erasure.objects.get().status == "done"
+    assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
 def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(person):
@@ -406,9 +453,9 @@ def test_rows_of_no_other_account_are_touched_by_the_register(person):
 def test_erase_subject_erases_at_once_and_is_safe_to_run_twice(person):
     planted(person, MINE)
     call_command("erase_subject", str(person.pk), stdout=StringIO())
-    assert places_of(MINE) - declared_with(is_permanent=True) == set()
+    assert left_of(MINE) == set()
     call_command("erase_subject", str(person.pk), stdout=StringIO())
-    assert Erasure.objects.get().status == "done"
+    assert grounds_of(Erasure.objects.get()) == EVIDENCE
     assert not Session.objects.exists()
     assert not Entry.objects.filter(user_id=str(person.pk)).exists()
     assert Application.objects.get().consumer == person
