@@ -215,6 +215,13 @@ def moment_of(sent):
     return datetime.fromtimestamp(int(sent["webhook-timestamp"]), UTC)
 
 
+def test_tags_of_the_platform_begin_with_the_account_and_end_with_health(document):
+    tags = [tag["name"] for tag in document["tags"]]
+    assert tags[:4] == ["identity", "accounts", "api-keys", "oauth"]
+    assert tags.index("provider-offers") < tags.index("applications") < tags.index("payments") < tags.index("webhooks")
+    assert tags[-1] == "health"
+
+
 def test_every_tag_has_a_description(document):
     used = {tag for path in document["paths"].values() for one in path.values() for tag in one["tags"]}
     assert {tag["name"] for tag in document["tags"]} == used

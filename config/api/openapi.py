@@ -196,13 +196,22 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
 
 
+# An integration uses them in this order; the pages of the reference show the groups in it. Others follow by name.
+_ORDER = (
+    "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "credit", "applications", "documents",
+    "kyc", "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "sandbox",
+    "health",
+)  # fmt: skip
+
+
 def _tags(urlconf: str) -> list[dict[str, str]]:
     """Return the tags with their texts: the docstring of the first view that has one."""
     texts: dict[str, str] = {}
     for view, _ in viewsets(urlconf):
         tag = getattr(view, "tag", view.__module__.split(".")[0])
         texts[tag] = texts.get(tag) or " ".join((view.__dict__.get("__doc__") or "").split())
-    return [{"name": tag, "description": text} for tag, text in sorted(texts.items())]
+    in_order = sorted(texts, key=lambda tag: (_ORDER.index(tag) if tag in _ORDER else len(_ORDER), tag))
+    return [{"name": tag, "description": texts[tag]} for tag in in_order]
 
 
 def _say_default(member: dict[str, Any]) -> None:
