@@ -69,6 +69,7 @@ def fill(address: str, var: Path) -> None:
         service = Service(env["BASE_URL"].removesuffix("/v1"), "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(env["CHAIN_URL"], "/openapi.json", {})
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
+        service.called.add("POST /v1/sandbox/clock")  # would age the demo's records
         _endpoint, bundle = platform.walk(service, demo)
         report_hash = ledger.walk(log)
         (var / "decision.json").write_text(json.dumps(bundle))

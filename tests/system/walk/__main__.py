@@ -135,9 +135,8 @@ def walk(root: Path, folder: Path) -> None:
         called = commands.Commands(root, {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root})
         # First, so that the examples are those of the demo's account.
         platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
-        endpoint, bundle = platform.walk(service, demo)
         platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
-        service.call_rest()
+        endpoint, bundle = platform.walk(service, demo)
         report_hash = ledger.walk(log)
         log.call_rest()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 BOUNDARY = "a-boundary-of-the-walk"
 METHODS = {"get", "post", "put", "patch", "delete"}
 DEADLINE_SECONDS = 120
+ANY = re.compile("")
 
 
 class WalkFailed(Exception):
@@ -20,6 +21,11 @@ def file_form(content: bytes) -> bytes:
     """Return the body of a form with one file, in its field `file`."""
     head = 'Content-Disposition: form-data; name="file"; filename="walk.pdf"'
     return f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+def _order(operation: str) -> tuple[int, str]:
+    method = operation.partition(" ")[0]
+    return {"GET": 0, "DELETE": 2}.get(method, 1), operation
 
 
 class Service:
@@ -80,9 +86,14 @@ class Service:
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read(), refused.headers.get("Content-Type", "")
 
-    def call_rest(self) -> None:
-        """Call each operation that no story called with the example of its document."""
-        for operation in sorted(self.operations.keys() - self.called):
+    def call_rest(self, names: re.Pattern[str] = ANY) -> None:
+        """Call each operation that was not called yet, and whose id fits, with the example of its document.
+
+        Reads come first, and what deletes comes last.
+        """
+        for operation in sorted(self.operations.keys() - self.called, key=_order):
+            if not names.match(self.operations[operation]):
+                continue
             described = self.described[operation]
             needed = [parameter for parameter in described.get("parameters", ()) if parameter.get("required")]
             path = {parameter["name"]: parameter["example"] for parameter in needed if parameter["in"] == "path"}
