@@ -19,8 +19,7 @@ DOCUMENTED_METHODS = {
     "AbstractApplication": "redirect_uri_allowed",  # the toolkit's page on extending the application model
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",
-    "APIView": "dispatch get_authenticators get_exception_handler get_parsers get_permissions get_renderers initial "
-    "options",
+    "APIView": "dispatch get_exception_handler get_permissions initial options",
     "AppConfig": "ready",
     "Argon2PasswordHasher": "encode verify",
     "AuthenticationMiddleware": "process_request",
@@ -52,6 +51,7 @@ DOCUMENTED_METHODS = {
     "BooleanField": "to_internal_value",
     "CharField": "to_internal_value",
     "UUIDField": "to_internal_value",
+    "ViewSetMixin": "initialize_request",  # a dispatch method of REST framework's page on views
     "ChoiceField": "to_internal_value",
     "DictField": "to_internal_value",
     "Collector": "collect",

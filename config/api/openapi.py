@@ -148,7 +148,9 @@ class EndpointSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         declared, view = self.declared, cast("Any", self.view)
         view.pagination_class = None  # the declared schema is the whole response
-        media_types = [one.media_type for one in getattr(view.handler, "renderer_classes", view.renderer_classes)]
+        media_types = [
+            one.media_type for one in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)
+        ]
         answer: Any = declared.answer
         if answer is None and media_types != ["application/json"]:
             is_text = media_types[0].startswith("text/")

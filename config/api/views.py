@@ -20,9 +20,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListSerializer
@@ -182,33 +179,27 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
     query: dict[str, Any]  # the parsed query of the endpoint, except for
+    declared: Endpoint  # of the called method
     filter_values: dict[str, Any]  # the filters' parameters by name, as far as the request has them
     ignored: Sequence[str] = ()  # what nothing reads of the query and the body
 
-    @cached_property
-    def handler(self) -> Any:
-        action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
-        return getattr(self, action, None)
+    def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Apply what the called method declares; one that does not exist is public where one of its siblings is.
 
-    @cached_property
-    def declared(self) -> Endpoint:
-        """Return what the called method declares; one that does not exist is public where one of its siblings is."""
-        declared: Endpoint | None = getattr(self.handler, "endpoint", None)
-        if declared is not None:
-            return declared
-        siblings = [getattr(self, action).endpoint.access for action in self.action_map.values()]
-        return Endpoint(access=PUBLIC if PUBLIC in siblings else ANY_CALLER)
-
-    def get_authenticators(self) -> list[BaseAuthentication]:
-        return [] if self.declared.access == PUBLIC else super().get_authenticators()
-
-    def get_renderers(self) -> list[BaseRenderer]:
-        """Return the method's `@renderer_classes`, or the view's, after the one of errors, which are JSON."""
-        renderers = getattr(self.handler, "renderer_classes", self.renderer_classes)
-        return [OrjsonRenderer(), *(renderer() for renderer in renderers if renderer is not OrjsonRenderer)]
-
-    def get_parsers(self) -> list[BaseParser]:
-        return [parser() for parser in getattr(self.handler, "parser_classes", self.parser_classes)]
+        The method's `@renderer_classes`, or the view's, come after the one of errors, which are JSON.
+        """
+        method: Any = getattr(self, self.action_map.get(str(request.method).lower(), ""), None)
+        if hasattr(method, "endpoint"):
+            self.declared = method.endpoint
+        else:
+            siblings = [getattr(self, action).endpoint.access for action in self.action_map.values()]
+            self.declared = Endpoint(access=PUBLIC if PUBLIC in siblings else ANY_CALLER)
+        if self.declared.access == PUBLIC:
+            self.authentication_classes = ()
+        self.parser_classes = getattr(method, "parser_classes", self.parser_classes)
+        renderers = getattr(method, "renderer_classes", self.renderer_classes)
+        self.renderer_classes = (OrjsonRenderer, *(one for one in renderers if one is not OrjsonRenderer))
+        return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         try:

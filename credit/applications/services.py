@@ -180,7 +180,8 @@ def create_application(
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
         insert(application)
-        PersonKey.insert(application)
+        if persons is not None:
+            PersonKey.insert(application)
         if status == DRAFT and documents:
             RequestedDocument.put_on_checklist(application, documents, now=now)
         application.follow_creation(now)

@@ -1,6 +1,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import orjson
+
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
 from config.core.errors import PayloadTooLarge
@@ -40,8 +42,10 @@ class ApplicationDataField(serializers.FreeField):
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the data as it is; raises PayloadTooLarge, ValidationError for an integer that RFC 8785 lacks."""
-        if (pointer := next(_unsafe_integers(data, ""), None)) is not None:
-            self.fail("unsafe", pointer=pointer)
+        try:
+            orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
+        except orjson.JSONEncodeError:
+            self.fail("unsafe", pointer=next(_unsafe_integers(data, "")))
         if len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"application_data may have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
         return super().to_internal_value(data)
