@@ -17,7 +17,7 @@ _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class ClaimViewSet(ApiViewSet):
-    """Claims of authorship to publications, and how they are checked."""
+    """Claims of authorship of publications, and their verification."""
 
     lookup_url_kwarg = "claim_id"
 
@@ -30,7 +30,7 @@ class ClaimViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
         """List claims.
 
-        The list has the caller's own claims. With `publication_id` it also has visible claims of others to that
+        The list has your own claims. With `publication_id` it also has the visible claims of others to that
         publication.
         """
         return services.list_claims(
@@ -41,13 +41,16 @@ class ClaimViewSet(ApiViewSet):
         body=serializers.ClaimRequestSerializer, answer=serializers.ClaimSerializer, status=201, errors=(UserMismatch,)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Claim:
-        """Claim a publication; the claim begins as `draft`."""
+        """Claim a publication.
+
+        The claim starts as `draft`.
+        """
         require_self(request, body.pop("user_id"))
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ClaimSerializer, errors=(ClaimNotFound,))
     def retrieve(self, request: ApiRequest, claim_id: str) -> Claim:
-        """Return a claim."""
+        """Get a claim."""
         return services.show_claim(claim_id, request.user)
 
     @_changes(
@@ -58,13 +61,13 @@ class ClaimViewSet(ApiViewSet):
 
         The request replaces its evidence, notes, verification level, or visibility.
 
-        A member that is absent or null stays as it is.
+        Fields that are absent or null don't change.
         """
         return services.change_claim(claim_id, actor=actor_of(request), changes=body, now=timezone.now())
 
     @_changes(errors=(ClaimNotFound,))
     def destroy(self, request: ApiRequest, claim_id: str) -> None:
-        """Delete the claim."""
+        """Delete a claim."""
         services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
 
     @action(detail=True, methods=["put"], url_path="status")
@@ -74,7 +77,7 @@ class ClaimViewSet(ApiViewSet):
         errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired, SecondFactorRequired),
     )
     def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
-        """Move the claim to another status."""
+        """Change the status of a claim."""
         claim = services.load_movable(claim_id, request.user)
         claim.transition_to(
             body["status"],

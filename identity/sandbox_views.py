@@ -48,7 +48,7 @@ class SandboxIdentityViewSet(SandboxViewSet):
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
         """Complete an open verification.
 
-        The result is that of the page at its `hosted_url`.
+        The result is the same as on the page at its `hosted_url`.
         """
         now, outcome = timezone.now(), body["outcome"]
         own = KycVerification.objects.filter(user=request.user, provider=Sandbox.name)
@@ -64,7 +64,7 @@ class SandboxIdentityViewSet(SandboxViewSet):
     def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Require a new bank log-in.
 
-        The next read of your item is 502 `E5004` with a link token.
+        The next read of your item returns 502 `E5004` with a link token.
         """
         own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
         if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():

@@ -28,7 +28,7 @@ WRONG_CODE = "The code is unknown, used, or older than 2 minutes, or its session
 
 
 class AuthViewSet(ApiViewSet):
-    """Log-in, tokens, API keys, and who is calling."""
+    """Log-in, tokens, API keys, and the authenticated account."""
 
     @endpoint(
         access=PUBLIC,
@@ -40,15 +40,13 @@ class AuthViewSet(ApiViewSet):
     def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
-        An account with an authenticator needs `otp`: the code that the authenticator shows now, or a recovery code. A
-        code works once. The response is the same 401 whether the user name, the password or the code is wrong, or the
-        code is missing.
+        An account with an authenticator requires `otp`: its current code, or a recovery code. Each code works once. A
+        wrong user name, password, or code, and a missing code, return the same 401.
 
-        After 10 failures for one user name from one address within 15 minutes, or 100 from anywhere within an hour, the
-        API returns 429. The right code passes the second of these limits.
+        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also does so
+        after 100 failures from all addresses within 1 hour. A correct code passes the second limit.
 
-        Staff who log in with single sign-on send a one-time `code` from `/account/` alone. Their tokens end with the
-        session.
+        Staff who use single sign-on send only a one-time `code` from `/account/`. Their tokens expire with the session.
         """
         if body["code"] is not None:
             pair = exchange_code(body["code"], now=timezone.now())
@@ -71,11 +69,11 @@ class AuthViewSet(ApiViewSet):
         reserves_key=True,
     )
     def refresh(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:  # noqa: ARG002
-        """Exchange a refresh token for a new pair.
+        """Exchange a refresh token for new tokens.
 
-        A refresh token is good for one use; using it again ends the log-in that it belongs to. A retry with the same
-        Idempotency-Key gets the same tokens for 5 minutes, until the new refresh token is used. After that it is a
-        second use.
+        A refresh token works once. A second use revokes all tokens of the log-in. A retry with the same Idempotency-Key
+        returns the same tokens for 5 minutes, until the new refresh token is used. After that, it counts as a second
+        use.
         """
         now, answer = timezone.now(), TokenSerializer
         token = tokens.find_refresh_token(body["refresh_token"], client=None, now=now)
@@ -107,7 +105,7 @@ class AuthViewSet(ApiViewSet):
     def me(self, request: ApiRequest) -> dict[str, Any]:
         """Get the authenticated account.
 
-        An app gets only the id of the account that it acts on behalf of, and its own scopes.
+        An app gets only its own scopes, and the id of the account that it acts on behalf of.
         """
         user: User = request.user
         caller = {"id": user.pk, "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)}
@@ -122,10 +120,10 @@ class AuthViewSet(ApiViewSet):
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a rotated API key.
 
-        Operators rotated it for you. Only this response contains its value and its secret.
+        Use it after an operator has rotated your key. Only this response contains the new value and secret.
 
-        The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
-        that was set after it. A second call returns 404, unless it has the Idempotency-Key of the first one.
+        The event `api_key.rotated` has the id. The old key is valid until this call and for the grace period after it.
+        A second call returns 404, unless it has the Idempotency-Key of the first one.
         """
         return collect_api_key(actor_of(request), identifier=key_id, now=timezone.now())
 
@@ -137,7 +135,7 @@ class KeySetViewSet(ApiViewSet):
 
         The response is a JSON Web Key Set (RFC 7517).
 
-        A new key is here for a minute before it signs.
+        The server publishes a new key one minute before it signs with it.
         """
         return HttpResponse(
             render_json({"keys": signing_keys.public_keys(timezone.now())}),

@@ -98,7 +98,10 @@ class ExplorerViewSet(LedgerViewSet):
 
     @endpoint(access=PUBLIC)
     def list(self, request: ApiRequest) -> HttpResponse:
-        """Show blocks, one block with its entries, or whether a hash is anchored and its proof as a path."""
+        """Browse blocks, entries, and proofs.
+
+        The page has the blocks, one block with its entries, or a hash with its inclusion proof as a path.
+        """
         head = log.read_head()
         end = head.number + 1
         before = max(min(parse_positive_int64(request.GET.get("before", "")) or end, end), min(2, end))

@@ -83,10 +83,11 @@ class NodeViewSet(LedgerViewSet):
     @also_answers(503, serializers.HealthSerializer, "The same members.")
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
-        """Return whether the node reads and signs.
+        """Check the health of the node.
 
-        `degraded` if it only reads: its database is behind its signature or read-only, its guard file is lost or cannot
-        be written, or its key is another one. 503 with the same fields if it cannot read either.
+        `degraded` means that the node can read and not sign. The causes are a database that is read-only or behind its
+        signature, a guard file that is lost or not writable, and a changed key. If the node can't read either, it
+        returns 503 with the same fields.
         """
         status = status_in_time()
         if status is not None:
@@ -101,7 +102,10 @@ class NodeViewSet(LedgerViewSet):
     @renderer_classes([renderer_for("text/plain")])
     @endpoint(access=PUBLIC, errors=(NotFound, LogUnavailableError))
     def checkpoint(self, _request: ApiRequest) -> HttpResponse:
-        """Give the newest signed tree head (C2SP tlog-checkpoint), with the cosignatures that it has by now."""
+        """Get the newest signed tree head.
+
+        The response is a checkpoint (C2SP tlog-checkpoint) with its current cosignatures.
+        """
         head = log.read_head()
         if head.number == 0:
             raise NotFound("Nothing is anchored yet, so nothing is signed.")
@@ -110,15 +114,20 @@ class NodeViewSet(LedgerViewSet):
     @renderer_classes([renderer_for("text/plain")])
     @endpoint(access=PUBLIC)
     def policy(self, _request: ApiRequest) -> HttpResponse:
-        """Return this log's key, its witnesses and their quorum (C2SP tlog-policy), for verifiers of proofs.
+        """Get the log's key and witness policy.
 
-        Keep it: a proof is only as good as the keys that it is checked with, and these come from the log itself.
+        The response has this log's key, its witnesses, and their quorum (C2SP tlog-policy), for verifiers of proofs.
+        Store it at a trusted time: a proof is only as good as the keys that check it, and these come from the log
+        itself.
         """
         return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
     @endpoint(access=PUBLIC, answer=serializers.KeySerializer)
     def key(self, _request: ApiRequest) -> dict[str, Any]:
-        """Give the public key that signs checkpoints, and where the logs before and after this one are."""
+        """Get the public key that signs checkpoints.
+
+        The response also has the addresses of the previous and the next log.
+        """
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         return {
@@ -131,12 +140,15 @@ class NodeViewSet(LedgerViewSet):
 
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
-        """Return the OpenAPI 3.1 document of this service."""
+        """Get the OpenAPI 3.1 document of this service."""
         return HttpResponse(document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES)
 
     @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencySerializer)
     def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
-        """Prove that the tree of `to` entries begins with the tree of `from` entries."""
+        """Get a consistency proof between two tree sizes.
+
+        The proof shows that the tree of `to` entries starts with the tree of `from` entries.
+        """
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
             limit = f"at most {head.tree_size}, the tree's size now"
@@ -147,7 +159,10 @@ class NodeViewSet(LedgerViewSet):
     @renderer_classes([renderer_for(BYTES)])
     @endpoint(access=PUBLIC, errors=(NotFound,))
     def tile(self, _request: ApiRequest, path: str) -> HttpResponse:
-        """Give a tile of tree hashes or a bundle of entries (C2SP tlog-tiles)."""
+        """Get a tile of the tree.
+
+        The response has tree hashes, or a bundle of entries (C2SP tlog-tiles).
+        """
         try:
             name = tiles.parse_tile_path(path)
         except ValueError as error:
@@ -161,13 +176,16 @@ class NodeViewSet(LedgerViewSet):
 class BlockViewSet(LedgerViewSet):
     @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksPageSerializer)
     def list(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
-        """List blocks, newest first."""
+        """List blocks.
+
+        The newest is first.
+        """
         blocks, total = log.list_blocks(**query)
         return {"blocks": blocks, "total": total}
 
     @endpoint(access=PUBLIC, answer=serializers.BlockSerializer, errors=(NotFound,))
     def retrieve(self, _request: ApiRequest, number: str) -> Block:
-        """Give one block."""
+        """Get a block."""
         return first_or(Block.objects.filter(number=parse_positive_int64(number) or 0), NotFound("Block not found."))
 
 
@@ -179,9 +197,10 @@ class RecordViewSet(LedgerViewSet):
 
     @endpoint(access=PUBLIC, answer=serializers.HashPageSerializer, errors=(InvalidHashError, NotFound))
     def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
-        """Return whether a hash is anchored, and its first place.
+        """Check whether a hash is anchored.
 
-        An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
+        The response has the first entry of the hash. For an absent hash, the ledger returns 200 with `verified` false,
+        or 404 under `Prefer: handling=strict`.
         """
         wanted = read_hash(report_hash)
         record = log.find_record(wanted)
@@ -198,7 +217,11 @@ class RecordViewSet(LedgerViewSet):
         errors=(NotFound,),
     )
     def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
-        """List a user's hashes, oldest first. In production: that user, staff, or a listed key."""
+        """List the hashes of a user.
+
+        The oldest is first. In production, the ledger requires the user's credential, staff, or a key in
+        `LEDGER_API_KEYS`.
+        """
         wanted = read_user_id(user_id)
         self.caller.check(wanted, LIST_SCOPE)
         records, total = log.user_records(wanted, **query)
@@ -207,10 +230,12 @@ class RecordViewSet(LedgerViewSet):
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.AnchorRequestSerializer, answer=serializers.AnchorSerializer)
     def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
-        """Anchor a report; answers once it is in a committed, signed block.
+        """Anchor a report.
 
-        The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key` and
-        `release` are the platform's own: other callers get 403.
+        The ledger responds once the report is in a committed and signed block.
+
+        The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key`, and
+        `release` are reserved for the platform. Other callers get 403.
         """
         self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]
@@ -218,9 +243,10 @@ class RecordViewSet(LedgerViewSet):
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer)
     def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Anchor 1 to 1,000 reports in one block, all or none. In production for the keys in LEDGER_API_KEYS alone.
+        """Anchor up to 1,000 reports in one block.
 
-        Each report counts for the limit of writes.
+        The ledger anchors all reports or none. In production, it requires a key in `LEDGER_API_KEYS`. Each report
+        counts toward the limit of writes.
         """
         self.take_permits(request, len(body["items"]) - 1)
         for item in body["items"]:
@@ -235,16 +261,20 @@ class ProofViewSet(LedgerViewSet):
 
     @_proves(answer=serializers.ProofSerializer)
     def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
-        """Prove that a hash is anchored: the earliest entry, or the one at `index`.
+        """Get the inclusion proof of a hash.
 
-        With `witnessed=1` under the newest checkpoint that has its witnesses' quorum; it waits up to 20 s for one.
+        The proof is for the earliest entry, or for the one at `index`. With `witnessed=1` it is for the newest
+        checkpoint that has the quorum of the witnesses. The ledger waits up to 20 s for one.
         """
         return self._prove(report_hash, query)
 
     @renderer_classes([renderer_for("text/plain")])
     @_proves()
     def proof_file(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> HttpResponse:
-        """Give the same proof as a file to keep (C2SP tlog-proof)."""
+        """Download an inclusion proof as a file.
+
+        The file has the same proof in the format of C2SP tlog-proof.
+        """
         proof = self._prove(report_hash, query)
         name = f"{proof.record.hash.hex()}.tlog-proof"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -258,9 +288,10 @@ class ProofViewSet(LedgerViewSet):
         errors=(InvalidHashError, LogUnavailableError),
     )
     def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Check a proof file against a report or its hash, step by step.
+        """Verify a proof file.
 
-        The body has at most 32 MiB: of a larger report, send the hash.
+        The ledger checks the file against a report or its hash, and returns each step. The body has at most 32 MiB. For
+        a larger report, send its hash.
         """
         digest = body.get("hash")
         report_hash = read_hash(digest) if digest is not None else report_digest(body["report_data"])

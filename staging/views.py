@@ -23,13 +23,13 @@ _decides_all = partial(
 
 
 class StagingViewSet(ApiViewSet):
-    """Items that wait until their owner approves or rejects them."""
+    """Items that their owner approves or rejects."""
 
     @endpoint(access=FIRST_PARTY, page=serializers.ItemQuery, answer=serializers.ItemPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:
-        """List the caller's own items, newest first.
+        """List your items.
 
-        Without `status` only what is still staged is shown.
+        The newest is first. Without `status`, the list has only items that are not decided.
         """
         own = StagedItem.objects.filter(user_id=request.user.pk).order_by("-id")
         return own if "status" in self.filter_values else own.filter(status=STAGED)
@@ -38,7 +38,7 @@ class StagingViewSet(ApiViewSet):
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
         """Stage an item.
 
-        The caller approves or rejects it later.
+        You approve or reject it later.
         """
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
@@ -46,7 +46,7 @@ class StagingViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, item_id: str) -> StagedItem:
         """Get a staged item.
 
-        The item is the caller's, decided or not.
+        The response includes items that are already decided.
         """
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
@@ -56,7 +56,10 @@ class StagingViewSet(ApiViewSet):
         errors=(*_DECISION_ERRORS, RecordNotEditable),
     )
     def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
-        """Approve an item: it moves to permanent storage."""
+        """Approve a staged item.
+
+        The item moves to permanent storage.
+        """
         require_self(request, body["user_id"])
         return services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
 
@@ -74,7 +77,7 @@ class StagingViewSet(ApiViewSet):
     def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Approve all staged items.
 
-        The API approves all of the caller's items, or none.
+        The API approves all of your items, or none.
         """
         require_self(request, body["user_id"])
         item_ids = services.approve_all(actor=actor_of(request), now=timezone.now())
@@ -85,7 +88,7 @@ class StagingViewSet(ApiViewSet):
     def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Reject all staged items.
 
-        The API rejects all of the caller's items, or none.
+        The API rejects all of your items, or none.
         """
         require_self(request, body["user_id"])
         item_ids = services.reject_all(actor=actor_of(request), now=timezone.now())

@@ -39,7 +39,7 @@ class OpenapiViewSet(ApiViewSet):
 
     @endpoint(access=PUBLIC)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return the OpenAPI 3.1 document of this service."""
+        """Get the OpenAPI 3.1 document of this service."""
         return HttpResponse(
             document_bytes(settings.ROOT_URLCONF),
             content_type="application/json",

@@ -99,11 +99,11 @@ class EndpointSchema(AutoSchema):
     def get_description(self) -> str:  # type: ignore[override]
         access = self.declared.access
         who = {
-            PUBLIC: "Public.",
-            ANY_CALLER: "Any credential.",
-            FIRST_PARTY: "The account's own tokens and API keys without a scope list.",
-            LOG_IN: "The account's own log-in: no API key, no app.",
-        }.get(access, f"Needs the scope `{access}` where the credential is limited to scopes.")
+            PUBLIC: "Requires no credential.",
+            ANY_CALLER: "Requires any credential.",
+            FIRST_PARTY: "Requires the account's own log-in, or an unrestricted API key.",
+            LOG_IN: "Requires the account's own log-in. API keys and apps get 403 `E2005`.",
+        }.get(access, f"Requires the scope `{access}`, unless the credential is unrestricted.")
         if not self.declared.idempotent and self.method not in SAFE_METHODS:
             who += " An `Idempotency-Key` is ignored."
         return f"{self._docstring()[1]}\n\n{who}".strip()
@@ -139,7 +139,7 @@ class EndpointSchema(AutoSchema):
         if self.declared.parameters is not None:
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
-            meaning = "A UUID. A retry with the same key and request gets the first answer again."
+            meaning = "A UUID. A retry with the same key and request returns the first response."
             # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
@@ -194,7 +194,7 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     found = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
     found |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
     lines = [f"- `{code}` {found[code].error} ({found[code].status}): {found[code].message}" for code in sorted(found)]
-    text = "The event in machine-readable form. A code never changes its meaning; new ones may be added.\n\n"
+    text = "The code of the error. A code never changes its meaning. The API can return new codes.\n\n"
     return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
 
 

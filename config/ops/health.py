@@ -146,16 +146,17 @@ class HealthSerializer(ResponseSerializer):
 
 
 class HealthViewSet(ApiViewSet):
-    """Whether the service works."""
+    """The health of the service."""
 
     tag = "health"
 
     @also_answers(503, HealthSerializer, "The same members.")
     @endpoint(access=PUBLIC, limit="health", answer=HealthSerializer)
     def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
-        """Return whether the service is healthy.
+        """Check the health of the service.
 
-        503 with the same three members when the database does not answer, is read-only or is not migrated.
+        If the database does not respond, is read-only, or is not migrated, the API returns 503 with the same three
+        fields.
         """
         content = health_status()
         return Response(content, status=200 if content["status"] == "healthy" else 503)

@@ -11,7 +11,7 @@ from config.ops.serializers import RequestQuery, RequestsPageSerializer
 
 
 class RequestViewSet(ApiViewSet):
-    """The account's calls of the last seven days."""
+    """The account's API requests of the last 7 days."""
 
     tag = "requests"
 
@@ -21,8 +21,8 @@ class RequestViewSet(ApiViewSet):
 
         The list has the account's requests of the last 7 days, at most 100,000, newest first.
 
-        A call is here about a second after its answer. It was made with a key or a log-in of the account, by an app for
-        it, or by the account as a partner for one of its customers. Calls that belong to no account are missing: those
-        without a credential, or with a rejected one. An app reads none of it, nor does a key with scopes.
+        A request appears about 1 s after its response. The list has requests with the account's keys and log-ins,
+        requests of apps on its behalf, and requests that it made as a partner for a customer. Requests without a valid
+        credential are missing.
         """
         return lines_of(request.user.pk, now=timezone.now())

@@ -80,10 +80,8 @@ class SandboxAccountViewSet(SandboxViewSet):
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> Advance:
         """Advance the clock of your account.
 
-        Everything that would happen during that time happens now.
-
-        Everything of your account that waits comes nearer by as much, in steps of at most seven days, and after each
-        step the workers do what is due. Access tokens end in real time alone.
+        The API moves the deadlines of your account closer, in steps of at most 7 days. After each step, the workers
+        process what is due. Access tokens still expire in real time.
         """
         seconds = body["advance_seconds"]
         return Advance(seconds, clock.advance(request.user.pk, seconds=seconds))

@@ -40,8 +40,8 @@ class EventAgain(NamedTuple):
 
 
 class SandboxEventViewSet(SandboxViewSet):
-    """Operations for a developer working alone: repeated events, outcomes and log-ins by hand. Production does not have
-    it.
+    """Operations for tests by one developer: repeated events, outcomes of verifications, bank log-ins, and the clock.
+    Production does not have them.
     """
 
     @endpoint(
@@ -55,7 +55,7 @@ class SandboxEventViewSet(SandboxViewSet):
     def send(self, request: ApiRequest, body: dict[str, Any]) -> EventAgain:
         """Send an event of your account again.
 
-        It is a new event in the feed and for your own webhook endpoints.
+        The API creates a new event in the feed and for your own webhook endpoints.
         """
         return EventAgain(send_again(account_id=request.user.pk, now=timezone.now(), **body))
 

@@ -18,7 +18,7 @@ _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
 
 
 class WebhookEndpointViewSet(ApiViewSet):
-    """Your webhook endpoints, their deliveries, and the feed to catch up from."""
+    """Your webhook endpoints, their deliveries, and the event feed."""
 
     lookup_url_kwarg = "endpoint_id"
     tag = "webhooks"
@@ -27,7 +27,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[Endpoint]:
         """List webhook endpoints.
 
-        An app gets the endpoints that it created.
+        An app gets only the endpoints that it created.
         """
         return endpoints.endpoints_of(request.auth).order_by("id")
 
@@ -49,7 +49,10 @@ class WebhookEndpointViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, answer=serializers.EndpointSerializer, errors=_NOT_FOUND)
     def retrieve(self, request: ApiRequest, endpoint_id: str) -> Endpoint:
-        """Return an endpoint, without its secret."""
+        """Get a webhook endpoint.
+
+        The response does not contain the secret.
+        """
         return endpoints.find_endpoint(endpoint_id, request.auth)
 
     @endpoint(
@@ -64,7 +67,7 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         The request changes its URL, event types, description, or status.
 
-        Earlier events are delivered under the old settings.
+        Earlier events are delivered with the old settings.
         """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.change_endpoint(found, changes=body, now=timezone.now())
@@ -73,7 +76,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Delete a webhook endpoint.
 
-        Its deliveries stay in the log.
+        Its deliveries stay in the delivery log.
         """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(found, now=timezone.now())
@@ -91,8 +94,8 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         Only this response contains the new secret.
 
-        During the grace `webhook-signature` carries a signature by each. `X-Service-Signature` is by the new secret
-        from the first successful test, or the end of the grace.
+        During the grace period, `webhook-signature` has a signature of each secret. `X-Service-Signature` uses the new
+        secret after the first successful test, or after the grace period.
         """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         grace = timedelta(seconds=body["grace_seconds"])
@@ -105,7 +108,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
         """Test a webhook endpoint.
 
-        The API sends a `webhook.test` event to this endpoint alone, regardless of its event types.
+        The API sends a `webhook.test` event only to this endpoint, regardless of its event types.
         """
         found = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.send_test(found, now=timezone.now())
@@ -116,7 +119,10 @@ class WebhookDeliveryViewSet(ApiViewSet):
 
     @endpoint(access=SCOPE, page=serializers.DeliveryQuery, answer=serializers.DeliveriesPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Delivery]:
-        """List deliveries with their attempts, newest first."""
+        """List deliveries with their attempts.
+
+        The newest is first.
+        """
         return endpoints.deliveries_of(request.auth).order_by("-id")
 
     @endpoint(
@@ -128,7 +134,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
         """Send a delivery again.
 
-        The same endpoint gets the event under the same `webhook-id`, regardless of earlier outcomes.
+        The same endpoint gets the event with the same `webhook-id`, regardless of earlier outcomes.
         """
         found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
         return endpoints.redeliver(found, now=timezone.now())
@@ -149,7 +155,8 @@ class WebhookEventViewSet(ApiViewSet):
 
         The events are in order, without a gap.
 
-        An event is here as soon as the change that it tells about is. Ask again with the last `sequence` you have.
+        An event appears together with the change that it is about. To continue, send the last `sequence` that you have
+        as `after`.
         """
         return feed_page(account_id=request.user.pk, now=timezone.now(), **query)
 

@@ -15,7 +15,7 @@ from identity.access.serializers import IssuedKeySerializer
 
 
 class ApiKeyViewSet(ApiViewSet):
-    """The account's own API keys: made, rotated and revoked after a log-in. A key never makes a key."""
+    """The account's own API keys. You create, rotate, and revoke them after a log-in. A key can't create keys."""
 
     tag = "api-keys"
 
@@ -23,7 +23,7 @@ class ApiKeyViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
         """List API keys.
 
-        The newest key is first. The list never contains the keys' values.
+        The newest key is first. The list never contains the values of the keys.
         """
         return keys.keys_of(request.user)
 
@@ -38,8 +38,8 @@ class ApiKeyViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
         """Create an API key.
 
-        Only this response, and a retry with its Idempotency-Key, contain the key and its secret. An account with a
-        second factor must log in with it. An account has at most 20 keys.
+        Only this response, and a retry with its Idempotency-Key, contain the key and its secret. If the account has a
+        second factor, the log-in requires it. An account has at most 20 keys.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
@@ -55,7 +55,8 @@ class ApiKeyViewSet(ApiViewSet):
 
         The new key has the same name and scopes, and is valid for 90 days. Only this response contains its values.
 
-        The old key works on for `grace_days`, and never longer than it would have. Both count among the 20.
+        The old key is valid for another `grace_days`, but not past its own expiry. Both keys count toward the limit of
+        20.
         """
         return keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 

@@ -47,7 +47,7 @@ class AccountConsentViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List your consents.
 
-        The newest is first. A consent without `ended_at` counts.
+        The newest is first. A consent without `ended_at` is in effect.
         """
         return consents.consents_of(request.user)
 
@@ -55,9 +55,9 @@ class AccountConsentViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, consent_id: str) -> None:
         """End a consent.
 
-        The API revokes the tokens of an app, unlinks a bank and removes it at the vendor, stops notices by mail, or
-        stops sharing an application's data with its lender. Data that a lender has already used stay in its decision.
-        Idempotent.
+        The effect depends on `kind`. For an app, the API revokes its tokens. For a bank, it unlinks the bank and
+        removes it at the vendor. For notices by mail and for data shared with a lender, it stops them. A decision keeps
+        the data that the lender already used. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -77,11 +77,11 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days, and can be canceled until then. It is made within 30 days. If the account has
-        a second factor, the log-in needs it. A second request returns the first erasure.
+        The erasure starts after 14 days. You can cancel it before that. It is completed within 30 days of the request.
+        If the account has a second factor, the log-in requires it. A second request returns the first erasure.
 
-        If something stands in the way, the API returns 400 `E3021`. `details.obstacles` has each reason, and when it
-        ends.
+        If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
+        it ends.
         """
         return erasure.request_erasure(actor_of(request), request.user.pk, now=timezone.now())
 
@@ -89,7 +89,7 @@ class AccountErasureViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest) -> Erasure:
         """Get the erasure of your account.
 
-        If none is requested, `status` is `none`. `obstacles` has what must end before the erasure can start.
+        If none is requested, `status` is `none`. `obstacles` lists what must end before the erasure can start.
         """
         return erasure.show_erasure(request.user)
 
@@ -117,8 +117,8 @@ class AccountExportViewSet(ApiViewSet):
     def create(self, request: ApiRequest) -> Export:
         """Request a copy of your data.
 
-        The log-in must be at most 10 minutes old. If the account has a second factor, the log-in needs it. A worker
-        writes the zip: poll until `status` is `ready`. A second request within 24 hours returns the first export.
+        The log-in must be at most 10 minutes old. If the account has a second factor, the log-in requires it. A worker
+        writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first export.
         """
         require_recent_log_in(request.auth, now=timezone.now())
         actor = actor_of(request)
@@ -134,7 +134,7 @@ class AccountExportViewSet(ApiViewSet):
     def file(self, request: ApiRequest, export_id: str) -> StreamingHttpResponse:
         """Download the zip of an export.
 
-        The log-in must be at most 10 minutes old. The zip is deleted 7 days after it was ready.
+        The log-in must be at most 10 minutes old. The API deletes the zip after 7 days.
         """
         require_recent_log_in(request.auth, now=timezone.now())
         actor = actor_of(request)
@@ -156,7 +156,7 @@ class ManagedExportViewSet(ApiViewSet):
     def create(self, request: ApiRequest, account_id: str) -> Export:
         """Request a copy of a customer's data.
 
-        Once the customer has claimed the account, only the customer can request it: the API returns 400 `E3004`.
+        If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the copy.
         """
         actor = _partner_of(request)
         require_second_factor(actor)
@@ -194,7 +194,7 @@ class ManagedErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, account_id: str) -> Erasure:
         """Request the erasure of a customer's account.
 
-        Once the customer has claimed the account, only the customer can request it: the API returns 400 `E3004`.
+        If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
         """
         actor = _partner_of(request)
         account = managed.load_unclaimed(actor, account_id)
@@ -204,7 +204,7 @@ class ManagedErasureViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, account_id: str) -> Erasure:
         """Get the erasure of a customer's account.
 
-        Also after its end. If none is requested, `status` is `none`.
+        You can also get it after the erasure is completed. If none is requested, `status` is `none`.
         """
         return erasure.show_erasure(managed.load_unclaimed(_partner_of(request), account_id, also_erased=True).user)
 

@@ -55,9 +55,9 @@ class AccountInvitationViewSet(ApiViewSet):
 
         The API emails a link that works once, within 7 days, for that address.
 
-        With the second factor where the account has one. Members are invited by the owner of their provider, staff by
-        those who may make staff, others by those who may invite. The answer is the same whether the address is known or
-        not. Your account can send 100 mails in an hour, to addresses that it names. After that, the API returns 429
+        If the account has a second factor, the log-in requires it. Owners of a provider invite its members. Accounts
+        that can create staff invite staff. Other invitations require the permission to invite. The response is the same
+        for known and unknown addresses. Your account can send 100 such mails per hour. After that, the API returns 429
         `E6001` with `Retry-After`.
         """
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
@@ -66,7 +66,7 @@ class AccountInvitationViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, invitation_id: str) -> None:
         """Revoke an invitation.
 
-        Its link ends. A closed invitation doesn't change.
+        Its link becomes invalid. A closed invitation doesn't change.
         """
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
@@ -82,7 +82,7 @@ class ManagedAccountViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List managed accounts.
 
-        These are the accounts that the caller created and may act on behalf of, newest first.
+        The list has the accounts that you created and can act on behalf of, newest first.
         """
         return managed.accounts_of(request.user)
 
@@ -100,10 +100,10 @@ class ManagedAccountViewSet(ApiViewSet):
 
         If an account with this `external_id` exists, the API returns it with 200.
 
-        For partners: accounts that were invited as such, or that staff put into the group `Partner`. With `email` the
-        person is mailed how to claim the account; again, when the last link is over or went elsewhere. Your account
-        can send 100 mails in an hour, to addresses that it names. After that, the API returns 429 `E6001` with
-        `Retry-After`, and creates no account.
+        Requires a partner: an account that was invited as one, or that staff added to the group `Partner`. If the
+        request has `email`, the API sends the customer a link to claim the account. A repeated request sends a new link
+        if the last one has expired or went to another address. Your account can send 100 such mails per hour. After
+        that, the API returns 429 `E6001` with `Retry-After`, and creates no account.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
         return account if is_new else Response(ManagedAccountSerializer.represent(account))
@@ -119,8 +119,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         The account can't log in, and no app or partner can act on its behalf. Its records stay.
 
-        While money is on its way it is refused. An account that its person has claimed is theirs: it stays, and only
-        your access to it ends.
+        If the account has an in-flight payment, the API returns 400 `E3004`. If the customer has claimed the account,
+        the account stays active, and only your access to it ends.
         """
         managed.disable_account(actor_of(request), account_id, now=timezone.now())
 
@@ -136,8 +136,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         The token acts on behalf of the customer for 15 minutes.
 
-        It names you in `act` (RFC 8693, section 4.1) and its use is in the history of what it changes. It decides
-        nothing, pays nothing, and gives no second token. Not for apps: they would not be named.
+        The token has your id in `act` (RFC 8693, section 4.1). The audit log records you with each change that it
+        makes. The token can't decide, pay, or create another token. Apps can't create such tokens.
         """
         if request.auth.delegated:
             raise InsufficientScope("An app can't get a token on behalf of a partner's customer.")

@@ -17,7 +17,7 @@ _reads = partial(
 
 
 class BankdataViewSet(ApiViewSet):
-    """Bank accounts that a person links and approves, and their transactions."""
+    """Linked bank accounts and their transactions."""
 
     tag = "bankdata"
 
@@ -36,7 +36,8 @@ class BankdataViewSet(ApiViewSet):
     def unlink(self, request: ApiRequest, item_id: str) -> None:
         """Unlink a bank.
 
-        The vendor removes the item at once, or as soon as it can be reached. Approved accounts and transactions stay.
+        The API removes the item at the vendor immediately. If the vendor is not available, the worker removes it later.
+        Approved accounts and transactions stay.
         """
         services.unlink_item(actor=actor_of(request), item_id=item_id, now=timezone.now())
 
@@ -49,10 +50,10 @@ class BankdataViewSet(ApiViewSet):
         errors=(UserMismatch, ProviderUnavailable),
     )
     def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Link a bank with what Link returned.
+        """Link a bank.
 
-        The item's accounts and the bookings of the last 90 days are put into staging, where the person approves or
-        rejects them.
+        The request has the result of Plaid Link. The API puts the item's accounts and the transactions of the last 90
+        days into staging, where the account's owner approves or rejects them.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
@@ -61,7 +62,7 @@ class BankdataViewSet(ApiViewSet):
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List bank accounts.
 
-        The list has the accounts of all linked items, as the banks return them now.
+        The list has the accounts of all linked items. The API requests them from the banks for each call.
         """
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)

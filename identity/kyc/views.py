@@ -42,11 +42,11 @@ class KycViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Create an identity verification.
 
-        The person continues at `hosted_url`.
+        The applicant continues at `hosted_url`.
 
-        An open verification with the same `template_id` and `redirect_uri` is returned again, and so is one in
-        `processing`. Any other open one is canceled. In 30 days three attempts count: those in which the person
-        submitted something. The sandbox of a development server has no limit.
+        If the account has an open verification with the same `template_id` and `redirect_uri`, or one in `processing`,
+        the API returns it. It cancels any other open one. An account has at most three attempts in 30 days. Only
+        attempts in which the applicant submitted data count. The sandbox of a development server has no limit.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -72,7 +72,7 @@ class KycViewSet(ApiViewSet):
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
         """Get an identity verification.
 
-        The API calls the vendor at most once in 10 seconds.
+        The API requests the status from the vendor at most once in 10 s.
         """
         return services.read_verification(verification_id, user=request.user, now=timezone.now())
 
@@ -85,8 +85,8 @@ class KycViewSet(ApiViewSet):
 
         The vendor signs it in `Plaid-Verification`.
 
-        Only what the event is about is believed: how a verification stands is then asked of the provider, so an event
-        may come twice, late, or out of order.
+        The API uses only the id in the event, and requests the verification's status from the vendor. Events can
+        therefore arrive twice, late, or out of order.
         """
         body = read_body(request)
         now = timezone.now()

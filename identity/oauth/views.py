@@ -65,7 +65,7 @@ class StrictFormParser(BaseParser):
 
 
 class OAuthViewSet(ApiViewSet):
-    """OAuth 2.0 for apps that act for an account: codes with PKCE, tokens, revocation."""
+    """OAuth 2.0 for apps that act on behalf of an account: codes with PKCE, tokens, and revocation."""
 
     tag = "oauth"
     parser_classes = [StrictJSONParser, StrictFormParser]
@@ -85,10 +85,10 @@ class OAuthViewSet(ApiViewSet):
 
         The request has an authorization code or a refresh token.
 
-        The body is JSON or a form; a client names itself in it or by HTTP Basic. Errors carry the words of RFC 6749
-        (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before revokes its
-        tokens (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). Don't retry a request if its response was lost:
-        redirect the person to the authorization page again.
+        The body is JSON or a form. A client sends its id in the body or by HTTP Basic. In errors, `error` has the code
+        of RFC 6749 (`invalid_grant`, `invalid_client`, …). A second use of a code or refresh token revokes its tokens
+        (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). If the response was lost, don't retry: redirect the user to
+        the authorization page again.
         """
         return Response(json.loads(self._ask(_TOKENS.create_token_response, request, body)))
 
@@ -136,7 +136,10 @@ class MetadataViewSet(ApiViewSet):
 
     @endpoint(access=PUBLIC)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Describe the authorization server."""
+        """Get the metadata of the authorization server.
+
+        The document has the form of RFC 8414.
+        """
         methods = ["client_secret_post", "client_secret_basic", "none"]
         content = {
             "issuer": settings.HOST_ROOT,
@@ -169,7 +172,10 @@ class OAuthClientViewSet(ApiViewSet):
 
     @_logged_in(page=PageQuery, answer=serializers.OAuthClientsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
-        """List the account's OAuth clients, the newest first."""
+        """List the account's OAuth clients.
+
+        The newest is first.
+        """
         return clients.clients_of(request.user)
 
     @_logged_in(
@@ -182,14 +188,17 @@ class OAuthClientViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
         """Register an OAuth client.
 
-        Only this response, and a retry with its Idempotency-Key, contain the secret. An account with a second factor
-        must log in with it. An account has at most 20 clients.
+        Only this response, and a retry with its Idempotency-Key, contain the secret. If the account has a second
+        factor, the log-in requires it. An account has at most 20 clients.
         """
         return clients.create_own_client(actor_of(request), **body, now=timezone.now())
 
     @_logged_in(answer=serializers.OAuthClientSerializer, errors=(NotFound,))
     def retrieve(self, request: ApiRequest, client_id: str) -> OAuthClient:
-        """Return a client, without its secret."""
+        """Get an OAuth client.
+
+        The response does not contain the secret.
+        """
         return clients.load_own_client(request.user, client_id)
 
     @_logged_in(
@@ -214,7 +223,7 @@ class OAuthClientViewSet(ApiViewSet):
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
         """Rotate the secret of a client.
 
-        Only this response contains the new secret. The old one ends immediately.
+        Only this response contains the new secret. The old one becomes invalid immediately.
         """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 
@@ -222,6 +231,6 @@ class OAuthClientViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, client_id: str) -> None:
         """Delete an OAuth client.
 
-        All grants to the client end.
+        The API revokes all grants to the client.
         """
         clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

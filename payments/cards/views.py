@@ -36,7 +36,7 @@ class FeeViewSet(PaymentsViewSet):
 
 
 class CardPaymentViewSet(PaymentsViewSet):
-    """Payments by card and in crypto: fees, attempts, receipts, saved cards."""
+    """Payments by card and in crypto: fees, charges, receipts, and saved methods."""
 
     @_changes(
         body=serializers.ProcessRequestSerializer,
@@ -47,10 +47,10 @@ class CardPaymentViewSet(PaymentsViewSet):
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
 
-        With an Idempotency-Key the request can be retried any number of times, without a second charge. A 502 with
-        E5001 is final: no amount was charged. A 502 with E5002 means that the outcome is not known yet. The same
-        request with the same key resolves it. Don't repeat a request without a key: it would be another payment. The
-        response names the payment to query.
+        With an Idempotency-Key, you can retry the request any number of times without a second charge. The error
+        `E5001` (502) is final: no amount was charged. The error `E5002` (502) means that the outcome is not known yet.
+        Send the same request with the same key to resolve it. Don't repeat a request without a key: that would be
+        another payment. Query the payment in the response instead.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
@@ -58,7 +58,10 @@ class CardPaymentViewSet(PaymentsViewSet):
 
     @_own(answer=serializers.PaymentSerializer, errors=(PaymentNotFound, CardDataRefused))
     def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
-        """Return a payment of the caller's own."""
+        """Get a payment.
+
+        You can get only your own payments.
+        """
         number = parse_positive_int64(payment_id)
         payment = Payment.objects.filter(pk=number, user=request.user).first() if number else None
         if payment is None:
@@ -71,7 +74,8 @@ class CardPaymentViewSet(PaymentsViewSet):
 
         The processor signs it in `Stripe-Signature`, at most 5 minutes before.
 
-        Events may come twice, late and in any order; each works once, and none takes a completed payment back.
+        Events can arrive twice, late, or out of order. The API applies each event once, and no event reopens a
+        completed payment.
         """
         raw = read_body(request)
         signature = request.META.get("HTTP_STRIPE_SIGNATURE", "")
@@ -95,7 +99,8 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         The request has a processor's token, never a card number.
 
-        Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
+        Unless the operator has set `PAYMENT_METHODS=persistent`, the API stores nothing and only acknowledges the
+        request.
         """
         user_id = body.pop("user_id")
         require_self(request, user_id)

@@ -42,7 +42,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
         The API stores the payment and returns the transaction that the wallet signs.
 
-        Without a settlement chain the transaction is a placeholder, marked by `simulated`.
+        Without a settlement chain, the transaction is a placeholder, and `simulated` is true.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -68,20 +68,20 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
         The API validates the signed transaction and sends it to the network.
 
-        It must be the transfer that was initiated, and nothing else. The same one again returns the same answer.
+        The transaction must be exactly the initiated transfer. The same transaction again returns the same response.
         """
         return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
 
     @endpoint(access="wallet:read", answer=serializers.TransactionStatusSerializer, errors=_READING_ERRORS)
     def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
-        """Return the state of a transaction."""
+        """Get the status of a transaction."""
         return queries.transaction_status(queries.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Check for the receipt of a transfer.
 
-        Without a settlement chain, the response is that there is no receipt.
+        Without a settlement chain, `verified` is always false.
         """
         return queries.transaction_receipt(queries.read_hash(tx_hash))
 
@@ -89,6 +89,6 @@ class CryptoPaymentViewSet(PaymentsViewSet):
     def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Get the receipt of a transfer.
 
-        The response has the available part of it.
+        Fields that are not known yet are null.
         """
         return queries.transaction_details(queries.read_hash(tx_hash))

@@ -19,7 +19,7 @@ _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class WalletViewSet(CardFreeViewSet):
-    """Crypto wallets: addresses that the caller states, without proof of control, or wallets that a custodian holds."""
+    """Crypto wallets: references without proof of control, and custodial wallets."""
 
     tag = "wallet"
 
@@ -30,9 +30,10 @@ class WalletViewSet(CardFreeViewSet):
         errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
     )
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
-        """Connect a wallet that the custody provider holds.
+        """Connect a custodial wallet.
 
-        There is one for each network and label; connecting it again returns it.
+        The custody vendor holds the keys. There is one wallet for each network and label. Connecting it again returns
+        it.
         """
         return wallets.connect_custodial(owner=request.user, now=timezone.now(), **_own(request, body))
 
@@ -42,9 +43,9 @@ class WalletViewSet(CardFreeViewSet):
         errors=(UserMismatch, CardDataRefused),
     )
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
-        """Connect a wallet that the caller controls.
+        """Connect a wallet that you control.
 
-        Only a reference is kept. The same address on the same network returns the same wallet.
+        The API stores only a reference. The same address on the same network returns the same wallet.
         """
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
@@ -63,7 +64,7 @@ class WalletViewSet(CardFreeViewSet):
         access="wallet:read", answer=serializers.WalletConnectionSerializer, errors=(WalletNotFound, CardDataRefused)
     )
     def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
-        """Return how a wallet stands."""
+        """Get the status of a wallet."""
         return wallets.load_wallet(wallet_id, request.user)
 
     @endpoint(
@@ -74,7 +75,7 @@ class WalletViewSet(CardFreeViewSet):
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Get the balance of a wallet.
 
-        The custody vendor or the settlement chain returns it now.
+        The API requests it from the custody vendor or the settlement chain for each call.
         """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)
@@ -85,14 +86,14 @@ class WalletViewSet(CardFreeViewSet):
 
     @_changes(answer=serializers.WalletSerializer, errors=(WalletNotFound, CardDataRefused))
     def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
-        """Make a wallet the default."""
+        """Set the default wallet."""
         return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())
 
     @_changes(errors=(WalletNotFound, CardDataRefused))
     def disconnect(self, request: ApiRequest, wallet_id: str) -> None:
         """Disconnect a wallet.
 
-        Only the reference goes: no funds move.
+        The API deletes only its reference. No funds move.
         """
         wallets.disconnect_wallet(wallet_id, owner=request.user, now=timezone.now())
 

@@ -9,7 +9,7 @@ from credit.api.anchoring.serializers import RecordKeysSerializer
 
 
 class RecordKeyViewSet(ApiViewSet):
-    """The public keys of the platform's records."""
+    """The public keys that sign the platform's records."""
 
     @endpoint(access=PUBLIC, answer=RecordKeysSerializer)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
@@ -17,7 +17,7 @@ class RecordKeyViewSet(ApiViewSet):
 
         The list includes past keys, each with its period.
 
-        A new key is here for a minute before it signs. None is ever taken away.
+        The server publishes a new key one minute before it signs with it, and never removes a key.
         """
         keys = RecordKeysSerializer.represent_values([record_keys.published(now=timezone.now())])
         headers = {"Cache-Control": f"public, max-age={record_keys.PUBLISHED_MAX_AGE_SECONDS}"}

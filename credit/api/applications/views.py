@@ -50,7 +50,7 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 
 
 class ApplicationViewSet(ApiViewSet):
-    """Credit applications: from the draft to the decision, the acceptance, documents, history and proof."""
+    """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs."""
 
     tag = "applications"
 
@@ -58,7 +58,10 @@ class ApplicationViewSet(ApiViewSet):
         query=serializers.ApplicationQuery, answer=serializers.ApplicationSerializer(many=True), errors=(UserMismatch,)
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Response:
-        """List the caller's own applications, newest first."""
+        """List your applications.
+
+        The newest is first.
+        """
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
         shown = reading.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
@@ -73,9 +76,8 @@ class ApplicationViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
 
-        An offer id that is not listed here is taken for another marketplace's and accepted, unless the operator
-        requires listed offers. The lender, and a score, get the platform's data on the applicant's bank accounts and
-        identity as far as `share` allows.
+        Unless the operator requires listed offers, the API also accepts the id of an offer that is not listed here.
+        `share` determines the data about bank accounts and identity that the lender and the score get.
         """
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         _require_share(request, body)
@@ -87,7 +89,7 @@ class ApplicationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> serializers.Reviewed | Response:
         """Get an application.
 
-        Its reviewers also get the decision that waits for a second reviewer.
+        Reviewers also get the decision that waits for a second reviewer.
         """
         shown = reading.show_application(application_id, request.user)
         if shown is not None:
@@ -115,7 +117,7 @@ class ApplicationViewSet(ApiViewSet):
     def history(self, request: ApiRequest, application_id: str) -> Response:
         """List the status transitions of an application.
 
-        The list has the first 1,000 transitions, oldest first. The creation is not a transition.
+        The list has the first 1,000 transitions, oldest first. It does not include the creation.
         """
         application = _load(request, application_id)
         moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
@@ -140,21 +142,21 @@ class ApplicationViewSet(ApiViewSet):
         ),
     )
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:
-        """Move the application to another status.
+        """Change the status of an application.
 
-        Where reviewers decide, a rejection names its principal reasons as `metadata.reasons`: one to four codes, the
-        most important first, or `{"code": "other", "text": "…"}`. Where two reviewers decide together, the first one's
-        request leaves the status as it is and answers with `pending_decision`; the same request of a second one, on
-        unchanged data, decides.
+        If reviewers decide, a rejection requires one to four principal reasons in `metadata.reasons`, the most
+        important first. A reason is a code, or `{"code": "other", "text": "…"}`. Under four-eyes approval the first
+        reviewer's request leaves the status unchanged and returns `pending_decision`. The same request by a second
+        reviewer, on unchanged data, decides.
 
-        An approval names the loan as `metadata.terms` {amount_cents, rate_percent, term_months, fee_cents,
-        first_payment_on}. Omitted values come from `application_data` (amount, term) and from the offer as it was at
-        the submission (its lowest rate). All of them must be within that offer's limits. An offer without
-        `term_options_months` is a line of credit: the amount is its limit. Under `open`, and to an offer that is not
-        listed, an approval may do without.
+        An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
+        first_payment_on}. Missing values come from `application_data` (amount, term) and from the offer as it was at
+        the submission (its lowest rate). All values must be within the limits of that offer. An offer without
+        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
+        offer that is not listed, an approval can omit the terms.
 
-        If the score referred the application, and a rejection has none of the score's reasons, the response contains
-        `warnings`. The decision stands; reopen it and decide again to add reasons.
+        If the score referred the application and a rejection has none of the score's reasons, the response contains
+        `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
         """
         application, pending = review.change_status(
             application_id,
@@ -176,7 +178,7 @@ class ApplicationViewSet(ApiViewSet):
     def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
         """Withdraw or decline a proposed decision.
 
-        The reviewer who proposed the decision withdraws it. Another reviewer declines it.
+        If you proposed the decision, the request withdraws it. If another reviewer did, the request declines it.
         """
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
@@ -184,7 +186,7 @@ class ApplicationViewSet(ApiViewSet):
     def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the transitions from the current status.
 
-        Each transition states whether the caller can make it now, and if not, the reason.
+        For each transition, the response has whether you can make it now, and the reason if you can't.
         """
         application = _load(request, application_id)
         actor, moves = actor_of(request), []
@@ -211,7 +213,7 @@ class ApplicationViewSet(ApiViewSet):
 
         The response also has the deadline, and whether the terms were accepted.
 
-        Where it names a loan, `terms` are what that costs when it starts today.
+        If the decision has a loan, `terms` has its cost for a start today.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 
@@ -223,11 +225,11 @@ class ApplicationViewSet(ApiViewSet):
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
         """Accept an approval or a counteroffer.
 
-        Only the applicant can accept. `terms_sha256` names the accepted terms.
+        Only the applicant can accept. `terms_sha256` identifies the accepted terms. Idempotent. An accepted approval
+        neither expires nor can be withdrawn.
 
-        Idempotent. An accepted approval neither expires nor can be withdrawn. A loan starts on the day of its
-        acceptance. If that changes a figure, because its first payment has a day of its own, the answer is 400 with the
-        new terms, which are accepted by their own `terms_sha256`.
+        A loan starts on the day of its acceptance. If the loan has a fixed first payment date, a later start can change
+        its figures. The API then returns 400 with the new terms. Accept these with their `terms_sha256`.
         """
         now = timezone.now()
         accepted = acceptance.accept(application_id, **body, actor=actor_of(request), now=now)
@@ -235,12 +237,12 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=DecisionProofSerializer, errors=(*errors.READ_ERRORS, NotFound))
     def proof(self, request: ApiRequest, application_id: str) -> Response:
-        """List decision records with their proofs.
+        """List decision records with their inclusion proofs.
 
-        The top level has the newest decision with the ledger's proof. `decisions` has all of them, oldest first.
+        The top level has the newest decision. `decisions` has all of them, oldest first.
 
-        `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the ledger
-        yet is `pending`. A record with a score also requires `score:read`.
+        `record` is the anchored string. The ledger has its SHA-256. Until the ledger has anchored it, a decision is
+        `pending`. A record with a score also requires `score:read`.
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)

@@ -62,10 +62,10 @@ class CommerceViewSet(ApiViewSet):
     def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Search offers as products.
 
-        The products are those of the Universal Commerce Protocol.
+        The products have the form of the Universal Commerce Protocol.
 
-        A product is an offer, a variant one of its terms, and its price the amount financed: what is borrowed, not
-        what it costs. Offers that have most of the words of `query` come first, then the newest.
+        A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
+        cost. Offers that match most words of `query` are first, then the newest.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         page = body.get("pagination", {})
@@ -79,9 +79,9 @@ class CommerceViewSet(ApiViewSet):
 
     @_operation(body=serializers.CatalogLookupRequestSerializer, answer=serializers.CatalogLookupSerializer)
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
-        """Return products and variants by their ids.
+        """Get products and variants by id.
 
-        An id that is unknown, not on offer to the caller or filtered out has a message.
+        For an id that is unknown, not available to you, or filtered out, the response has a message.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         products, missing = catalog.lookup(filters, body["ids"])
@@ -97,7 +97,7 @@ class CommerceViewSet(ApiViewSet):
 
         The terms match the selected options.
 
-        An unknown id is not an HTTP error: the answer has `ucp.status` `error` and a message.
+        For an unknown id, the API returns 200 with `ucp.status` `error` and a message.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         product = catalog.get_product(filters, body["id"], body.get("selected", []))
@@ -128,10 +128,10 @@ class DiscoveryViewSet(ApiViewSet):
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Get the discovery document of this provider.
 
-        It has the endpoints, the capabilities, and the supported protocol versions.
+        The document has the endpoints, the capabilities, and the supported protocol versions.
 
-        The document is also a business profile of the Universal Commerce Protocol. `capabilities` names what is
-        switched on here.
+        It is also a business profile of the Universal Commerce Protocol. `capabilities` lists the services that this
+        installation enables.
         """
         content = render_json(discovery_document(timezone.now()))
         etag = f'"{sha256(content).hexdigest()[:32]}"'

@@ -77,10 +77,10 @@ class DocumentViewSet(ApiViewSet):
         errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
     )
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask the consumer for documents, as a reviewer.
+        """Request documents.
 
-        The application moves to `pending_documents`. If it is there already, it stays, and its checklist grows; a
-        document that is on it is requested again.
+        Requires a reviewer. The application moves to `pending_documents`. If it already has that status, the request
+        adds to the checklist. A document that is already on the checklist is requested again.
         """
         return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
 
@@ -116,8 +116,8 @@ class DocumentViewSet(ApiViewSet):
 
         Only the applicant can upload. A file is a PDF, JPEG, or PNG of at most 10 MiB.
 
-        The content determines the type. A document accepts ten files each time that it is requested, until it is
-        accepted or the application is decided. A file never changes, and is not taken back.
+        The content determines the type. A document accepts ten files for each request, until a reviewer accepts it or
+        decides the application. Files can't be changed or withdrawn.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -138,7 +138,7 @@ class DocumentViewSet(ApiViewSet):
 
         If the client accepts no other type, the API returns `application/octet-stream`.
 
-        Reading another person's files is entered in the access log of personal data.
+        If you download another person's file, the access log of personal data records it.
         """
         file = load_file(application_id, document_id, file_id, actor_of(request))
         response = answer_with(file, as_attachment=True)

@@ -48,14 +48,15 @@ class NoticeViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Get a notice.
 
-        With `Accept: text/html` the API returns the page of record, with `application/pdf` its print.
+        With `Accept: text/html` the API returns the page of record. With `Accept: application/pdf` it returns the page
+        as a PDF, if the operator has installed weasyprint.
 
-        A notice for another applicant alone (`applicant`) can't be read by the account that applies: only by the
-        lender's members and reviewers, who deliver it.
+        If a notice is only for another applicant (`applicant`), the account that applies can't get it. The lender's
+        members and reviewers can, and deliver it.
 
-        Its SHA-256 is `sha256`, and is anchored in the ledger. If the applicant has consented to electronic notices,
-        opening it by a log-in of their own delivers it (`portal`). A notice with a credit score requires `score:read`
-        as well. PDF requires that the operator has installed weasyprint.
+        `sha256` is the hash of the page, which is anchored in the ledger. If the applicant has consented to electronic
+        notices, opening the notice with their own log-in delivers it (`portal`). A notice with a credit score also
+        requires `score:read`.
         """
         actor, wanted = actor_of(request), request.accepted_renderer.media_type
         notice = services.load_notice(application_id, notice_id, actor)
@@ -81,8 +82,8 @@ class NoticeViewSet(ApiViewSet):
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
         """Record the delivery of a notice.
 
-        Use it for a notice that the lender delivered by mail or by its own channel. Only callers who may decide can
-        record it.
+        Use it for a notice that the lender delivered by mail or through its own channel. Requires a reviewer who can
+        decide the application.
         """
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -98,8 +99,8 @@ class ProviderNoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List the notices of a provider.
 
-        The list has due and delivered notices of applications to the provider, ordered by `due_at`. The caller acts for
-        the provider.
+        The list has due and delivered notices of applications to the provider, ordered by `due_at`. Requires a member
+        of the provider.
         """
         rows = services.notices_of_provider(provider_id, actor_of(request))
         notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
@@ -130,9 +131,9 @@ class ReviewRequestViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> ReviewRequest:
         """Request reconsideration of a decision.
 
-        Accepts a rejection, an open counteroffer, and an approval for less than was requested until it is accepted.
-        Requires the applicant. One request is open at a time. A reviewer who had no part in the decision answers it
-        within 30 days: the next decision or counteroffer closes it.
+        Only the applicant can request it: for a rejection, for an open counteroffer, or for an approval of less than
+        requested that is not accepted. One request can be open at a time. A reviewer who had no part in the decision
+        answers within 30 days. The next decision or counteroffer closes the request.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -160,8 +161,8 @@ class HoldViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
         """Start or end a litigation hold.
 
-        While the hold is on, `prune` and an erasure keep the application's records. Each change is recorded with its
-        reason. Requires the group `Operations`.
+        During the hold, `prune` and erasures keep the application's records. Each change is recorded with its reason.
+        Requires the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -185,7 +186,7 @@ class ConsentViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Get the consent to electronic notices.
 
-        The response has its text, and whether the caller gave it.
+        The response has the text of the consent, and whether you gave it.
         """
         return self.agreed(query["language"])
 
@@ -207,6 +208,6 @@ class ConsentViewSet(ApiViewSet):
     def withdraw(self, request: ApiRequest) -> None:
         """Withdraw the consent to electronic notices.
 
-        From then on the lender delivers notices by other means. Idempotent.
+        The lender then delivers notices by other means. Idempotent.
         """
         services.withdraw_consent(actor=actor_of(request), now=timezone.now())

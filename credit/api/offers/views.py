@@ -37,7 +37,10 @@ class OfferViewSet(ApiViewSet):
 
     @_reads_offers(query=serializers.OfferQuery, answer=serializers.OfferSerializer(many=True))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
-        """List a provider's active offers, newest first."""
+        """List a provider's active offers.
+
+        The newest is first.
+        """
         rows = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
         if not query["include_inactive"]:
             return rows.filter(is_active=True)
@@ -50,15 +53,19 @@ class OfferViewSet(ApiViewSet):
         errors=(AprAboveCap, ProviderTaken, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
-        """Make an offer.
+        """Create an offer.
 
-        The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
+        A provider id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
+        account's ids.
         """
         return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
 
     @_reads_offers(answer=serializers.OfferSerializer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
-        """Return an offer, active or not."""
+        """Get an offer.
+
+        The response also includes inactive offers.
+        """
         return offers.load_offer(offer_id)
 
     @_reads_offers(
@@ -67,10 +74,10 @@ class OfferViewSet(ApiViewSet):
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Quote a loan of an offer.
 
-        The response has its payments, month by month, and its annual percentage rate.
+        The response has its monthly payments and its annual percentage rate.
 
-        The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes the
-        rest. Values outside the offer are rejected.
+        The loan is paid out today (UTC), less the fee. The borrower repays it in level monthly payments; the last one
+        has the remainder. Values outside the offer's limits are rejected.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
@@ -82,14 +89,17 @@ class OfferViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer.
 
-        The new terms are its next version.
+        The API stores the new terms as the next version.
         """
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
 
     @_writes_offers(errors=(OfferNotFound, ProviderTaken, SecondFactorRequired))
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
-        """Deactivate an offer; it stays readable by id."""
+        """Deactivate an offer.
+
+        You can still get the offer by its id.
+        """
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
 
@@ -102,19 +112,19 @@ class MatchViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
         """Match offers to the caller.
 
-        The response has the offers that fit, and the reason for each other one. It creates no application and decides
-        none.
+        The response has the matching offers, and the reason for each other offer. It creates no application and makes
+        no decision.
 
-        The champions of the offers' scoring models compute what they would make of the caller's facts. A credential
-        that is limited to scopes lets them look at what its scopes cover, and the rest is missing. For the account's
-        own log-in the last score by each model is kept: the catalogue leaves out what it declines.
+        The champion of each offer's scoring model scores the caller's facts. If the credential has a list of scopes,
+        the score uses only the facts that they cover. With the account's own log-in, the API stores the last score of
+        each model, and the catalog then excludes offers that it declines.
         """
         with heavy.slot(request):
             return matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
 
 
 class ProviderViewSet(ApiViewSet):
-    """A lender's inbox, its members and its decisions."""
+    """A lender's inbox, members, and decisions."""
 
     tag = "providers"
 
@@ -122,7 +132,7 @@ class ProviderViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
         """List the caller's providers.
 
-        The list has the providers that the caller acts for, or is invited to act for.
+        The list has the providers that you are a member of, or are invited to.
         """
         return providers.list_providers(request.user, now=timezone.now())
 
@@ -137,8 +147,8 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns its number.
 
-        For accounts in the group `Lender`, into which staff put them. First-party, with the second factor where the
-        account has one.
+        Requires the group `Lender`. Staff add accounts to it. If the account has a second factor, the log-in requires
+        it.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -150,7 +160,7 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a provider.
 
-        The request sets its public name and postal address, which notices contain. Only the owner can do it.
+        The request replaces its public name and postal address, which notices contain. Only the owner can update it.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -164,9 +174,9 @@ class ProviderViewSet(ApiViewSet):
     def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
         """Create a link to an application form.
 
-        The link opens the form of the offer with the answers of `prefill`, also for persons without an account. The
-        applicant checks and sends them. Requires the provider's role `owner` or `reviewer`. The link is signed. It
-        stays valid until it expires, or until its creator loses that role.
+        The link opens the offer's form with the answers of `prefill`. The applicant needs no account to open it, and
+        checks and sends the answers. Requires the provider's role `owner` or `reviewer`. The link is signed. It is
+        valid until it expires, or until its creator loses that role.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
@@ -193,12 +203,12 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Invite an account to act for a provider.
+        """Invite an account to a provider.
 
-        A `reader` reads applications to the provider, a `reviewer` also decides, an `owner` also makes offers and
-        manages members. The owner's to do, first-party, with the second factor where the account has one. The answer is
-        the same whether the user name exists or not. The invitation gives no rights until it is accepted within seven
-        days; the owner gets the event `provider.member_invited`.
+        A `reader` reads applications to the provider. A `reviewer` also decides. An `owner` also manages offers and
+        members. Only the owner can invite. If the account has a second factor, the log-in requires it. The response is
+        the same for known and unknown user names. The invitation grants no rights before it is accepted, and expires
+        after 7 days. The owner gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
@@ -207,7 +217,7 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a provider.
 
-        Idempotent. It requires a first-party log-in.
+        Idempotent.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
@@ -215,7 +225,7 @@ class ProviderViewSet(ApiViewSet):
     def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
         """Withdraw an invitation to a provider.
 
-        Only the owner can withdraw it, with a first-party log-in.
+        Only the owner can withdraw it.
         """
         providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
 
@@ -229,7 +239,7 @@ class ProviderViewSet(ApiViewSet):
     ) -> ProviderMember:
         """Change the role of a member.
 
-        The new role applies immediately. Only the owner can do it, with a first-party log-in.
+        The new role applies immediately. Only the owner can change roles.
         """
         return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
 
@@ -237,7 +247,7 @@ class ProviderViewSet(ApiViewSet):
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
         """Remove a member of a provider.
 
-        The account can no longer act for the provider. Only the owner can do it, with a first-party log-in.
+        The account can no longer act for the provider. Only the owner can remove members.
         """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 
@@ -250,7 +260,7 @@ class ProviderViewSet(ApiViewSet):
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
         """List applications submitted to a provider.
 
-        The caller acts for the provider. The oldest is first. The list has no drafts.
+        Requires a member of the provider. The oldest is first. The list has no drafts.
         """
         applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
         rows = self.paginate_queryset(applications) or []
@@ -273,12 +283,14 @@ class DecisionViewSet(ApiViewSet):
 
         The file has every decision about applications to the provider, ordered by the time of the decision.
 
-        With `Accept: text/csv` (also without any) CSV that no spreadsheet executes, with `application/jsonl` or
-        `application/x-ndjson` JSON Lines. `Repr-Digest` has the SHA-256 of the file. A line is one decision: `id` of
-        the application, `submitted`, `decided`, `outcome`, `terms` of the approval, and codes of the `reasons`. It
-        states whether the decision was `automated`, the `score`, whether it is an `override` of the score's proposal,
-        and the `days` from submission to decision. A credential that is limited to scopes also needs `score:read`. At
-        most 100,000 lines: request a shorter time if there are more.
+        The default format is CSV (`text/csv`), with cells that no spreadsheet executes. With `Accept:
+        application/jsonl` or `application/x-ndjson` the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the
+        file. The file has at most 100,000 lines. If there are more, request a shorter period.
+
+        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, `terms` of the approval, and
+        codes of the `reasons`. It also has `automated`, `score`, `override` (the decision differs from the score's
+        proposal), and `days` from submission to decision. A credential with a list of scopes also requires
+        `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
@@ -295,16 +307,16 @@ class DecisionViewSet(ApiViewSet):
 
 
 class CatalogueViewSet(ApiViewSet):
-    """Public data for marketplaces and agents: the discovery document and the catalog of offers."""
+    """Data for marketplaces and agents: the discovery document and the catalog of offers."""
 
     tag = "ucp"
 
     @_reads_offers(query=serializers.CatalogueQuery, answer=serializers.CatalogueSerializer)
     def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
-        """List active offers as this caller sees them.
+        """List active offers.
 
-        A person always gets the same variant of an offer under test, or never gets one. Scores count for a credential
-        that may see them (`score:read`).
+        If an offer is in an A/B test, an account always gets the same variant of it, or never gets one. If the
+        credential can read scores (`score:read`), the caller's scores also exclude offers.
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         filters = catalogue.CatalogueFilter.of(request.auth, **query)

@@ -31,7 +31,7 @@ class ReportViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Report]:
         """List the reports about the applicants.
 
-        The oldest comes first. The account that applies reads the reports about the first applicant only.
+        The oldest is first. The account that applies gets only the reports about the first applicant.
         """
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
@@ -53,9 +53,8 @@ class ReportViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Request a report about an applicant.
 
-        Only callers who may decide the application can request one, while it is in review. If the vendor needs longer,
-        or its answer is lost, the status stays `requested`, and the platform collects the report later. A retry never
-        orders a second one.
+        Requires a reviewer who can decide the application, while it is in review. If the vendor's response is late or
+        lost, the status stays `requested`, and the worker gets the report later. A retry never orders a second report.
         """
         report, is_reused = request_report(application_id, **body, actor=actor_of(request), now=timezone.now())
         report.is_reused = is_reused
@@ -66,7 +65,7 @@ class ReportViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, report_id: str) -> Report:
         """Get a report about an applicant.
 
-        Reviewers also get the vendor's response (`raw`). The access log of personal data has each reading of it.
+        Reviewers also get the vendor's response (`raw`). The access log of personal data records each download of it.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         report = get_by_uuid(reports_for(application, request.user), report_id, ReportNotFound)

@@ -17,10 +17,10 @@ class ApplicationRequirementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
         """List the requirements of an application.
 
-        The response has what is due before the submission, and all requirements of its offer.
+        The response has all requirements of the offer, and those that are due before the submission.
 
-        A draft goes by its offer as it is now, what was submitted by the offer as it was then. The documents of a
-        draft are on its checklist, and take files.
+        A draft has the requirements of the offer's current version. A submitted application has those of the version at
+        its submission. The checklist of a draft also accepts files.
         """
         application = load_for(application_id, actor_of(request))
         is_own = application.consumer_id == request.user.pk

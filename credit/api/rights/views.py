@@ -32,9 +32,9 @@ class AutomationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Get the automated processing of an offer.
 
-        The response states whether a score is used, for what, which categories and sources of data it reads, and who
-        reviews. It comes from the published version of the offer's scoring model. Show `before` to a person before they
-        apply. The default language is English.
+        The response states whether and how a score is used, which categories and sources of data it reads, and who
+        reviews. It comes from the published version of the offer's scoring model. Display `before` to applicants before
+        they apply. The default language is English.
         """
         offer = load_offer(offer_id)
         with translation.override(query["language"] or LANGUAGES[0]):
@@ -53,7 +53,7 @@ class ExplanationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """Get the explanation of a decision.
 
-        It is for the applicant and the lender's reviewers. It contains the role of the score, who decided, and what the
+        The applicant and the lender's reviewers can get it. It has the role of the score, the decider, and what the
         applicant can do now. `inputs` have value, source, day, and points. `changes` would have led to a better
         outcome. Without a score, `automated` is `none`, and the score's fields are null.
         """
@@ -88,8 +88,9 @@ class CorrectionViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Correction:
         """Report a wrong value.
 
-        Requires the applicant. A fact of the application's data, or one that its score used, can be reported; others
-        are 400 `E3020`. One correction of a fact is open at a time. A reviewer answers it within 30 days.
+        Only the applicant can report a value. It must be a fact of the application's data, or a fact that its score
+        used. For other facts the API returns 400 `E3020`. A fact has at most one open correction. A reviewer answers
+        within 30 days.
         """
         return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -104,8 +105,8 @@ class CorrectionViewSet(ApiViewSet):
     def answer(self, request: ApiRequest, application_id: str, correction_id: str, body: dict[str, Any]) -> Correction:
         """Answer a correction.
 
-        Requires a reviewer, who can't be the applicant. `corrected` computes a new score with the claimed value, if the
-        scorecard reads the fact. What was scored before, and the application's data, stay. `refused` changes nothing.
-        The status of the application stays: decide about it again if the new score leads to another decision.
+        Requires a reviewer who is not the applicant. If the scorecard reads the fact, `corrected` computes a new score
+        with the claimed value. Earlier scores and the application's data stay. `refused` changes nothing. The status of
+        the application stays. If the new score leads to another outcome, decide the application again.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

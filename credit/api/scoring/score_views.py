@@ -50,8 +50,8 @@ class ScoreViewSet(ApiViewSet):
 
         The offer's scoring model computed it at the submission, or when a reviewer scored the application again.
 
-        `reasons` are why the score is not higher, `changes` what would have led to a better outcome. If the model reads
-        facts about the same person's other applications (`person.…`), the applicant gets null for `score` and
+        `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
+        reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score` and
         `changes`, and `facts` without them.
         """
         application = load_for(application_id, actor_of(request))
@@ -70,10 +70,10 @@ class ScoreViewSet(ApiViewSet):
     def score_again(self, request: ApiRequest, application_id: str) -> DescribedScore:
         """Score an application again.
 
-        A reviewer uses the facts as they are now, with the current champion of the model.
+        Requires a reviewer. The model's current champion scores the current facts.
 
-        The score before stays, and the new one counts. Reviewers decide an application that was scored again. The
-        applicant can't score their own application.
+        The earlier score stays stored, and the new one counts. Reviewers decide an application that was scored again.
+        The applicant can't score their own application.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
@@ -81,7 +81,8 @@ class ScoreViewSet(ApiViewSet):
     def facts(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the facts of an application.
 
-        The list has what the applicant shares with the lender, and what reviewers confirmed, as it is now.
+        The list has the current data that the applicant shares with the lender, and the values that reviewers
+        confirmed.
         """
         application = load_for(application_id, actor_of(request))
         return {"facts": facts_of(application, now=timezone.now())}
@@ -97,10 +98,10 @@ class ScoreViewSet(ApiViewSet):
     def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
         """Confirm a figure from a document.
 
-        A reviewer states the value that a file of the application shows. The newest confirmation of a pointer counts.
+        A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer counts.
 
-        The applicant can't confirm a figure of their own application. Under four-eyes approval the only reviewer can't
-        confirm one. A draft, and an application that is decided or has ended, takes no confirmation.
+        The applicant can't confirm a figure of their own application. Under four-eyes approval, the only reviewer of a
+        provider can't confirm one. The API accepts no confirmation for a draft, or after a decision.
         """
         return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -108,12 +109,12 @@ class ScoreViewSet(ApiViewSet):
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
         """Download the decision bundle.
 
-        It is one file with the newest decision, which the verifier checks offline.
+        The bundle is one file with the newest decision. The verifier checks it offline.
 
-        It contains the facts that were scored, which no scope of an app covers, and the applicants. It is for the
-        consumer and for those who may decide; a lender's readers get 403. The API enters reading another person's in
-        the access log of personal data. If the score used facts about the same person's other applications
-        (`person.…`), the consumer's bundle has the other facts in `facts_opening` only.
+        The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
+        reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
+        log of personal data records it. If the score used facts about the applicant's other applications (`person.…`),
+        the applicant's bundle has no `facts`. `facts_opening` then opens only the other facts.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):
@@ -136,6 +137,6 @@ class VerifierViewSet(ApiViewSet):
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Download the verifier of decisions.
 
-        It is one file of Python without dependencies, which checks a decision from its bundle.
+        It is one Python file without dependencies that checks a decision from its bundle.
         """
         return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

@@ -62,9 +62,10 @@ class ScoringModelViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Create a scoring model.
 
-        It scores no application before one of its versions is published.
+        The model scores no application before one of its versions is published.
 
-        The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
+        A provider id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
+        account's ids.
         """
         return versions.create_model(**body, by=actor_of(request), now=timezone.now())
 
@@ -72,13 +73,13 @@ class ScoringModelViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
         """List scoring models.
 
-        The list has the models of the providers that the caller acts for, newest first.
+        The list has the models of the providers that you are a member of, newest first.
         """
         return versions.list_models(request.user)
 
     @_reads(answer=serializers.ScoringModelSerializer, errors=(ScoringModelNotFound,))
     def retrieve(self, request: ApiRequest, model_id: str) -> ScoringModel:
-        """Return a scoring model."""
+        """Get a scoring model."""
         return versions.load_model(model_id, request.user)
 
 
@@ -99,7 +100,7 @@ class ModelVersionViewSet(ApiViewSet):
 
         The version is a draft.
 
-        Errors in a scorecard have JSON pointers in `details`.
+        For errors in a scorecard, `details` has JSON pointers.
         """
         model = versions.load_model(model_id, request.user)
         versions.check_writer(model, actor_of(request))
@@ -109,7 +110,7 @@ class ModelVersionViewSet(ApiViewSet):
     def list(self, request: ApiRequest, model_id: str) -> QuerySet[ModelVersion]:
         """List the versions of a model.
 
-        The newest version is first. The list has no definitions.
+        The newest version is first. The list does not contain the definitions.
         """
         return versions.load_model(model_id, request.user).versions.order_by("-number").defer("definition")
 
@@ -120,9 +121,9 @@ class ModelVersionViewSet(ApiViewSet):
 
         With `Accept: application/xml` the API returns a PMML 4.4 `Scorecard`.
 
-        Any engine that reads PMML computes the same points and reasons from it. Parts without a form in PMML
-        (knockouts, outcomes, segments, the range of the total, inputs that an applicant can change) are in an
-        `Extension` with the whole definition.
+        Every engine that reads PMML computes the same points and reasons from it. PMML has no form for knockouts,
+        outcomes, segments, the range of the total, and inputs that an applicant can change. An `Extension` has these
+        parts, and the whole definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if not asks_for_pmml(request):
@@ -141,11 +142,12 @@ class ModelVersionViewSet(ApiViewSet):
     ) -> tuple[ModelVersion, Sequence[str]]:
         """Publish a version or change its role.
 
-        A model has one champion: another one takes over at once, and the one before stays published as a challenger.
-        Under four-eyes approval (`four_eyes`) the author of a version can't publish it. `warnings` list what the
-        scorecard reads and an offer of the model does not ask for, and each characteristic that only the applicant
+        A model has one champion. A new champion replaces the old one immediately, and the old one stays published as a
+        challenger. Under four-eyes approval (`four_eyes`) the author of a version can't publish it.
+
+        `warnings` list inputs that no offer of the model requires, and characteristics that only the applicant
         supplies. They also warn if every input is history, or if none is verified. The first publication computes the
-        certificate. A scorecard that can decline without a reason is 400 `E1001`.
+        certificate. If a scorecard can decline without a reason, the API returns 400 `E1001`.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
@@ -156,9 +158,10 @@ class ModelVersionViewSet(ApiViewSet):
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
         """Get the certificate of a version.
 
-        The API computes it over every combination of bins, with one bin of each characteristic. For a published version
-        it is the stored one, whose hash is in the anchored records of the publication and of each decision. For a draft
-        it is computed again. A version whose `declines_without_reason` is not 0 can't be published.
+        The API computes the certificate over every combination of bins, with one bin of each characteristic. For a
+        published version it returns the stored certificate, whose hash is in the anchored records of the publication
+        and of each decision. For a draft it computes a new one. A version whose `declines_without_reason` is not 0
+        can't be published.
         """
         version = versions.load_version(model_id, number, request.user)
         if version.certificate is not None:
@@ -170,7 +173,7 @@ class ModelVersionViewSet(ApiViewSet):
     def instructions(self, request: ApiRequest, model_id: str, number: str) -> dict[str, Any]:
         """Get the instructions for use of a version.
 
-        The maker of a version gives them as `about`. Without them the text fields are empty.
+        The author of a version sends them as `about`. Without them, the text fields are empty.
         """
         version = versions.load_version(model_id, number, request.user)
         about = version.about or InstructionsSerializer.nothing()
@@ -181,9 +184,9 @@ class ModelVersionViewSet(ApiViewSet):
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
-        """Retire a version permanently; idempotent.
+        """Retire a version permanently.
 
-        A model without a champion decides nothing.
+        A model without a champion decides nothing. Idempotent.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
@@ -197,9 +200,9 @@ class ModelVersionViewSet(ApiViewSet):
     def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
         """Evaluate a version of a model.
 
-        The API computes the version, also a draft, for the given facts. It stores no result.
+        The API computes the version, also a draft, from the facts in the request. It stores no result.
 
-        Derived values are computed; facts that the scorecard does not use have no effect.
+        The API computes derived values. Facts that the scorecard does not use have no effect.
         """
         card = versions.load_version(model_id, number, request.user).card
         known = {name: value for name, value in body["facts"].items() if value is not None}
@@ -223,8 +226,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
         """Compare the scores of two windows.
 
-        The newest 20,000 scores of each window count. A stability index below 0.1 is stable by custom, and above 0.25
-        it is not. With fewer than 100 scores in either window the index is null.
+        The newest 20,000 scores of each window count. A stability index below 0.1 counts as stable, and above 0.25 as
+        unstable. With fewer than 100 scores in either window, the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
         with heavy.slot(request):
@@ -234,8 +237,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compare two versions of a model.
 
-        The API computes another version for the applications that this one scored, from the stored facts. It stores no
-        result.
+        The API computes the other version for the applications that this one scored, from the stored facts. It stores
+        no result.
         """
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
@@ -244,13 +247,13 @@ class ScoreMonitoringViewSet(ApiViewSet):
 
 
 class ScoringCatalogueViewSet(ApiViewSet):
-    """The input of scorecards: facts and reasons."""
+    """Scorecards: models, versions, facts, evaluation, and monitoring."""
 
     tag = "scoring"
 
     @endpoint(access=PUBLIC)
     def definition_schema(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return the JSON Schema of a scorecard's definition."""
+        """Get the JSON Schema of a scorecard's definition."""
         headers = {"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"}
         return HttpResponse(render_json(SCHEMA), content_type="application/json", headers=headers)
 
@@ -258,7 +261,7 @@ class ScoringCatalogueViewSet(ApiViewSet):
     def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List the facts for scorecards.
 
-        A name that ends in `*` stands for any path, such as `application_data.income.monthly_cents`.
-        A JSON pointer spells other names: `application_data#/monthly income`. A number names a member of a list.
+        If a name ends in `*`, any path can replace the asterisk, such as `application_data.income.monthly_cents`. Other
+        names use a JSON pointer: `application_data#/monthly income`. A number is the position of an item in a list.
         """
         return {"facts": [*catalogue().values(), *PATHS]}

@@ -82,7 +82,10 @@ class CounterofferViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> Any:
-        """List an application's counteroffers, the newest first."""
+        """List the counteroffers of an application.
+
+        The newest is first.
+        """
         rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
         return rows.order_by("-id")[:SHOWN_MAX]
 
@@ -95,11 +98,12 @@ class CounterofferViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
         """Create a counteroffer.
 
-        Only callers who may decide can create one. The application must be `under_review`, and stays in that status.
+        Requires a reviewer who can decide the application. The application must be `under_review`, and stays in that
+        status.
 
-        The consumer finds them at `acceptance`: taking them up approves and accepts in one. If the consumer does not
-        accept in time, the application is rejected with these reasons. Where two reviewers decide together, the first
-        one's request is a proposal, and the same request of a second one makes the counteroffer.
+        The applicant gets the counteroffer at `acceptance`. Accepting it also approves the application. If the
+        applicant does not accept it by the deadline, the application is rejected with these reasons. Under four-eyes
+        approval the first request is a proposal, and the same request by a second reviewer creates the counteroffer.
         """
         actor = actor_of(request)
         application, pending = change_status(
@@ -119,7 +123,7 @@ class CounterofferViewSet(ApiViewSet):
     def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
         """Withdraw an open counteroffer.
 
-        Only callers who may decide can withdraw it.
+        Requires a reviewer who can decide the application.
         """
         counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
@@ -144,12 +148,12 @@ class AgreementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
-        It exists once an approval or a counteroffer is accepted. With `Accept: text/html` the API returns a page to
-        print.
+        The agreement exists once an approval or a counteroffer is accepted. With `Accept: text/html` the API returns a
+        page to print.
 
-        It has all that payout and servicing need: lender, borrower, the loan with its schedule, and the figures of 12
-        CFR 1026.18. It also has the decision and the acceptance, with the ledger's proofs of both. A decision with a
-        score also requires `score:read`.
+        The agreement has the lender, the borrower, the loan with its schedule, and the figures of 12 CFR 1026.18. It
+        also has the decision and the acceptance, each with its inclusion proof. If the decision has a score, the
+        operation also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
@@ -166,8 +170,8 @@ class WithdrawalViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> Withdrawable:
         """Get the right of withdrawal from an agreement.
 
-        It exists once terms of an offer under Directive (EU) 2023/2225 are accepted (Article 26). The response has the
-        end of the period, and after a withdrawal the amounts that are due.
+        The right exists once terms of an offer under Directive (EU) 2023/2225 are accepted (Article 26). The response
+        has the end of the period. After a withdrawal it also has the amounts that are due.
         """
         return withdrawal_right.describe(load_for(application_id, actor_of(request)))
 
@@ -179,11 +183,11 @@ class WithdrawalViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Withdrawable:
         """Withdraw from an agreement.
 
-        A borrower's withdrawal ends the agreement for all borrowers, and each gets a receipt by mail. A reviewer, or a
-        member of the lender, records a declaration that was sent to the lender: `declared_at` is when it was sent.
-        A borrower must omit `declared_at` and `channel`.
+        A borrower's withdrawal ends the agreement for all borrowers, and each gets a receipt by mail. A reviewer or a
+        member of the lender records a declaration that the lender received. `declared_at` is the time at which the
+        borrower sent it. A borrower must omit `declared_at` and `channel`.
 
-        Idempotent. After the period the response is 400 `E3019`, with the last day in `details`.
+        Idempotent. After the period, the API returns 400 `E3019`, with the last day in `details`.
         """
         declared = withdrawals.declare(application_id, **body, actor=actor_of(request), now=timezone.now())
         return withdrawal_right.describe(declared)
@@ -204,8 +208,8 @@ class PrecontractViewSet(ApiViewSet):
     def of_offer(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> HttpResponse | Form:
         """Get the European information form of an offer.
 
-        The form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. It is about the representative example
-        of the offer, or about the amount and the duration in the query.
+        The API returns the form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. The form is about the
+        amount and the duration in the query, or otherwise about the offer's representative example.
         """
         offer = load_offer(offer_id)
         form = form_of_offer(offer, today=timezone.now().date(), **query)
@@ -223,10 +227,9 @@ class PrecontractViewSet(ApiViewSet):
     ) -> HttpResponse | Precontract:
         """Get the European information form of an application.
 
-        The form is about the terms that can be accepted now, or that were accepted. It is made once for these terms and
-        each language. If the applicant reads it, `provided_at` is stored, and other borrowers get a
-        link to it by mail. `sha256` is the `precontract_sha256` of the
-        acceptance.
+        The form is about the terms that can be accepted now, or that were accepted. The API creates it once for these
+        terms and each language. When the applicant first gets the form, the API stores `provided_at` and sends the
+        other borrowers a link to it by mail. Send its `sha256` as the `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
