@@ -195,9 +195,9 @@ TABLES = {
             "loan_amount_min_cents", "loan_amount_max_cents", "term_options_months", "nationwide", "included_states",
             "excluded_states", "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
             "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
-            "risk_based_pricing_reason", "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count",
-            "fee_financed", "example", "apr_cap", "terms_text", "texts", "is_active", "search_words", "version",
-            "created_at", "updated_at",
+            "risk_based_pricing_reason", "reports", "min_age", "jurisdiction", "regime", "regime_reason", "currency",
+            "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts", "is_active", "search_words",
+            "version", "created_at", "updated_at",
         ),
     ),
     "credit.Application": table(
@@ -312,7 +312,7 @@ TABLES = {
         about_staff("requested_by"),
         none(
             "id", "application", "applicant", "kind", "vendor", "purpose", "status", "requested_at", "look_at", "as_of",
-            "expires_at",
+            "expires_at", "score_waits",
         ),
         subject="application__consumer",
         purpose="reports of credit bureaus and income vendors",

@@ -71,6 +71,30 @@ class AppendOnly(Operation):
             schema_editor.execute(f"DROP TRIGGER {self.table}_no_{verb}", params=None)
 
 
+class KeepTriggers(Operation):
+    """Restore the triggers of `rule` on SQLite, which copies a table to change a column and loses them.
+
+    It stands before the operations that copy the table, for the way back, and after them.
+    """
+
+    def __init__(self, rule: AppendOnly) -> None:
+        self.rule = rule
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if schema_editor.connection.vendor == "postgresql":
+            return
+        with schema_editor.connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s", [self.rule.table])
+            if cursor.fetchone():
+                return
+        self.rule.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    database_backwards = database_forwards
+
+
 class NeverChanges(AppendOnly):
     """Refuse every UPDATE of `columns` to other values, and every DELETE, on `table`, which must exist by then."""
 

@@ -105,7 +105,7 @@ def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
         *numbers_of(application),
     ]
     score = score_panel(application, revisions=(), viewer=viewer)
-    if score is not None and not score["is_masked"]:
+    if score is not None and "found" in score:
         lowest, highest = score["limits"]
         rows.append({"name": "Score", "value": f"{score['found'].total} of {lowest} to {highest}"})
         rows.append({"name": "Proposal", "value": score["proposal"]})

@@ -83,7 +83,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     scores: Any = Score.deciding(application.pk).select_related("version__model").annotate(has_facts=Exists(kept))
     score = scores.first()
     if score is None:
-        return None
+        return {"waits": True} if application.score_waits else None
     version: ModelVersion = score.version
     desk = desk_of(viewer)
     if desk is not None and version.model.provider_id not in desk.providers:

@@ -235,7 +235,9 @@ class Application(DecisionRules):
         if self.applicants_sha256 is not None:
             state = f"{state}:{self.applicants_sha256}"
         score = self.decision_score
-        return state if score is None or score.number == 1 else f"{state}:score{score.number}"
+        if score is None:
+            return f"{state}:waiting" if self.score_waits else state
+        return state if score.number == 1 else f"{state}:score{score.number}"
 
     @property
     def terms_sha256(self) -> str:

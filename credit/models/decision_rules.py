@@ -66,6 +66,7 @@ class DecisionRules(StatefulModel):
     counteroffer_moves: int
     counteroffers: Any
     review_requests: Any
+    reports: Any
     requested_documents: Any
     is_reviewed_by: Any
     is_only_read_by: Any
@@ -260,6 +261,12 @@ class DecisionRules(StatefulModel):
         if not self.names_scoring_model:
             return None
         return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
+
+    @property
+    def score_waits(self) -> bool:
+        """Whether the score waits for reports; needs no statement where the pinned offer requests none."""
+        requests = (self.offer_snapshot or {}).get("reports")
+        return bool(requests) and bool(self.reports.filter(score_waits=True).exists())
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
         """Return the reasons of the score that referred the application, if a rejection has none of them.

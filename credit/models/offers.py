@@ -225,6 +225,9 @@ class Offer(models.Model):
         choices=list(pricing_rules.REASONS.items()),
         help_text="Why `risk_based_pricing` is `not_applicable`; null otherwise.",
     )
+    reports = JsonTextField(
+        null=True, help_text="The kinds of reports that the platform requests at the submission; null for none."
+    )
     min_age = models.IntegerField(
         null=True,
         help_text="The age in years that each applicant needs; it makes `date_of_birth` required. Null for 18, of "
@@ -292,8 +295,8 @@ class Offer(models.Model):
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
         "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
         "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
-        "risk_based_pricing_reason", "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count",
-        "fee_financed", "example", "apr_cap", "terms_text", "texts",
+        "risk_based_pricing_reason", "reports", "min_age", "jurisdiction", "regime", "regime_reason", "currency",
+        "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts",
     )  # fmt: skip
 
     class Meta:

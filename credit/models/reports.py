@@ -15,7 +15,7 @@ from credit.core.report_summary import FIGURES
 
 KINDS = CREDIT, INCOME = ("credit", "income")
 # 15 USC 1681b(a)(3)(A), and (a)(2).
-PURPOSES = ("credit_transaction", "written_instructions")
+PURPOSES = CREDIT_TRANSACTION, WRITTEN_INSTRUCTIONS = ("credit_transaction", "written_instructions")
 REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
 STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 
@@ -60,11 +60,14 @@ class Report(models.Model):
     )  # fmt: skip
     person = models.CharField(max_length=64)  # the keyed hash of the applicant's name, birth date, and address
     requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="The reviewer who requested the report.",
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="The reviewer who requested the report; null if the offer requests it at the submission.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the report was requested (UTC).")
     look_at = models.DateTimeField()
+    score_waits = models.BooleanField(
+        default=False, db_default=False, help_text="Whether the score of the submission waits for the report."
+    )
     as_of = models.DateField(null=True, help_text="The day of the report's data; null before it arrives.")
     expires_at = models.DateTimeField(
         null=True, help_text="The time (UTC) from which the report is no fact; null before it arrives."
@@ -85,6 +88,7 @@ class Report(models.Model):
             models.Index(fields=["application", "id"], name="credit_report_newest"),
             models.Index(fields=["person", "kind"], name="credit_report_person"),
             models.Index(fields=["look_at"], condition=Q(status=REQUESTED), name="credit_report_open"),
+            models.Index(fields=["application"], condition=Q(score_waits=True), name="credit_report_score_waits"),
         ]
         constraints = [
             models.UniqueConstraint(

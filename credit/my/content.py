@@ -23,6 +23,7 @@ from credit.core.figures import Figures, money
 from credit.models import Application, Offer, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
+from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
 ROWS_MAX = 200  # limit for data without a schema
@@ -204,6 +205,12 @@ def shared_words(application: Application) -> list[str]:
     return [str(SHARED.get(area, area)) for area in application.share]
 
 
+def _requester_of(report: Report) -> str:
+    """Return the reviewer's name; that of the lender for a report that its offer requested."""
+    by = report.requested_by
+    return lender_of(report.application).name if by is None else by.get_full_name() or by.get_username()
+
+
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
     """Return the title and the content of each report about the first applicant, the oldest first."""
     tables = []
@@ -212,7 +219,7 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
         agency, score = summary.get("agency") or {}, summary.get("score") or {}
         rows: list[tuple[Any, Any]] = [
             (gettext("Status"), _REPORT_STATUSES[report.status]),
-            (gettext("Requested by"), report.requested_by.get_full_name() or report.requested_by.get_username()),
+            (gettext("Requested by"), _requester_of(report)),
             (gettext("Supplied by"), ", ".join(filter(None, (agency.get("name"), agency.get("phone"))))),
             (gettext("Credit score"), score.get("value")),
             *(

@@ -6,6 +6,7 @@ does not know it. So no vendor is paid twice.
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 from typing import Any
@@ -23,7 +24,7 @@ from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
 from credit.core.report_summary import checked_summary
 from credit.models import Application, Report, identity_of
-from credit.models.reports import FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED
+from credit.models.reports import CREDIT_TRANSACTION, FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED
 from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport, report_vendor
 from credit.review.confirmations import load_for_facts
 
@@ -86,6 +87,30 @@ def request_report(
     except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
     return report, False
+
+
+def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:
+    """Store a request for each kind that an offer requests at the submission; `collect` calls the vendor.
+
+    Returns whether the score waits for one. It doesn't if current reports are used again, if there is no vendor, and
+    for an applicant without a legal name or a birth date.
+    """
+    vendor, subject = report_vendor(), _subject_of(application, FIRST)
+    if vendor is None or subject is None:
+        return False
+    digests, waits = blind_digests(subject), False
+    for kind in kinds:
+        about = {
+            "application": application,
+            "applicant": FIRST,
+            "kind": kind,
+            "purpose": CREDIT_TRANSACTION,
+            "vendor": vendor.name,
+        }
+        if _current(about, digests, now) is None:
+            Report.objects.create(**about, person=digests[0], requested_at=now, look_at=now, score_waits=True)
+            waits = True
+    return waits
 
 
 def _subject_of(application: Application, applicant: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from credit.core.card import input_of, is_claimed
+from credit.core.card import REFER, input_of, is_claimed
 from credit.core.due import OfferRequirements, RequiredDocument, Requirements
 from credit.core.errors import RequirementsDue
 from credit.core.facts import BANK, CONFIRMED, REPORT, path_of, source_of
@@ -67,7 +67,23 @@ _HISTORY = (
 
 def warnings_of(version: ModelVersion) -> list[str]:
     """Return, in words, what the makers of a scorecard may have overlooked before its publication."""
-    return [*_inputs_without_requirement(version), *_characteristics_of_claims(version), *_lacking_sources(version)]
+    return [
+        *_inputs_without_requirement(version),
+        *_characteristics_of_claims(version),
+        *_lacking_sources(version),
+        *_unhandled_reports(version),
+    ]
+
+
+def _unhandled_reports(version: ModelVersion) -> list[str]:
+    """Return a sentence if reports are read, and no knockout refers an application without one."""
+    card, status = version.card, "report.status"
+    if not any(source_of(name) == REPORT for name in card.facts):
+        return []
+    watched = {source.name for source in card.inputs if status in source.facts}
+    if any(rule.input in watched and rule.outcome == REFER for rule in card.knockouts):
+        return []
+    return [f"No knockout on `{status}` refers applications without a report: the bins `missing` give the points."]
 
 
 def _lacking_sources(version: ModelVersion) -> list[str]:

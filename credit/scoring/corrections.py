@@ -19,7 +19,7 @@ from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
 from credit.models import Application, Correction, DocumentFile, Score
 from credit.models.applications import record_application_event
 from credit.review.confirmations import only_reviewer
-from credit.scoring.facts_of import assess, champion_of, refuse_while_decided
+from credit.scoring.facts_of import assess, champion_of, refuse_new_score
 
 DAYS = 30
 STATEMENT_MAX = 4_000
@@ -104,8 +104,8 @@ def answer_correction(
     """Correct the fact, which makes a new score with the claimed value, or refuse; only once.
 
     Raises as `load_for`, ReviewerRequired for the applicant, and for the only reviewer under `four_eyes`,
-    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered. Raises RecordNotEditable for `corrected`
-    also as `score_again`, and once the application is withdrawn or expired.
+    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered. For `corrected`, raises as
+    `refuse_new_score`, and RecordNotEditable once the application is withdrawn or expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)
@@ -119,7 +119,7 @@ def answer_correction(
         if status == Correction.CORRECTED:
             if application.status in {WITHDRAWN, EXPIRED}:
                 raise RecordNotEditable(f"The application is {application.status}: refuse the correction.")
-            refuse_while_decided(application)
+            refuse_new_score(application)
         if not correction.close(status, by=actor.user, now=now):
             raise RecordNotEditable(f"The correction is {correction.status} already.")
         correction.refresh_from_db()

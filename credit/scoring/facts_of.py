@@ -10,7 +10,7 @@ from django.conf import settings
 
 from config.core.lifecycle import Actor, RecordNotEditable
 from credit.core.card import is_claimed, number_of, text_of
-from credit.core.errors import ScoreNotFound
+from credit.core.errors import ReportPending, ScoreNotFound
 from credit.core.facts import (
     CONFIRMED,
     REPORT,
@@ -164,8 +164,13 @@ def champion_of(application: Application) -> LiveVersion | None:
     return versions[0] if versions else None
 
 
-def refuse_while_decided(application: Application) -> None:
-    """Raise RecordNotEditable while a decision waits for its second reviewer, or a counteroffer for the applicant."""
+def refuse_new_score(application: Application) -> None:
+    """Raise RecordNotEditable while a decision waits for its second reviewer, or a counteroffer for the applicant.
+
+    Raises ReportPending while the score waits for reports.
+    """
+    if application.score_waits:
+        raise ReportPending("The score waits for the reports that the offer requests, at most 24 hours.")
     if pending_decision(application) is not None:
         raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
     if open_of(application) is not None:
@@ -175,11 +180,11 @@ def refuse_while_decided(application: Application) -> None:
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     """Score an application again with the champion of its model, as its facts are now; the newest score counts.
 
-    Data that the card can't read lead to `refer`. Raises as `load_for_facts`, RecordNotEditable also while a decision
-    or a counteroffer waits, and ScoreNotFound if nothing is scored.
+    Data that the card can't read lead to `refer`. Raises as `load_for_facts` and `refuse_new_score`, and ScoreNotFound
+    if nothing is scored.
     """
     application = load_for_facts(application_id, actor)
-    refuse_while_decided(application)
+    refuse_new_score(application)
     champion = None if settings.DECISIONING == "off" else champion_of(application)
     if champion is None:
         raise ScoreNotFound("The application's offer has no scoring model with a champion.")

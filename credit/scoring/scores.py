@@ -18,6 +18,7 @@ from credit.core.errors import RequirementsDue
 from credit.core.facts import (
     CONFIRMED,
     PERSON,
+    REPORT,
     Known,
     catalogue,
     path_of,
@@ -25,10 +26,12 @@ from credit.core.facts import (
     read_facts,
     reads_person,
     shared,
+    source_of,
     values_of,
 )
 from credit.core.reasons import in_full
 from credit.models.scoring import CHAMPION, PUBLISHED, LastScore, ModelVersion, Score, ScoreFacts
+from credit.reports.services import request_for_score
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
 
@@ -131,47 +134,86 @@ def remember(scores: Iterable[LastScore]) -> None:
     )
 
 
+class Computed(NamedTuple):
+    """What a version computed for an application, not stored yet."""
+
+    version: LiveVersion
+    facts: dict[str, Any]
+    evaluation: Evaluation
+    sources: list[dict[str, Any]]
+
+
 def score_submission(application: Any, *, now: datetime) -> None:
     """Score an application that is being submitted with every published version of its pinned offer's model.
 
     Does nothing where `DECISIONING` is off, or no offer is pinned. The champion's score decides or proposes, the
     others' are for comparison. From the platform's data on the person, only the shared areas enter. Costs a statement,
-    those of the facts, two a version, and one for the last score; none where the offer names no model. A fault in a
-    card or a fact is logged, and the application goes to people without a score; a database error is raised. Raises
-    RequirementsDue for data of another type than the champion reads.
+    those of the facts, two a version, and one for the last score; none where the offer names no model. Stores no score
+    yet if it waits for reports that the offer requests. Raises RequirementsDue for data of another type than the
+    champion reads.
     """
+    if not (versions := versions_for(application)):
+        return
+    waits = _requests_reports(application, versions[0].card, now=now)
+    computed = compute(
+        versions,
+        application=application,
+        user_id=application.consumer_id,
+        application_data=application.application_data,
+        may_read=shared(application.share),
+        now=now,
+    )
+    if computed and (due := list(_unreadable(computed[0].version.card, computed[0].evaluation))):
+        raise RequirementsDue.of_each(due)
+    if not waits:
+        keep_all(application, computed, now=now)
+
+
+def versions_for(application: Any) -> Sequence[LiveVersion]:
+    """Return the published versions of the pinned offer's model, the champion first; none with `DECISIONING` off."""
     offer = application.offer_snapshot
-    if settings.DECISIONING == "off" or offer is None:
-        return
-    model_id = offer.get("blockscore_model_id")
-    if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
-        return
+    if settings.DECISIONING == "off" or offer is None or (model_id := offer.get("blockscore_model_id")) is None:
+        return []
+    return live_versions(model_id, offer["provider_id"])
+
+
+def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
+    """Request the reports of the offer if the card reads any; return whether the score waits for one."""
+    kinds = application.offer_snapshot.get("reports")
+    if not kinds or not any(source_of(name) == REPORT for name in card.facts):
+        return False
+    return request_for_score(application, kinds, now=now)
+
+
+def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime, **about: Any) -> list[Computed]:
+    """Compute each version; `about` is that of `facts_for`.
+
+    A fault in a card or a fact is logged, and nothing is returned: reviewers decide without a score. A database error
+    is raised.
+    """
     try:
-        gathered = facts_for(
-            versions,
-            user_id=application.consumer_id,
-            application_data=application.application_data,
-            may_read=shared(application.share),
-            now=now,
-            application=application,
-        )
-        computed = [
-            (version, facts, evaluate(version.card, facts), sources_of(version.card, facts, known))
-            for version, facts, known in gathered
+        return [
+            Computed(version, facts, evaluate(version.card, facts), sources_of(version.card, facts, known))
+            for version, facts, known in facts_for(versions, now=now, application=application, **about)
         ]
     except Error:
-        raise  # the transaction is broken, and the submission with it
+        raise  # the transaction is broken
     except Exception:
-        logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
-        return
-    champion, _, evaluated, _ = computed[0]
-    if due := list(_unreadable(champion.card, evaluated)):
-        raise RequirementsDue.of_each(due)
+        model_id = application.offer_snapshot["blockscore_model_id"]
+        logger.exception("application %s has no score by model %s", application.pk, model_id)
+        return []
+
+
+def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -> None:
+    """Write the scores of an application, and the champion's as its last one."""
     for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
         keep(version, facts, evaluation, sources, **about)
-    remember([last_score(model_id, champion.card, evaluated, user_id=application.consumer_id, now=now)])
+    if computed:
+        champion, _, evaluation, _ = computed[0]
+        model_id = application.offer_snapshot["blockscore_model_id"]
+        remember([last_score(model_id, champion.card, evaluation, user_id=application.consumer_id, now=now)])
 
 
 _WANTED = {
@@ -228,17 +270,29 @@ def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known])
 
 
 class DescribedScore(NamedTuple):
-    """A score as the API returns it. `changes` are None where the facts are erased, `facts` before 1.1."""
+    """A score as the API returns it. `changes` are None where the facts are erased, `facts` before 1.1.
 
+    While a score waits for reports, only `status` and `model_id` are known.
+    """
+
+    status: str
     score: int | None
-    range: list[int]
-    scored_at: datetime
+    range: list[int] | None
+    scored_at: datetime | None
     model_id: int
-    version: int
-    outcome: str
+    version: int | None
+    outcome: str | None
     reasons: list[dict[str, str]]
     changes: list[dict[str, Any]] | None
     facts: list[dict[str, Any]] | None
+
+
+COMPUTED, WAITING = "computed", "waiting"
+
+
+def describe_waiting(model_id: int) -> DescribedScore:
+    """Describe a score that waits for reports."""
+    return DescribedScore(WAITING, None, None, None, model_id, None, None, [], None, None)
 
 
 def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
@@ -252,6 +306,7 @@ def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
     if is_hidden and sources is not None:
         sources = [source for source in sources if not source["name"].startswith(PERSON)]
     return DescribedScore(
+        COMPUTED,
         None if is_hidden else score.total,
         list(card.limits),
         score.created_at,

@@ -34,6 +34,7 @@ from credit.core.countries import US_STATES
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models.reports import KINDS
 from credit.offers.links import EXPIRES_IN_HOURS_MAX, PREFILL_MAX_BYTES
 
 TERMS_MAX = 60
@@ -105,6 +106,14 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         default=None,
         help_text="Why neither is required. Send it with `not_applicable`, and only with it.",
     )
+    reports = serializers.ListField(
+        child=serializers.OneOfField(KINDS),
+        max_length=len(KINDS),
+        allow_null=True,
+        default=None,
+        help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
+        "the submission, if the scoring model reads `report.…`. The score waits for them, at most 24 hours.",
+    )
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
@@ -131,7 +140,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         if has_reason is not (attrs["risk_based_pricing"] == pricing_rules.NOT_APPLICABLE):
             message = "Must be set with `risk_based_pricing` `not_applicable`, and null otherwise."
             raise serializers.ValidationError({"risk_based_pricing_reason": [message]})
-        for name in ("required_documents", "applicant_requires"):
+        for name in ("required_documents", "applicant_requires", "reports"):
             _check_names(attrs[name] or (), name)
         return super().validate(attrs)
 
@@ -154,6 +163,11 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
     required_documents = serializers.ListField(child=serializers.TextField(), allow_null=True)
     applicant_requires = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    reports = serializers.ListField(
+        child=serializers.TextField(),
+        allow_null=True,
+        help_text="The kinds of reports that the platform requests at the submission; null for none.",
+    )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
     )
@@ -174,7 +188,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "updated_at", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents", "loan_amount_max_cents",
             "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
             "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
-            "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason",
+            "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason", "reports",
             "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count", "fee_financed", "example",
             "apr_cap", "terms_text", "texts",
         ]  # fmt: skip

@@ -73,4 +73,4 @@ class ReportSerializer(serializers.ModelResponseSerializer):
             "id", "kind", "vendor", "purpose", "applicant", "status", "requested_by", "requested_at", "as_of",
             "expires_at", "summary", "summary_sha256", "raw", "reused",
         ]  # fmt: skip
-        extra_kwargs = {"requested_by": {"source": "requested_by_id"}}
+        extra_kwargs = {"requested_by": {"source": "requested_by_id", "allow_null": True}}

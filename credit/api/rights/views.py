@@ -12,7 +12,7 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, actor_of
 from credit.api.rights import serializers
 from credit.applications.services import load_for
 from credit.core.applicants import LANGUAGES
-from credit.core.errors import READ_ERRORS, ApplicationNotFound, NotCorrectable, OfferNotFound
+from credit.core.errors import READ_ERRORS, ApplicationNotFound, NotCorrectable, OfferNotFound, ReportPending
 from credit.models import Correction
 from credit.offers.services import load_offer
 from credit.scoring.automation import describe_automation
@@ -100,7 +100,7 @@ class CorrectionViewSet(ApiViewSet):
         body=serializers.CorrectionAnswerRequestSerializer,
         answer=serializers.CorrectionSerializer,
         idempotent=True,
-        errors=(*READ_ERRORS, NotFound, ReviewerRequired, RecordNotEditable),
+        errors=(*READ_ERRORS, NotFound, ReportPending, ReviewerRequired, RecordNotEditable),
     )
     def answer(self, request: ApiRequest, application_id: str, correction_id: str, body: dict[str, Any]) -> Correction:
         """Answer a correction.

@@ -10,7 +10,6 @@ from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import FIRST_PARTY, PUBLIC
 from config.core.errors import NotFound
-from config.core.ids import first_or
 from config.core.json_text import render_json
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.anchoring import verify_decision
@@ -23,12 +22,12 @@ from credit.api.scoring.serializers import (
     ScorePageSerializer,
 )
 from credit.applications.services import load_for, note_reading
-from credit.core.errors import READ_ERRORS, ApplicationNotFound, ScoreNotFound
+from credit.core.errors import READ_ERRORS, ApplicationNotFound, ReportPending, ScoreNotFound
 from credit.models import Confirmation
 from credit.models.scoring import Score
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import facts_of, score_again
-from credit.scoring.scores import DescribedScore, describe
+from credit.scoring.scores import DescribedScore, describe, describe_waiting
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
 _VERIFIER_HEADERS = {
@@ -48,14 +47,19 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> DescribedScore:
         """Get the score of an application.
 
-        The offer's scoring model computed it at the submission, or when a reviewer scored the application again.
+        The offer's scoring model computed it at the submission, or when a reviewer scored the application again. While
+        it waits for reports that the offer requests, at most 24 hours, `status` is `waiting` and the result is null.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
         reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score` and
         `changes`, and `facts` without them.
         """
         application = load_for(application_id, actor_of(request))
-        row = first_or(Score.deciding(application.pk).select_related("kept_facts"), ScoreNotFound)
+        scores = Score.deciding(application.pk).select_related("kept_facts")
+        if (row := scores.first()) is None:
+            if application.score_waits:
+                return describe_waiting(application.offer_snapshot["blockscore_model_id"])
+            raise ScoreNotFound
         with heavy.slot(request):
             return describe(row, for_applicant=application.consumer_id == request.user.pk)
 
@@ -65,7 +69,7 @@ class ScoreViewSet(ApiViewSet):
         answer=ScorePageSerializer,
         status=201,
         idempotent=True,
-        errors=(*_ADDING_ERRORS, ScoreNotFound),
+        errors=(*_ADDING_ERRORS, ReportPending, ScoreNotFound),
     )
     def score_again(self, request: ApiRequest, application_id: str) -> DescribedScore:
         """Score an application again.

@@ -11,6 +11,7 @@ from credit.core import facts as known_facts
 from credit.core.card import SCORED_ON
 from credit.models import Confirmation
 from credit.models.scoring import CHALLENGER, CHAMPION, ModelVersion, ScoringModel
+from credit.scoring.scores import COMPUTED, WAITING
 
 OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
 FACTS_MAX = 500
@@ -263,17 +264,22 @@ class UsedFactSerializer(serializers.JsonPartSerializer):
 class ScorePageSerializer(serializers.ResponseSerializer):
     """A scoring model's result for an application at its submission."""
 
+    status = serializers.OneOfField(
+        (COMPUTED, WAITING),
+        help_text="`computed`, or `waiting` for reports that the offer requests: then all but `model_id` is null or "
+        "empty.",
+    )
     score = serializers.Int64Field(
         allow_null=True,
         help_text="The total of the points; null for the applicant if the model reads `person.…`.",
     )
     range = serializers.ListField(
-        child=serializers.Int64Field(), help_text="The lowest and the highest score there is."
+        child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest score there is."
     )
-    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
-    model_id = serializers.Int64Field(help_text="The scoring model that computed it.")
-    version = serializers.Int32Field(help_text="The number of the model's version that computed it.")
-    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    scored_at = serializers.DateTimeField(allow_null=True, help_text="When it was computed (UTC).")
+    model_id = serializers.Int64Field(help_text="The scoring model that computes it.")
+    version = serializers.Int32Field(allow_null=True, help_text="The number of the model's version that computed it.")
+    outcome = serializers.OneOfField(OUTCOMES, allow_null=True, help_text="`refer`: the model leaves it to people.")
     reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
     changes = ChangeSerializer(
         many=True, allow_null=True, help_text="The smallest first; null once the facts are erased, and if `score` is."

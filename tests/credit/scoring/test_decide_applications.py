@@ -350,7 +350,7 @@ def test_the_command_prints_what_was_decided(offer):
     scored(offer, SAYS_GOOD)
     out = StringIO()
     call_command("decide_applications", once=True, as_json=True, stdout=out)
-    assert json.loads(out.getvalue().splitlines()[-1]) == {**NOTHING, "approved": 1, "reports": 0}
+    assert json.loads(out.getvalue().splitlines()[-1]) == {**NOTHING, "approved": 1, "reports": 0, "scored": 0}
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")

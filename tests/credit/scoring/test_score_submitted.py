@@ -177,7 +177,7 @@ def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, m
     application.refresh_from_db()
     assert application.status == "submitted"
     assert not Score.objects.exists()
-    assert f"{application.pk} was submitted without a score by model {version.model_id}" in caplog.text
+    assert f"{application.pk} has no score by model {version.model_id}" in caplog.text
 
 
 def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch):

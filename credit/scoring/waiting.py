@@ -1,0 +1,41 @@
+"""Scores of submissions that waited for reports: each is computed once, with what has arrived."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from config.ops.failed_items import FailedItems
+from credit.core.machine import FROZEN
+from credit.models import Application, Correction, Report
+from credit.models.reports import REQUESTED
+from credit.reports.services import LATEST
+from credit.scoring.facts_of import about_application
+from credit.scoring.scores import compute, keep_all, versions_for
+
+_LEASE = timedelta(minutes=1)
+
+
+def score_waiting(*, now: datetime) -> tuple[int, int]:
+    """Score applications whose reports ended, or were requested 24 hours ago; return how many, and how many failed.
+
+    Data that the card can't read lead to `refer`. An application that was decided or ended meanwhile gets no score.
+    """
+    waited = Report.objects.filter(score_waits=True)
+    missing = waited.filter(application=OuterRef("pk"), status=REQUESTED, requested_at__gte=now - LATEST)
+    queue = Application.objects.filter(~Exists(missing), pk__in=waited.values("application"))
+    scored = 0
+
+    def score(application: Application) -> None:
+        nonlocal scored
+        with transaction.atomic():
+            locked = Application.objects.select_for_update().get(pk=application.pk)
+            if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:
+                return
+            corrected, about = Correction.known_of(locked.pk), about_application(locked)
+            computed = compute(versions_for(locked), corrected=corrected, now=now, **about)
+            keep_all(locked, computed, now=now)
+            scored += bool(computed)
+
+    failed = FailedItems("waiting_score", queue.order_by("pk"), lease=_LEASE).process(score, now=now)
+    return scored, failed

@@ -1,0 +1,241 @@
+"""Reports that an offer requests at the submission, and the score that waits for them."""
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.utils import timezone
+
+from config.clients.provider import ProviderError
+from credit.models import Application, LastScore, Report, Score
+from credit.reports.sandbox import SandboxVendor
+from credit.reports.services import collect
+from credit.reports.vendor import PENDING, VendorReport
+from credit.scoring.waiting import score_waiting
+from tests.api import assert_error, client_of
+from tests.credit.applicants import PERSON
+from tests.credit.requirements.test_requirements import OFFER
+from tests.credit.scoring.submitting import draft_for, scored_offer, submit
+from tests.credit.support import make_reviewer
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+CASES = 20  # of each kind
+BINS = [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]
+INCOME_BINS = [{"missing": True, "points": 0}, {"below": 300_000, "points": 20}, {"points": 80}]
+CARD = {
+    "inputs": [
+        {"name": "status", "from": "report.status", "type": "text"},
+        {"name": "score", "from": "report.score", "type": "number"},
+        {"name": "income", "first_of": ["report.income_monthly_cents", "application_data.monthly_income_cents"],
+         "type": "number"},
+    ],
+    "knockouts": [
+        {"input": "status", "equals": "no_file", "outcome": "refer", "reason": "no_credit_file"},
+        {"input": "status", "equals": "frozen", "outcome": "refer",
+         "reason": {"code": "other", "text": "The credit file is frozen"}},
+        {"input": "status", "in": ["failed", "requested"], "outcome": "refer", "reason": "references_unverifiable"},
+    ],
+    "base_points": 500,
+    "characteristics": [
+        {"name": "score", "input": "score", "reason": "references_unacceptable", "baseline": 100, "bins": BINS},
+        {"name": "income", "input": "income", "reason": "income_insufficient", "baseline": 80, "bins": INCOME_BINS},
+    ],
+    "outcomes": [{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
+}  # fmt: skip
+REASONS = {
+    "Nofile": "No credit file", "Frozen": "The credit file is frozen", "Slow": "Unable to verify credit references",
+}  # fmt: skip
+
+
+class SlowVendor(SandboxVendor):
+    """The sandbox's vendor, whose applicants `Slow` have no report for days, and `Broken` end in an unknown outcome."""
+
+    name = "slow"
+
+    def request(self, request):
+        last = request.person["legal_name"].split()[-1]
+        if last == "Slow":
+            return VendorReport(PENDING)
+        if last == "Broken":
+            raise ProviderError("timeout", outcome_unknown=True)
+        return super().request(request)
+
+    result = request
+
+
+@pytest.fixture(autouse=True)
+def vendor(settings):
+    settings.REPORTS = f"{__name__}:SlowVendor"
+
+
+@pytest.fixture
+def ritas(db):
+    return client_of(make_reviewer(username="rita"))
+
+
+def offer_with(*kinds, definition=None):
+    offer, _ = scored_offer(definition=definition or CARD)
+    offer.reports = list(kinds) or None
+    offer.save()
+    return offer
+
+
+def submitted(consumer, offer, name, data=None, **person):
+    api = client_of(consumer)
+    application = draft_for(offer, consumer, data or {"amount_cents": 500_000, "monthly_income_cents": 100_000})
+    body = {"updated_by": str(consumer.pk), "applicants": [{**PERSON, "legal_name": f"Rosa {name}", **person}]}
+    assert api.replace(f"/applications/{application.pk}", body).status_code == 200
+    response = submit(api, application)
+    assert response.status_code == 200, response.content
+    return application
+
+
+def score_of(client, application):
+    return client.read(f"/applications/{application.pk}/score").json()
+
+
+def work(now=None, **later):
+    now = (now or timezone.now()) + timedelta(**later)
+    collect(now=now)
+    return score_waiting(now=now)
+
+
+def test_score_waits_for_the_report_and_is_computed_once(api, user, ritas):
+    application = submitted(user, offer_with("credit", "income"), "Thickfile")
+    waiting = score_of(api, application)
+    assert (waiting["status"], waiting["outcome"], waiting["scored_at"], waiting["facts"]) == (
+        "waiting", None, None, None,
+    )  # fmt: skip
+    assert not Score.objects.exists()
+    assert not LastScore.objects.exists()
+    rows = Report.objects.order_by("kind").values_list("kind", "status", "requested_by", "purpose", "score_waits")
+    assert list(rows) == [(kind, "requested", None, "credit_transaction", True) for kind in ("credit", "income")]
+    assert work() == (1, 0)
+    score = score_of(ritas, application)
+    assert (score["status"], score["outcome"], score["score"]) == ("computed", "approve", 680)
+    assert {fact["name"] for fact in score["facts"]} == {
+        "report.status", "report.score", "report.income_monthly_cents"
+    }  # fmt: skip
+    assert work(hours=30) == (0, 0)
+    assert Score.objects.count() == LastScore.objects.count() == 1
+    assert {report["requested_by"] for report in ritas.read(f"/applications/{application.pk}/reports").json()} == {None}
+
+
+def test_one_of_two_reports_leaves_the_score_waiting(api, user):
+    application = submitted(user, offer_with("credit", "income"), "Thickfile")
+    Report.objects.filter(kind="income").update(look_at=timezone.now() + timedelta(hours=1))
+    assert work() == (0, 0)
+    assert score_of(api, application)["status"] == "waiting"
+    assert work(hours=2) == (1, 0)
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
+    """60 cases: 20 of each, with random claims that a card without the report would approve or decline."""
+    offer, random = offer_with("credit"), Random(44)
+    for _ in range(CASES):
+        consumer = UserFactory()
+        claims = {"amount_cents": 500_000, "monthly_income_cents": random.choice((None, 0, 90_000, 900_000))}
+        application = submitted(consumer, offer, name, claims)
+        hours = random.choice((1, 12, 23)) if name == "Slow" else 0
+        scored, failed = work(hours=hours)
+        if name == "Slow":
+            assert (scored, score_of(client_of(consumer), application)["status"]) == (0, "waiting")
+            scored, failed = work(hours=25)
+        assert (scored, failed) == (1, 0)
+        score = score_of(client_of(consumer), application)
+        assert score["outcome"] == "refer"
+        assert score["reasons"][0]["text"] == REASONS[name]
+
+
+def test_unknown_outcome_is_scored_after_a_day(api, user):
+    application = submitted(user, offer_with("credit"), "Broken")
+    assert work(hours=23) == (0, 0)
+    assert work(hours=25) == (1, 0)
+    assert score_of(api, application)["reasons"][0]["code"] == "references_unverifiable"
+
+
+def test_request_that_the_worker_cannot_end_leaves_the_score_after_a_day(user):
+    submitted(user, offer_with("credit"), "Slow")
+    assert score_waiting(now=timezone.now() + timedelta(hours=23)) == (0, 0)
+    assert score_waiting(now=timezone.now() + timedelta(hours=25)) == (1, 0)
+    assert Score.objects.get().outcome == "refer"
+
+
+def test_score_again_and_a_correction_answer_409_while_the_score_waits(api, user, ritas):
+    application = submitted(user, offer_with("credit"), "Slow")
+    place = f"/applications/{application.pk}"
+    assert_error(ritas.send(f"{place}/score"), 409, "E3022")
+    claim = {"fact": "application_data.monthly_income_cents", "claimed": 9, "statement": "Wrong", "file": None}
+    correction = api.send(f"{place}/corrections", claim).json()
+    answer = {"status": "corrected", "reason": "Right"}
+    assert_error(ritas.replace(f"{place}/corrections/{correction['id']}", answer), 409, "E3022")
+    assert_error(ritas.send(f"{place}/reports", {"kind": "credit", "purpose": "credit_transaction"}), 409, "E3022")
+    work(hours=25)
+    assert ritas.send(f"{place}/score").status_code == 201
+
+
+def test_current_report_is_used_at_the_submission(api, user):
+    offer = offer_with("credit")
+    submitted(user, offer, "Thickfile")
+    work()
+    second = submitted(user, offer, "Thickfile")
+    assert score_of(api, second)["status"] == "computed"
+    assert Report.objects.filter(score_waits=True).count() == 0
+    assert Report.objects.count() == 2
+
+
+@pytest.mark.parametrize("case", ["card", "offer", "vendor", "birth date"])
+def test_nothing_waits_without_a_card_an_offer_or_a_vendor_of_reports(api, user, settings, case):
+    kinds = () if case == "offer" else ("credit",)
+    definition = None
+    if case == "card":
+        income = {"name": "income", "from": "application_data.monthly_income_cents", "type": "number"}
+        definition = {**CARD, "inputs": [income], "knockouts": [], "characteristics": CARD["characteristics"][1:]}
+    if case == "vendor":
+        settings.REPORTS = "off"
+    person = {"date_of_birth": None} if case == "birth date" else {}
+    application = submitted(user, offer_with(*kinds, definition=definition), "Thickfile", **person)
+    assert score_of(api, application)["status"] == "computed"
+    assert not Report.objects.exists()
+
+
+def test_data_that_the_card_cannot_read_are_refused_before_a_report_is_requested(api, user):
+    application = draft_for(offer_with("credit"), user, {"monthly_income_cents": "much"})
+    body = {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thickfile"}]}
+    api.replace(f"/applications/{application.pk}", body)
+    assert_error(submit(api, application), 400, "E1020")
+    assert not Report.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["approved", "withdrawn"])
+def test_application_that_ended_meanwhile_gets_no_score(user, status):
+    application = submitted(user, offer_with("credit"), "Thickfile")
+    Application.objects.filter(pk=application.pk).update(status=status)
+    assert work() == (0, 0)
+    assert not Score.objects.exists()
+    assert not Report.objects.filter(score_waits=True).exists()
+
+
+def test_proposal_made_before_the_score_is_void_after_it(user):
+    application = submitted(user, offer_with("credit"), "Thickfile")
+    application.refresh_from_db()
+    before = application.reviewed_state
+    work()
+    assert Application.objects.get(pk=application.pk).reviewed_state != before
+
+
+def test_fault_of_a_card_leaves_the_application_to_reviewers(user, monkeypatch):
+    submitted(user, offer_with("credit"), "Thickfile")
+    monkeypatch.setattr("credit.scoring.scores.evaluate", lambda *_: 1 / 0)
+    assert work() == (0, 0)
+    assert not Report.objects.filter(score_waits=True).exists()
+
+
+def test_offer_stores_the_kinds_of_reports(api, user):
+    made = api.send("/provider-offers", {**OFFER, "reports": ["credit", "income"]}).json()
+    assert made["reports"] == ["credit", "income"]
+    for wrong in (["gossip"], ["credit", "credit"], "credit", ["credit", "income", "credit"]):
+        assert_error(api.send("/provider-offers", {**OFFER, "reports": wrong}), 400, "E1001")
