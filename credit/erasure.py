@@ -1,7 +1,7 @@
 """The applications of an erased account that a law keeps, and the files of the others."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext
 
@@ -17,15 +17,17 @@ from credit.notices.retention import REGULATION_B, grounds_of
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
     """Return when the last ground of each application ends; None while a litigation hold is on.
 
-    A withdrawn or expired application is kept as long as a rejected one. While a notice is owed, the period is counted
-    from its due date. Drafts that were never sent have no ground.
+    Records of a loan are kept for its term (GDPR Article 6(1)(b)). A withdrawn or expired application is kept as long
+    as a rejected one. While a notice is owed, the period is counted from its due date. Drafts that were never sent
+    have no ground.
     """
     ends: Ends = {}
     held = set(RetentionHold.held_of(user_id))
-    for application in Application.objects.filter(consumer=user_id):
+    for application in Application.objects.filter(consumer=user_id).select_related("loan_terms"):
         days = [kept.until for kept in grounds_of(application)]
         if application.submitted_at is not None:
             days.append(application.updated_at + REGULATION_B.period)
+        days += _loan_ends(application)
         days += [due + REGULATION_B.period for due in _owed(application)]
         last = max(days, default=now)
         if application.pk in held:
@@ -33,6 +35,14 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
         elif last > now:
             ends[application.pk] = last
     return ends
+
+
+def _loan_ends(application: Application) -> list[datetime]:
+    """Return when the last payment of an accepted loan is due; nothing for a line of credit or after a withdrawal."""
+    terms, at = application.loan_terms, application.accepted_at
+    if terms is None or at is None or terms.term_months is None or application.withdrawn_from_at is not None:
+        return []
+    return [at + timedelta(days=31 * (terms.term_months + 1))]
 
 
 def _owed(application: Application) -> Iterator[datetime]:

@@ -17,19 +17,21 @@ from credit.core.applicants import FIRST
 APPLICATION = Keep(
     "application_records",
     "12 CFR 1002.12(b)(1): 25 months from a notice; 12 CFR 1026.25(a): 24 months from an acceptance; "
-    "Colorado SB 26-189: 36 months from a score; a litigation hold",
+    "Colorado SB 26-189: 36 months from a score; the term of a loan; a litigation hold",
 )
 
 # The hash of a record is anchored, and every proof of it must verify.
 DECISION_RECORD = Keep("decision_records", "signed records of decisions: GDPR Article 17(3)(e)", is_permanent=True)
 
 LENDER = "the lender that the application was sent to"
+THE_LENDER = "the lender"
 
 TABLES = {
     "credit.RequestedDocument": table(
         personal("name", "reason", erase=REPLACE, keep=APPLICATION),
         about_staff("changed_by"),
         none("id", "application", "status", "requested_at", "received_at", "accepted_at"),
+        source=THE_LENDER,
         subject="application__consumer",
         purpose="applications for credit",
         kept_by="application",
@@ -151,6 +153,7 @@ TABLES = {
             keep=APPLICATION,
         ),
         none("id", "version", "application", "user", "purpose", "facts_sha256", "number", "created_at"),
+        source=THE_LENDER,
         subject="user",
         purpose="scores",
         ground=LEGAL_OBLIGATION,
@@ -160,6 +163,7 @@ TABLES = {
     "credit.LastScore": table(
         personal("outcome", "segment", "reasons", erase=DELETE_ROW, masked=False),
         none("id", "user", "model", "scored_at"),
+        source=THE_LENDER,
         subject="user",
         purpose="matching of offers",
     ),
@@ -300,6 +304,7 @@ TABLES = {
         personal("reason", "metadata", keep=APPLICATION),
         about_staff("closed_by", "proposed_by", "proposed_as"),
         none("outcome", "closed_at", "id", "application", "to", "seen", "proposed_at"),
+        source=THE_LENDER,
         subject="application__consumer",
         purpose="applications for credit",
         kept_by="application",

@@ -4,7 +4,7 @@ Each row is a statement of its own, and a row that is erased already is not touc
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -12,7 +12,7 @@ from uuid import uuid4
 from django.db import models
 
 from config.core.json_text import JsonTextField
-from config.core.privacy import DELETE_ROW, NULL, Table, Treatment, all_rows, tables_of
+from config.core.privacy import DELETE_ROW, NULL, Keep, Table, Treatment, all_rows, tables_of
 from config.core.registration import declared
 
 CHUNK_ROWS = 200
@@ -43,29 +43,50 @@ class Kept(NamedTuple):
 
 def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
     """Erase every personal field of an account's rows that no ground keeps; return what is kept, by ground."""
+    parts = list(_parts(user_id, now=now))
+    for part in parts:
+        _erase(part.rest, part.fields)
+    return _summarize(parts)
+
+
+def kept_rows(user_id: int, *, now: datetime) -> list[Kept]:
+    """Return what an erasure would keep now, by ground."""
+    return _summarize(_parts(user_id, now=now))
+
+
+class _Part(NamedTuple):
+    """The rows of a table that a ground keeps, and the others, with the fields that the ground is about."""
+
+    keep: Keep | None
+    fields: dict[str, Treatment]
+    ends: Ends
+    kept: Any
+    rest: Any
+
+
+def _parts(user_id: int, *, now: datetime) -> Iterator[_Part]:
     grounds = _grounds(user_id, now=now)
-    rows: dict[str, int] = defaultdict(int)
-    days: dict[str, list[datetime | None]] = defaultdict(list)
-    permanent = set()
     for _label, declaration, every in tables_of(user_id):
         for keep, fields in _by_ground(declaration).items():
-            if keep is None:
-                _erase(every, fields)
-                continue
-            if keep.is_permanent:
-                permanent.add(keep.ground)
-                rows[keep.ground] += every.count()
-                continue
-            ends = grounds[keep.ground]
-            kept, rest = _split(every, declaration, ends)
-            if number := _unerased(kept, fields).count():
-                rows[keep.ground] += number
-                days[keep.ground] += ends.values()
-            _erase(rest, fields)
-    rows = {name: number for name, number in rows.items() if number}
+            if keep is None or keep.is_permanent:
+                kept, rest = (every.none(), every) if keep is None else (every, every.none())
+                yield _Part(keep, fields, {}, kept, rest)
+            else:
+                ends = grounds[keep.ground]
+                kept, rest = _split(every, declaration, ends)
+                yield _Part(keep, fields, ends, _unerased(kept, fields), rest)
+
+
+def _summarize(parts: Iterable[_Part]) -> list[Kept]:
+    rows: dict[Keep, int] = defaultdict(int)
+    days: dict[str, list[datetime | None]] = defaultdict(list)
+    for part in parts:
+        if part.keep is not None and (number := part.kept.count()):
+            rows[part.keep] += number
+            days[part.keep.ground] += part.ends.values()
     return [
-        Kept(name, number, _known(max, days[name]), _known(min, days[name]), name in permanent)
-        for name, number in sorted(rows.items())
+        Kept(keep.ground, number, _known(max, days[keep.ground]), _known(min, days[keep.ground]), keep.is_permanent)
+        for keep, number in sorted(rows.items(), key=lambda counted: counted[0].ground)
     ]
 
 

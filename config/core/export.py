@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import models
 
 from config.core.encryption import UnreadableSecret
-from config.core.erasure import CHUNK_ROWS
+from config.core.erasure import CHUNK_ROWS, kept_rows
 from config.core.json_text import render_json
-from config.core.privacy import Table, register, tables_of
+from config.core.privacy import CONSENT, CONTRACT, THE_PERSON, Table, register, tables_of
 from config.core.registration import declared
 
 UNREADABLE = "unreadable: no key opens this value"
@@ -96,13 +96,14 @@ def _value(row: models.Model, name: str) -> Any:
     return str(value) if persons is None else persons
 
 
-def _described(declaration: Table) -> dict[str, str]:
+def _described(declaration: Table) -> dict[str, Any]:
     return {
         "purpose": declaration.purpose,
         "ground": declaration.ground,
         "source": declaration.source,
         "recipients": declaration.recipients,
         "retention": declaration.retention,
+        "portable": declaration.source == THE_PERSON and declaration.ground in {CONTRACT, CONSENT},
     }
 
 
@@ -113,7 +114,10 @@ def _index(user_id: int, contents: list[dict[str, Any]], *, now: datetime) -> di
         "user_id": str(user_id),
         "exported_at": now,
         "rights": "You can request rectification, erasure (/account/privacy), restriction, and object to processing. "
-        "You can lodge a complaint with a supervisory authority.",
+        "You can lodge a complaint with a supervisory authority (GDPR Article 77), and go to court (Article 79).",
+        "portability": "Files with `portable` contain what you provided (GDPR Article 20). Other files, such as "
+        "scores, are part of your access to data (Article 15).",
+        "kept_after_erasure": [each.to_dict() for each in kept_rows(user_id, now=now)],
         "automated_decisions": "If an offer uses a scoring model, records/credit.Score.json has the points of each "
         "characteristic, and the reasons.",
         "contents": contents,

@@ -10,11 +10,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.core import audit
 from config.core.encryption import blind_digests
-from config.core.erasure import Kept, erase_rows
+from config.core.erasure import Kept, erase_rows, kept_rows
 from config.core.ids import parse_positive_int64
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
@@ -84,11 +85,16 @@ def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None 
 
 
 def show_erasure(user: User) -> Erasure:
-    """Return an account's erasure, with its obstacles until it starts. Without a request, its status is NONE."""
+    """Return an account's erasure, with its obstacles until it starts, and with what it would keep once requested.
+
+    Without a request, its status is NONE.
+    """
     stored = Erasure.objects.filter(subject_key__in=subject_keys(user.pk)).first()
     erasure = stored or Erasure(id=None, status=Erasure.NONE)
     if user.erased_at is None:
         erasure.obstacles = obstacles(user)
+    if erasure.status == Erasure.REQUESTED:
+        erasure.kept = [each.to_dict() for each in kept_rows(user.pk, now=timezone.now())]
     return erasure
 
 

@@ -1,5 +1,6 @@
 """The page of a person's rights: consents, copies of their data, erasure, and what is stored about them."""
 
+from datetime import date
 from typing import Any, NamedTuple
 
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -10,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import TemplateView, View
 
+from config.core.erasure import kept_rows
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.log_in import gave_second_factor
@@ -70,6 +72,24 @@ def data_we_hold() -> list[Held]:
     return sorted(lines)
 
 
+class KeptRecords(NamedTuple):
+    """What an erasure would keep on one ground; `until` is None without a known day."""
+
+    rule: str
+    rows: int
+    until: date | None
+
+
+def kept_records(user_id: int) -> list[KeptRecords]:
+    """Return what an erasure of an account would keep now, in the language of the page."""
+    treatments = (treatment for table in register().values() for treatment in table.fields.values())
+    rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
+    return [
+        KeptRecords(gettext(rules[kept.ground]), kept.rows, kept.until.date() if kept.until else None)
+        for kept in kept_rows(user_id, now=timezone.now())
+    ]
+
+
 class _PrivacyView(LoginRequiredMixin, View):
     @property
     def actor(self) -> Actor:
@@ -89,6 +109,7 @@ class PrivacyPage(_PrivacyView, TemplateView):
             "exports": exports.exports_of(self.actor, user.pk)[:5],
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,
+            "kept": kept_records(user.pk),
             "held": data_we_hold(),
         }
 

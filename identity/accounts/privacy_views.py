@@ -83,7 +83,8 @@ class AccountErasureViewSet(ApiViewSet):
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
         it ends.
         """
-        return erasure.request_erasure(actor_of(request), request.user.pk, now=timezone.now())
+        erasure.request_erasure(actor_of(request), request.user.pk, now=timezone.now())
+        return erasure.show_erasure(request.user)
 
     @endpoint(access=LOG_IN, answer=ErasureSerializer)
     def retrieve(self, request: ApiRequest) -> Erasure:
@@ -198,7 +199,8 @@ class ManagedErasureViewSet(ApiViewSet):
         """
         actor = _partner_of(request)
         account = managed.load_unclaimed(actor, account_id)
-        return erasure.request_erasure(actor, account.pk, now=timezone.now())
+        erasure.request_erasure(actor, account.pk, now=timezone.now())
+        return erasure.show_erasure(account.user)
 
     @endpoint(access=PARTNER_SCOPE, answer=ErasureSerializer, errors=_OF_CUSTOMER)
     def retrieve(self, request: ApiRequest, account_id: str) -> Erasure:

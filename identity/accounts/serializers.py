@@ -171,7 +171,10 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     obstacles = ObstacleSerializer(
         many=True, help_text="What must end before the erasure can start; empty once it has started."
     )
-    kept = KeptRowsSerializer(many=True, help_text="The rows that a ground keeps; empty before the erasure.")
+    kept = KeptRowsSerializer(
+        many=True,
+        help_text="The rows that a ground keeps, or would keep if the erasure started now. Empty with `none`.",
+    )
 
     class Meta:
         model = Erasure

@@ -4,18 +4,23 @@ Each test names its article of Directive (EU) 2023/2225.
 """
 
 from datetime import date, datetime, timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from credit.core.lines import CEILING_ASSUMED, payments_of_line
 from credit.core.withdrawal import interest, last_day_of, period_end
-from credit.models import Offer
+from credit.models import Notice, Offer, Precontract
+from credit.models.notices import WITHDRAWAL_REMINDER
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.eu.test_contract_withdrawal import concluded, declare
 from tests.credit.eu.test_contract_withdrawal import read as read_withdrawal
+from tests.credit.eu.test_figures import approved
+from tests.credit.eu.test_precontract import accept, path_of
 from tests.credit.notices.test_pages import read
 from tests.credit.notices.test_table import FOUND, REPORT
 from tests.credit.notices.world import BECAUSE, World, offer_of
@@ -141,6 +146,26 @@ def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
     text = text_of(world, day=4)
     assert "reviewed the assessment of your creditworthiness and the decision" in text
     assert "A person who had no part in the first decision" in text
+
+
+@pytest.mark.parametrize("days", [3, None])
+def test_agreement_follows_a_form_that_was_given_before(days):
+    """Art. 10(1), (2) (EU-10, EU-12): three days before it, no reminder is owed. Without a form it is refused."""
+    application, _ = approved()
+    client = client_of(application.consumer)
+    if days is None:
+        assert_error(accept(client, application), 400, "E3018")
+        application.refresh_from_db()
+        assert application.accepted_at is None
+        return
+    form = client.read(path_of(application)).json()
+    Precontract.objects.update(provided_at=timezone.now() - timedelta(days=days))
+    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
+    call_command("issue_notices", "--once", stdout=StringIO())
+    assert not Notice.objects.filter(application=application.pk, kind=WITHDRAWAL_REMINDER).exists()
+    agreement = read(client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode())[0]
+    assert "Credit agreement" in agreement
+    assert "reminder" not in agreement.lower()
 
 
 def moment(text):

@@ -244,6 +244,7 @@ def said_in_templates():
     for table in register().values():
         if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values()):
             yield from (table.purpose, table.ground, table.source, table.recipients, table.retention)
+        yield from {treatment.keep.rule for treatment in table.fields.values() if treatment.keep is not None}
     for module in MODULES:
         yield from re.findall(r'\b(?:gettext|gettext_noop|_)\(\s*"(.*?)"\s*\)', module.read_text())
 

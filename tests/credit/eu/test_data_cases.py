@@ -1,0 +1,101 @@
+"""Worked cases of the GDPR: what an answer to a person's request says, and must not say."""
+
+import json
+from datetime import timedelta
+from io import BytesIO
+from zipfile import ZipFile
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from config.core.export import write_export
+from identity.accounts import erasure
+from tests.api import client_of
+from tests.credit.eu.test_eu_cases import scored
+from tests.credit.eu.test_figures import approved
+from tests.credit.eu.test_precontract import accept, path_of
+from tests.credit.notices.test_pages import read
+from tests.credit.scoring.submitting import SAYS_POOR
+
+pytestmark = pytest.mark.django_db
+
+
+def borrowed():
+    """An application whose agreement is concluded."""
+    application, _ = approved()
+    client = client_of(application.consumer)
+    form = client.read(path_of(application)).json()
+    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
+    application.refresh_from_db()
+    return application
+
+
+def index_of(user):
+    file = BytesIO()
+    write_export(user.pk, file, now=timezone.now())
+    return json.loads(ZipFile(file).read("index.json"))
+
+
+def test_access_to_an_automatic_decision_explains_procedure_data_and_changes(settings):
+    """GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
+    world = scored(settings, SAYS_POOR)
+    world.move(0, "under_review")
+    world.reject(1)
+    body = client_of(world.consumer.user).read(f"/applications/{world.pk}/explanation").json()
+    assert "Each input falls into a range" in body["procedure"]
+    assert "total of" in body["procedure"]
+    assert all(fact["source_text"] for each in body["inputs"] for fact in each["facts"])
+    assert any(fact["value"] is not None for each in body["inputs"] for fact in each["facts"])
+    assert body["changes"]
+    assert not any(words in json.dumps(body).lower() for words in ("algorithm", "formula"))
+    browser = Client()
+    browser.force_login(world.consumer.user)
+    text = read(browser.get(f"/my/applications/{world.pk}/explanation").content.decode())[0]
+    assert body["procedure"] in text
+    assert "What would have changed the result" in text
+
+
+@pytest.mark.parametrize("is_requested", [False, True])
+def test_answer_on_erasure_while_an_agreement_runs_states_what_is_kept(is_requested):
+    """GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
+    application = borrowed()
+    user = application.consumer
+    if is_requested:
+        assert client_of(user).send("/account/erasure").status_code == 201
+    browser = Client()
+    browser.force_login(user)
+    text = read(browser.get("/account/privacy").content.decode())[0]
+    assert "the term of a loan" in text
+    assert "The last is deleted on:" in text
+    assert "You can lodge a complaint with a supervisory authority, and go to court." in text
+    assert "We answer within one month." in text
+    assert "deleted." not in text.partition("Delete my account")[2].partition("The deletion starts")[0]
+    kept = {each["ground"]: each for each in index_of(user)["kept_after_erasure"]}
+    assert kept["application_records"]["rows"] > 0
+    end = application.accepted_at + timedelta(days=31 * (application.loan_terms.term_months + 1))
+    assert kept["application_records"]["until"] >= end.date().isoformat()
+    if is_requested:
+        shown = client_of(user).read("/account/erasure").json()
+        assert kept["application_records"] in shown["kept"]
+        erasure.erase(erasure.Erasure.objects.get(), now=timezone.now())
+        record = erasure.Erasure.objects.get()
+        assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
+
+
+def test_copy_names_the_rights_to_complain_and_to_go_to_court():
+    """GDPR Art. 12(4), 15(1)(f), 79."""
+    rights = index_of(borrowed().consumer)["rights"]
+    assert "supervisory authority" in rights
+    assert "go to court" in rights
+
+
+def test_portable_files_have_what_the_person_provided_alone(settings):
+    """GDPR Art. 20 (EU-36)."""
+    world = scored(settings, SAYS_POOR)
+    index = index_of(world.consumer.user)
+    portable = {each["file"]: each["portable"] for each in index["contents"]}
+    assert portable["records/credit.Application.json"]
+    inferred = ("credit.Score", "credit.ScoreFacts", "credit.LastScore")
+    assert not any(portable.get(f"records/{label}.json") for label in inferred)
+    assert "Other files, such as scores, are part of your access" in index["portability"]
