@@ -6,13 +6,11 @@ in production (`config/gunicorn.py`), the workers, nginx with the configuration 
 
 from collections.abc import Callable, Iterator
 
-from tests.bench.faults import database, deploy, disk, slow
+from tests.bench.faults import deploy, slow
 from tests.bench.report import Line
 
 PARTS: dict[str, Callable[[bool], Iterator[Line]]] = {
-    "fault-database": database.run,
     "fault-slow": slow.run,
-    "fault-disk": disk.run,
     "fault-deploy": deploy.run,
 }
 NAMES = ("faults", *PARTS)

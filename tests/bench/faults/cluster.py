@@ -27,16 +27,14 @@ class Cluster(clusters.Postgres):
 
 
 @contextlib.contextmanager
-def cluster(
-    *, max_connections: int = 100, folder: Path | None = None, data: Path | None = None, fsync: str = "on"
-) -> Iterator[Cluster]:
-    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends; or a copy of one.
+def cluster(*, max_connections: int = 100, data: Path | None = None, fsync: str = "on") -> Iterator[Cluster]:
+    """Run a cluster with an empty database, or a copy of one, until the block ends.
 
     Where nothing crashes, `fsync` may be off.
     """
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
-        place = folder or Path(temporary)
-        Path(temporary).chmod(0o755)
+        place = Path(temporary)
+        place.chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(place, "postgres", "postgres")
         made = Cluster(place / "data")

@@ -205,10 +205,6 @@ class Traffic:
         """Return the answers that nobody was promised."""
         return [one for one in self.seen if not one.proper]
 
-    def first_success(self, since: float) -> float:
-        """Return how many seconds after `since` the first write succeeded."""
-        return min((one.at for one in self.seen if one.status in {200, 201} and one.at >= since), default=1e9) - since
-
     def judge(self) -> dict[str, int]:
         """Hold what callers were told against what is stored; every count must be nothing."""
         told = {identifier for ids in self.applications.values() for identifier in ids}
