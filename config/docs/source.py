@@ -136,7 +136,7 @@ def _write_error_pages(folder: Path) -> None:
             f"HTTP status {error.status}. {error.message}",
         ]
         if code in meanings:
-            lines.append(f"When: {meanings[code]}.")
+            lines.append(meanings[code])
         lines += [_ADVICE.get(code, _ADVICE.get(error.status, _CHANGE_IT)), "[All error codes](../reference/errors.md)"]
         (folder / "errors" / f"{code}.md").write_text("\n\n".join(lines) + "\n")
     linked = re.sub(r"^\| `(E\d{4})` \|", r"| [`\1`](../errors/\1.md) |", table, flags=re.MULTILINE)

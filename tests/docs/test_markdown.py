@@ -65,7 +65,7 @@ def test_error_codes_are_markdown_too(built, client):
         if not error.__module__.startswith("tests."):
             assert f"| [`{code}`](../errors/{code}.md) | {error.status} |" in table
             assert read(client, f"/docs/errors/{code}.md").startswith(f"# `{code}` `{error.error}`\n")
-    assert "`details` names each field" in read(client, "/docs/errors/E1001.md")
+    assert "`details` lists each field." in read(client, "/docs/errors/E1001.md")
 
 
 class TestForAgents:

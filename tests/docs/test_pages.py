@@ -165,7 +165,7 @@ class TestErrors:
 
     def test_the_page_of_a_code_has_the_row_of_the_table(self, built, client):
         text = client.get("/docs/errors/E1001.html").content.decode()
-        assert re.search(r"<code[^>]*>.*details.*</code> names each field", text)
+        assert re.search(r"<code[^>]*>.*details.*</code> lists each field", text)
 
 
 class TestBeforeItIsBuilt:
