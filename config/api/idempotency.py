@@ -23,6 +23,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -181,16 +182,33 @@ def _fingerprint_of(value: Any) -> list[str]:
 def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
     """Run `work` in a transaction, at most once for a key; answer every retry with the stored bytes.
 
-    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
+    `work` runs again if the database chose it as a deadlock's victim. Raises IdempotencyMismatch, RequestInProgress, or
+    what `work` raises and is not stored.
     """
     try:
-        return _run(key, work)
+        return retry_deadlocks(partial(_run, key, work))
+    except _CameSecond:
+        stored = None if key is None else key.stored()
+        if stored is None:
+            raise RequestInProgress from None
+        return stored
     except ApiError as error:
         if key is None or not error.stored:
             raise
         response = error.response()
     # The work was rolled back with its transaction; its refusal is kept in one of its own.
-    return _run(key, lambda: Outcome(response.status_code, response.content))
+    return run_once(key, lambda: Outcome(response.status_code, response.content))
+
+
+@transaction.atomic
+def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
+    stored = None if key is None else key.claim()
+    if stored is not None:
+        return stored
+    outcome = work()
+    if key is not None:
+        key.store(outcome)
+    return outcome
 
 
 def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
@@ -221,7 +239,7 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
     body = _stored_body(outcome, key.owner_id, key.key)
     answer = {"status": outcome.status, "body": body, "created_at": timezone.now()}
     if not own.update(**answer):  # the work itself has deleted the account's records, or another holder has the lease
-        return _run(key, lambda: outcome)
+        return run_once(key, lambda: outcome)
     return outcome
 
 
@@ -236,28 +254,6 @@ def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
             raise
         stored = None
     return key.store(Outcome(RESERVED, b"")) if stored is None else stored
-
-
-def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, at most once for a key, again when the database chose it as a deadlock's victim."""
-
-    @transaction.atomic
-    def run() -> Outcome:
-        stored = None if key is None else key.claim()
-        if stored is not None:
-            return stored
-        outcome = work()
-        if key is not None:
-            key.store(outcome)
-        return outcome
-
-    try:
-        return retry_deadlocks(run)
-    except _CameSecond:
-        stored = None if key is None else key.stored()
-        if stored is None:
-            raise RequestInProgress from None
-        return stored
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:

@@ -94,7 +94,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
-            document = _read_document(request, declared)
+            document = None if declared.body is None else _read_document(request, declared.body)
             view.ignored = _unread_names(request, document, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
@@ -163,13 +163,11 @@ def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempot
     return idempotency.Outcome(status, body, seal=seal)
 
 
-def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
+def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
     """Return the parsed body; raises MalformedJSON where there is none and one is needed."""
-    if declared.body is None:
-        return None
     if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
         return request.data
-    if declared.body.is_optional:
+    if body.is_optional:
         return {}
     raise MalformedJSON("The body is empty.")
 

@@ -43,10 +43,12 @@ class ApplicationDataField(serializers.FreeField):
     def to_internal_value(self, data: Any) -> Any:
         """Return the data as it is; raises PayloadTooLarge, ValidationError for an integer that RFC 8785 lacks."""
         try:
-            orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
+            written = orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
         except orjson.JSONEncodeError:
             self.fail("unsafe", pointer=next(_unsafe_integers(data, "")))
-        if len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
+        # The canonical spelling of a number has at most 21 characters in place of 4 (1e20).
+        may_be_large = 6 * len(written) > APPLICATION_DATA_MAX_BYTES
+        if may_be_large and len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"application_data may have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
         return super().to_internal_value(data)
 
