@@ -6,11 +6,12 @@ of all states; an ECOA notice (12 CFR 1002.9) may take the place of its statemen
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_noop
 
 from credit.core.jurisdictions import EU, US
+from credit.core.machine import APPROVED, REJECTED
 
 # The ways of deciding: no score was computed; a person decided with a score; a score decided alone.
 NONE, ASSISTED, ALONE = "none", "assisted", "alone"
@@ -51,16 +52,23 @@ _REASONS = Right(gettext_noop("You can learn the principal reasons for the decis
 _ROLE = Right(gettext_noop("You can learn which part the score had in the decision."), "SB 26-189")
 _CORRECT = Right(gettext_noop("You can have wrong data corrected."), "SB 26-189; 15 USC 1681i")
 _PERSON = Right(gettext_noop("You can request that a person reviews the decision."), "SB 26-189")
+_HUMAN = Right(gettext_noop("You have the right to a human assessment."), "CCD2 18(8)")
 _EXPLAIN = Right(
     gettext_noop(
-        "You can request a clear explanation of the assessment: the procedure, the principles, and the data that were "
-        "used, and which change of the data would have changed the result."
+        "You have the right to a clear and comprehensible explanation of the assessment of your creditworthiness: the "
+        "logic and the risks of the automated processing of personal data, the procedure, the principles, and the data "
+        "that were used, which change of the data would have changed the result, and the effects on the decision."
     ),
     "CCD2 18(8)(a); GDPR 15(1)(h); AI Act 86",
 )
-_VIEW = Right(gettext_noop("You can express your own view to the lender."), "CCD2 18(8)(b); GDPR 22(3)")
+_VIEW = Right(
+    gettext_noop("You have the right to express your own point of view to the lender."), "CCD2 18(8)(b); GDPR 22(3)"
+)
 _REVIEW = Right(
-    gettext_noop("You can request that a person reviews the assessment and the decision, and contest it."),
+    gettext_noop(
+        "You have the right to a review of the assessment and of the decision on your credit by a person, and to "
+        "contest the decision."
+    ),
     "CCD2 18(8)(c); GDPR 22(3)",
 )
 _RECTIFY = Right(gettext_noop("You can have wrong data corrected."), "GDPR 16")
@@ -72,7 +80,7 @@ _US_MONTHS, _US_SCORED_MONTHS = 25, 36  # 12 CFR 1002.12(b)(1); Colorado SB 26-1
 _EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # ours; AI Act 26(6) requires logs of at least 6 months
 _US_DAYS = 30  # 12 CFR 1002.9(a)(1); SB 26-189
 _EU_DAYS = 3  # ours: the law says "without delay"
-_US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
+_US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_HUMAN, _EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
 _EU_REJECTED = (_TOLD, _ADVICE)
 
 
@@ -93,3 +101,18 @@ def _duties() -> Iterator[tuple[tuple[str, str, str], Duty]]:
 
 
 DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())
+
+
+def way_of(move: Any, score: Any) -> str:
+    """Return how a decision was made: NONE without a score, ALONE by a model, ASSISTED by a person with a score."""
+    if score is None:
+        return NONE
+    is_alone = move is not None and move.principal_id is None and move.credential.startswith("model:")
+    return ALONE if is_alone else ASSISTED
+
+
+def outcome_of(status: str, *, is_worse: bool) -> str:
+    """Return the outcome of a decision that leads to a status; a counteroffer is on worse terms."""
+    if status == REJECTED:
+        return REJECTION
+    return APPROVAL if status == APPROVED and not is_worse else WORSE

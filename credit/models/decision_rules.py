@@ -33,7 +33,7 @@ from credit.core.machine import (
     WITHDRAWN,
 )
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
-from credit.core.risk_based_pricing import SCORE_DISCLOSURE
+from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
 from credit.models.scoring import Score
@@ -164,13 +164,16 @@ class DecisionRules(StatefulModel):
         return None
 
     @property
-    def approves_less(self) -> bool:
-        """Whether the terms are a smaller amount or fewer months than the applicant requested."""
+    def approves_worse(self) -> bool:
+        """Whether the terms are a smaller amount or fewer months than requested, or a score made them dearer."""
         terms, requested = self.loan_terms, Figures(self.application_data)
         if terms is None:
             return False
         is_less: bool = terms.amount_cents < (requested.amount_cents or 0)
-        return is_less or (terms.term_months or 0) < (requested.term_months or 0)
+        is_less = is_less or (terms.term_months or 0) < (requested.term_months or 0)
+        lowest = (self.offer_snapshot or {}).get("apr_min_percent")
+        is_dearer = lowest is not None and not is_best_rate(self.offer_snapshot, terms.rate_percent)
+        return is_less or (is_dearer and self.decision_score is not None)
 
     @property
     def is_scored_in_eu(self) -> bool:
@@ -180,12 +183,12 @@ class DecisionRules(StatefulModel):
     def is_reconsiderable(self) -> bool:
         """Whether the applicant can request reconsideration of what was decided.
 
-        That is a rejection, an open counteroffer, or until it is accepted an approval for less than was requested. In
-        the European Union it is also every approval with a score (Directive (EU) 2023/2225, Art. 18(8)(c)).
+        That is a rejection, an open counteroffer, or until it is accepted an approval on worse terms. In the
+        European Union it is also every approval with a score (Directive (EU) 2023/2225, Art. 18(8)(c)).
         """
         if self.status == UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
-        is_less = self.status == APPROVED and self.accepted_at is None and (self.approves_less or self.is_scored_in_eu)
+        is_less = self.status == APPROVED and self.accepted_at is None and (self.approves_worse or self.is_scored_in_eu)
         return is_less or self.status == REJECTED
 
     @property

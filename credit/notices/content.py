@@ -28,6 +28,7 @@ from credit.core.loan_words import FIGURES, rows_of
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
+from credit.core.rights import ALONE, DUTIES, NONE, WORSE, outcome_of, way_of
 from credit.core.risk_based_pricing import blocks_for
 from credit.models import LoanTerms
 from credit.models.notices import (
@@ -51,8 +52,6 @@ class Lacking:
 
 # The blocks that the notice to a further applicant shares with the notice about the application.
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
-# By which way a decision was made: without a score, by a person who had one, or by the score alone.
-NONE, ASSISTED, ALONE = "none", "assisted", "alone"
 
 
 def blocks_of(
@@ -66,6 +65,7 @@ def blocks_of(
     can_ask: bool = False,
     is_other: bool = False,
     way: str = NONE,
+    is_worse: bool = False,
     has_debt_advice: bool = False,
 ) -> list[str]:
     """Return the blocks of a notice in their order.
@@ -74,13 +74,14 @@ def blocks_of(
     `can_ask` the applicant can request reconsideration of what the notice states. The block of 15 USC 1681m(a) is part
     of notices of adverse action, and never without `reports`; with `has_source` so is that of 1681m(b)(1).
     In the European Union a notice states the `way` of the decision, and the rights, only if a score was computed for it
-    (Directive (EU) 2023/2225, Art. 18(8), (9)).
+    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States it does so about an approval or a counteroffer on
+    worse terms (Colorado SB 26-189); a denial has the ECOA notice in their place.
     With `is_other` the notice discloses to a further applicant their own report alone. The notice about the
     application goes to the first applicant (12 CFR 1002.9(f)).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
-    is_scored = is_eu and kind != INCOMPLETE and way != NONE
+    is_scored = way != NONE and kind != INCOMPLETE and (is_eu or (is_worse and not is_adverse))
     if kind == WITHDRAWAL_REMINDER:
         return ["withdrawal", "creditor"]
     blocks = (
@@ -132,7 +133,8 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     respond_by = None
     if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
-    way = _way_of(notice)
+    way, is_worse = way_of(move, application.decision_score), application.approves_worse
+    outcome = WORSE if move is None else outcome_of(move.status, is_worse=is_worse)
     return {
         "blocks": _blocks(
             notice,
@@ -140,6 +142,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
             has_terms=terms is not None,
             reports=reports,
             way=way,
+            is_worse=outcome == WORSE,
             has_debt_advice=bool(provider.debt_advice),
         ),
         "kind": notice.kind,
@@ -155,6 +158,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "reports": reports if is_denial or notice.kind == PRICING else [],
         "automated": way == ALONE,
         "way": way,
+        "rights": [right.text for right in DUTIES[notice.profile, way, outcome].after],
         "debt_advice": provider.debt_advice,
         "reviewed_at": _reviewed_at(notice),
         "withdrawal": _withdrawal(notice),
@@ -165,13 +169,6 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "zone": deadlines.zone_of(application.applicants),
         "request_review": f"{settings.APP_URL}/my",
     }
-
-
-def _way_of(notice: Notice) -> str:
-    move = notice.move
-    if move is not None and move.principal_id is None and move.credential.startswith("model:"):
-        return ALONE
-    return NONE if notice.application.decision_score is None else ASSISTED
 
 
 def _withdrawal(notice: Notice) -> dict[str, Any] | None:
@@ -229,8 +226,8 @@ def _can_ask(notice: Notice) -> bool:
     if move is None:
         return True  # a counteroffer
     application: Any = notice.application
-    is_less = application.approves_less or application.is_scored_in_eu
-    return move.status == REJECTED or (move.status == APPROVED and is_less)
+    is_worse = application.approves_worse or application.is_scored_in_eu
+    return move.status == REJECTED or (move.status == APPROVED and is_worse)
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
@@ -272,6 +269,7 @@ def render(content: dict[str, Any], profile: str) -> str:
             "submitted_on": day_in_words(content["submitted_at"]),
             "decided_on": day_in_words(content["decided_at"]),
             "reviewed_on": day_in_words(content.get("reviewed_at")),
+            "rights": [gettext(text) for text in content.get("rights", ())],
             "until_on": _deadline(content["until"], content),
             "respond_by_on": _deadline(content["respond_by"], content),
             **_withdrawal_words(content.get("withdrawal")),

@@ -14,9 +14,9 @@ from credit.core.applicants import language_of
 from credit.core.card import Card, Characteristic
 from credit.core.facts import PERSON, SOURCES, reads_person
 from credit.core.jurisdictions import Conventions
-from credit.core.machine import APPROVED, DECIDED, REJECTED
+from credit.core.machine import DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
-from credit.models import Application, ApplicationHistory, Score
+from credit.models import Application, Score
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
 
@@ -59,20 +59,13 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
         return _explain(application)
 
 
-def way_of(move: ApplicationHistory | None, score: Score | None) -> str:
-    """Return how a decision was made: NONE without a score, ALONE by a model, ASSISTED by a person with a score."""
-    if score is None:
-        return rights.NONE
-    is_alone = move is not None and move.principal_id is None and move.credential.startswith("model:")
-    return rights.ALONE if is_alone else rights.ASSISTED
-
-
 def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
         move = None  # reopened
     score = _score_at(application, None if move is None else move.changed_at)
-    way, outcome = way_of(move, score), _outcome_of(application, move)
+    way, is_worse = rights.way_of(move, score), application.approves_worse
+    outcome = None if move is None else rights.outcome_of(move.status, is_worse=is_worse)
     duty = rights.DUTIES[Conventions.of(application.offer_snapshot).jurisdiction, way, outcome or rights.APPROVAL]
     after = [*duty.after] if outcome else []
     reasons = reasons_of(move.metadata) if move is not None and move.status == REJECTED else []
@@ -92,14 +85,6 @@ def _explain(application: Application) -> dict[str, Any]:
         "rights": [{"text": gettext(right.text), "law": right.law} for right in after],
         "notice_days": duty.days if outcome else None,
     }
-
-
-def _outcome_of(application: Application, move: ApplicationHistory | None) -> str | None:
-    if move is None:
-        return None
-    if move.status == REJECTED:
-        return rights.REJECTION
-    return rights.WORSE if move.status == APPROVED and application.approves_less else rights.APPROVAL
 
 
 def _score_at(application: Application, moment: datetime | None) -> Score | None:

@@ -17,9 +17,9 @@ from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.machine import APPROVED, COUNTEROFFER, DECIDED
 from credit.core.reasons import in_words, key_of, reasons_of
 from credit.core.reasons import text_of as words_of
+from credit.core.rights import way_of
 from credit.models import ApplicationHistory, Notice, Score
 from credit.models.scoring import ModelVersion
-from credit.scoring.explanation import way_of
 
 _CHUNK = 500
 _LOCAL = "local: the reasons of this decision"

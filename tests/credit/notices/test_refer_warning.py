@@ -12,9 +12,9 @@ from tests.credit.support import make_reviewer
 pytestmark = pytest.mark.django_db
 
 
-def scored(settings, data, *, is_reviewed=True):
+def scored(settings, data, *, is_reviewed=True, **options):
     settings.DECISIONING = "assist"
-    offer, _ = scored_offer()
+    offer, _ = scored_offer(**options)
     offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street"
     offer.provider.save()
     world = World(offer)

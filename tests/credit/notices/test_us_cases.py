@@ -9,7 +9,8 @@ import pytest
 
 from credit.core.agencies import AGENCIES
 from credit.core.reasons import text_of
-from credit.models import Notice
+from credit.models import Application, Notice, Offer
+from credit.notices.retention import grounds_of
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE
@@ -19,7 +20,8 @@ from tests.credit.notices.test_pages import ECOA as ECOA_OF_FTC
 from tests.credit.notices.test_pricing import BEST, RANKED, lent
 from tests.credit.notices.test_refer_warning import reject, scored
 from tests.credit.notices.world import ADDRESS, WHOLE, World
-from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO
+from tests.credit.terms.test_prices import priced
 
 pytestmark = pytest.mark.django_db
 
@@ -227,3 +229,44 @@ def test_a_persons_rejection_without_a_score_mentions_no_automation_in_colorado(
     world.reject(5)
     text = denial_of(world, on="January 10, 2027")
     assert "automat" not in text.lower()
+
+
+def priced_world(settings, rate):
+    """An application that the score approves at a price; the lowest rate of the offer is 6 %."""
+    world = scored(settings, SAYS_GOOD, is_reviewed=False, definition=priced([{"from_total": 1, "rate_percent": rate}]))
+    rates = {"apr_min_percent": 6, "apr_max_percent": 15}
+    Offer.objects.update(**rates)
+    application = world.application
+    Application.objects.filter(pk=world.pk).update(offer_snapshot=application.offer_snapshot | rates)
+    settings.DECISIONING = "automatic"
+    decide_scored(now=world.at(1))
+    return world
+
+
+def test_an_automatic_approval_at_a_price_of_the_score_states_the_rights(settings):
+    """Colorado SB 26-189 (US-37): description, correction, and review, within 30 days; kept for 3 years."""
+    world = priced_world(settings, 12)
+    assert world.application.loan_terms.rate_percent == 12
+    world.issue(2)
+    assert world.day_of(Notice.objects.get(application=world.pk).due_at) <= 31
+    text = documents_of(world)["approval", None]
+    for words in (
+        "This decision is based on automated processing of personal data. No person had a part in it.",
+        "You can learn which part the score had in the decision.", "You can have wrong data corrected.",
+        "You can request that a person reviews the decision.",
+    ):  # fmt: skip
+        assert words in text
+    consumer = client_of(world.consumer.user)
+    assert consumer.read(f"/applications/{world.pk}/explanation").json()["notice_days"] == 30
+    answer = consumer.send(f"/applications/{world.pk}/review-requests", {"statement": "The rate is too high."})
+    assert answer.status_code == 201, answer.content
+    assert {kept.ground.name: kept.ground.months for kept in grounds_of(world.application)}["colorado"] == 36
+
+
+def test_an_approval_at_the_lowest_rate_with_a_score_states_no_review(settings):
+    """Colorado SB 26-189: the terms are not worse."""
+    world = priced_world(settings, 6)
+    world.issue(2)
+    assert "reviews the decision" not in documents_of(world)["approval", None]
+    answer = client_of(world.consumer.user).send(f"/applications/{world.pk}/review-requests", {"statement": "More."})
+    assert_error(answer, 400, "E3004")
