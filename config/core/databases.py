@@ -55,7 +55,9 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
             # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+            # Deleted values are overwritten with zeros: an erasure leaves no bytes of them in the file.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
+            "PRAGMA secure_delete=ON;",
         }
         return entry
     if not entry["NAME"]:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from config.core import audit
 from config.core.encryption import blind_digests
-from config.core.erasure import Kept, erase_rows, kept_rows
+from config.core.erasure import Kept, erase_rows, forget_old_pages, kept_rows
 from config.core.ids import parse_positive_int64
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
@@ -178,6 +178,7 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
     for step in (*declared("vendor_tokens"), *declared("erasure_steps")):
         step(user_id, now=now)
     _close(erasure, erase_rows(user_id, now=now), now=now)
+    forget_old_pages()
 
 
 def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
