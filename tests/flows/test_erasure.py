@@ -195,6 +195,30 @@ def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monke
     assert not BankItem.objects.exists()
 
 
+def test_every_linked_item_is_removed_at_the_vendor_though_the_vendor_fails_between(person, monkeypatch):
+    now = timezone.now()
+    for number in range(5):
+        BankItem.objects.create(
+            user=person, provider="sandbox", item_id=f"i{number}", token_fingerprint=f"f{number}",
+            access_token=f"t{number}", linked_at=now, updated_at=now,
+        )  # fmt: skip
+    removed = []
+
+    class Double:
+        def remove_item(self, token):
+            if len(removed) == 2 and "failed" not in removed:
+                removed.append("failed")
+                raise ProviderUnavailable("away")
+            removed.append(token)
+
+    monkeypatch.setattr(bank, "open_banking", Double)
+    erasure._record(person.pk, requested_at=now - timedelta(days=15))
+    assert erasure.process_requested(now=now) == {"erased": 0, "failed": 1}
+    assert BankItem.objects.filter(user=person).count() == 3
+    assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
+    assert sorted(removed) == ["failed", "t0", "t1", "t2", "t3", "t4"]
+
+
 def _of_another_vendor(item):
     BankItem.objects.filter(pk=item.pk).update(provider="plaid")
 
