@@ -17,7 +17,7 @@ from config.core.registration import declared
 
 CHUNK_ROWS = 200
 ERASED = "erased-"
-_BLANK_JSON = ({}, [], "", 0, False)
+_BLANK_JSON: tuple[Any, ...] = ({}, [], "", 0, False)
 _NUMBERS = (models.IntegerField, models.DecimalField, models.FloatField)
 
 # When each record's ground ends, by the record's key; the key None is the whole account, the end None is unknown.
