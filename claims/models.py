@@ -47,7 +47,7 @@ class Claim(StatefulModel):
         on_delete=models.PROTECT,
         related_name="claims",
         db_index=False,
-        help_text="The account that claims.",
+        help_text="The account of the claimant.",
     )
     publication_id = models.CharField(max_length=512, help_text="The publication, as sent: a DOI or a work identifier.")
     publication_key = models.CharField(
@@ -70,9 +70,10 @@ class Claim(StatefulModel):
         max_length=16,
         choices=[(choice, choice) for choice in VISIBILITIES],
         default=PRIVATE,
-        help_text="`private`: its owner reads it. `conditional`: reviewers, too. `shared`: every account.",
+        help_text="`private`: only the owner can read the claim. `conditional`: reviewers also can. `shared`: every "
+        "account can.",
     )
-    evidence = JsonTextField(help_text="Addresses or documents; the API never fetches them.")
+    evidence = JsonTextField(help_text="Web addresses or documents. The API never fetches them.")
     notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
     approved_at = models.DateTimeField(null=True, help_text="When the claim was first approved (UTC); null before.")
     revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before.")

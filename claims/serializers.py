@@ -65,7 +65,7 @@ class PublicationField(serializers.TextField):
 
 
 class ClaimRequestSerializer(serializers.RequestSerializer):
-    """CreateClaim."""
+    """A claim to create."""
 
     user_id = serializers.IdField(help_text="The claimant: your own user_id, as a string.")
     publication_id = PublicationField(
@@ -74,12 +74,14 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
         help_text="A DOI, an arXiv id, or an ISBN in any spelling, or a work identifier.",
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
-    evidence = _evidence(help_text="Addresses (http or https, never fetched) or documents.")
+    evidence = _evidence(help_text="Web addresses (http or https; the API never fetches them) or documents.")
     notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null is empty.")
     verification_level = serializers.OneOfField(
-        LEVELS, allow_null=True, required=False, help_text="Default: `self_asserted`."
+        LEVELS, allow_null=True, required=False, help_text="How the claim is verified. Default: `self_asserted`."
     )
-    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
+    visibility = serializers.OneOfField(
+        VISIBILITIES, allow_null=True, required=False, help_text="Who can read the claim. Default: `private`."
+    )
 
 
 class ClaimPayload(ClaimRequestSerializer):
@@ -92,7 +94,7 @@ class ClaimPayload(ClaimRequestSerializer):
 
 
 class ClaimChangeRequestSerializer(serializers.RequestSerializer):
-    """UpdateClaim: replaces the members that are present and not null."""
+    """Changes of a claim: only the fields that are present and not null."""
 
     evidence = _evidence()
     notes = serializers.TextField(
@@ -107,19 +109,17 @@ class ClaimChangeRequestSerializer(serializers.RequestSerializer):
 
 
 class ClaimStatusRequestSerializer(serializers.RequestSerializer):
-    """UpdateClaimStatus."""
+    """A status change of a claim."""
 
-    status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
+    status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(
-        allow_null=True, default=None, help_text="Why, for people to read; null where there is nothing to say."
-    )
+    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null for none.")
 
 
 class ClaimFilter(serializers.FilterSet):
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
     verification_level = serializers.QueryFilter(
-        serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
+        serializers.OneOfField(LEVELS, required=False, help_text="Only claims of this level.")
     )
 
 
@@ -133,7 +133,7 @@ class ClaimQuery(serializers.PageQuery):
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
         required=False,
-        help_text="In any spelling. Also finds what others show to the caller.",
+        help_text="The publication's id, in any spelling. The list then includes claims of others that you can read.",
     )
 
 

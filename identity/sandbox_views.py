@@ -23,18 +23,16 @@ OUTCOMES = {machine.VERIFIED: Progress.PASSED, machine.FAILED: Progress.FAILED, 
 
 
 class OutcomeRequestSerializer(serializers.RequestSerializer):
-    """How the verification is to end."""
+    """The outcome of a verification."""
 
-    outcome = serializers.OneOfField(
-        tuple(OUTCOMES), help_text="How the verification ends, or that a person looks at it."
-    )
+    outcome = serializers.OneOfField(tuple(OUTCOMES), help_text="The outcome, or a review by a person.")
 
 
 class LoginRequiredPageSerializer(serializers.ResponseSerializer):
-    """The item, which cannot be read until its owner has logged in again."""
+    """The item, which can't be read until its owner logs in to the bank again."""
 
     item_id = serializers.TextField(help_text="The linked bank.")
-    login_required = serializers.FlagField(help_text="Whether its next fetch needs the person to log in again.")
+    login_required = serializers.FlagField(help_text="Whether the next read requires a new log-in at the bank.")
 
 
 class SandboxIdentityViewSet(SandboxViewSet):

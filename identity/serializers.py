@@ -21,9 +21,11 @@ class OtpField(serializers.TextField):
 
 
 class LoginRequestSerializer(serializers.RequestSerializer):
-    """A user name, its password, and the code of an account with an authenticator; or a one-time code alone."""
+    """A user name and password, with `otp` for an account with an authenticator. Staff with single sign-on send only
+    `code`.
+    """
 
-    username = serializers.IdField(allow_null=True, default=None, help_text="The name of the account.")
+    username = serializers.IdField(allow_null=True, default=None, help_text="The user name of the account.")
     password = serializers.TextField(
         min_length=1, max_length=PASSWORD_MAX, allow_null=True, default=None, help_text="The account's password."
     )
@@ -31,7 +33,8 @@ class LoginRequestSerializer(serializers.RequestSerializer):
         max_length=16,
         allow_null=True,
         default=None,
-        help_text="The authenticator's current code, or a recovery code. An account with an authenticator needs it.",
+        help_text="The authenticator's current code, or a recovery code. Required for an account with an "
+        "authenticator.",
     )
     code = serializers.TextField(
         min_length=1,
@@ -54,17 +57,21 @@ class LoginRequestSerializer(serializers.RequestSerializer):
 class RefreshRequestSerializer(serializers.RequestSerializer):
     """A refresh token."""
 
-    refresh_token = serializers.TextField(min_length=1, max_length=512, help_text="The newest one; it works once.")
+    refresh_token = serializers.TextField(
+        min_length=1, max_length=512, help_text="The newest refresh token. It works once."
+    )
 
 
 class CallerSerializer(serializers.ResponseSerializer):
-    """The caller. An app on behalf of a person gets their id and its own scopes only."""
+    """The authenticated account. An app gets only the account's id and its own scopes."""
 
     id = serializers.Int64Field(help_text="The account's id, as a number.")
-    user_id = serializers.TextField(source="id", help_text="The same as text, as other bodies and answers have it.")
+    user_id = serializers.TextField(
+        source="id", help_text="The account's id as a string, as in other requests and responses."
+    )
     username = serializers.TextField(required=False)
-    email = serializers.TextField(required=False, help_text="May be empty.")
-    is_staff = serializers.FlagField(required=False, help_text="Whether the account may use the back office.")
+    email = serializers.TextField(required=False, help_text="The email address; can be empty.")
+    is_staff = serializers.FlagField(required=False, help_text="Whether the account can use the back office.")
     groups = serializers.ListField(
         required=False, child=serializers.TextField(), help_text="The names of the account's groups."
     )

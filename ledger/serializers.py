@@ -39,12 +39,12 @@ class ReportDataField(serializers.TextField):
 
 
 class AnchorRequestSerializer(serializers.RequestSerializer):
-    """Entries to anchor (specification section 4.3)."""
+    """A report to anchor."""
 
     user_id = serializers.TextField(
         min_length=1,
         max_length=USER_ID_MAX,
-        help_text="The subject of the report, in your words; only a commitment of it enters the log.",
+        help_text="Your id of the report's subject. The log has only a commitment to it.",
     )
     report_type = serializers.TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
@@ -56,16 +56,19 @@ class AnchorRequestSerializer(serializers.RequestSerializer):
 
 
 class AnchorItem(AnchorRequestSerializer):
-    """One member of a batch, which JSON may have made anything."""
+    """One report of a batch."""
 
     default_error_messages = {"invalid": "Must be an object."}
 
 
 class BatchRequestSerializer(serializers.RequestSerializer):
-    """Several reports for one block."""
+    """Reports to anchor in one block."""
 
     items = serializers.ListField(
-        child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS, help_text="The reports; all enter one block."
+        child=AnchorItem(),
+        min_length=1,
+        max_length=BATCH_MAX_ITEMS,
+        help_text="The reports, which all enter one block.",
     )
 
 
@@ -73,9 +76,9 @@ class VerifyRequestSerializer(serializers.RequestSerializer):
     """A proof file, and the report or its hash."""
 
     proof = serializers.TextField(
-        min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as text."
+        min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as a string."
     )
-    report_data = ReportDataField(required=False, help_text="The report itself; or give its hash.")
+    report_data = ReportDataField(required=False, help_text="The report. Send either the report or `hash`.")
     hash = serializers.TextField(
         required=False, max_length=REPORT_TYPE_MAX, help_text="The SHA-256 of the report: 64 hex digits."
     )
@@ -97,10 +100,12 @@ class ProofQuery(serializers.QuerySerializer):
     """Which of several entries with one hash, and whether to wait for the witnesses (`1`)."""
 
     index = serializers.QueryInt64Field(
-        min_value=0, required=False, help_text="Which of several entries with this hash; without it, the earliest."
+        min_value=0,
+        required=False,
+        help_text="The index of the entry, if several have this hash. Default: the earliest.",
     )
     witnessed = serializers.OneOfField(
-        ("0", "1"), default="0", help_text="`1`: wait, up to 20 s, for a checkpoint with the witnesses' quorum."
+        ("0", "1"), default="0", help_text="`1`: wait up to 20 s for a checkpoint with the quorum of the witnesses."
     )
 
 
@@ -122,7 +127,7 @@ class LogSerializer(serializers.ResponseSerializer):
 
 
 class HealthSerializer(serializers.ResponseSerializer):
-    """Node health (specification section 2.6)."""
+    """The health of the node."""
 
     status = serializers.TextField(help_text="`healthy`, or `degraded` when the log cannot be read or written.")
     block_height = serializers.Int64Field()
@@ -131,64 +136,66 @@ class HealthSerializer(serializers.ResponseSerializer):
 
 
 class StatsSerializer(serializers.ResponseSerializer):
-    """Statistics (specification section 2.6)."""
+    """The statistics of the log."""
 
     block_height = serializers.Int64Field()
-    total_hashes = serializers.Int64Field(source="tree_size", help_text="How many entries the log has.")
+    total_hashes = serializers.Int64Field(source="tree_size", help_text="The number of entries in the log.")
     is_syncing = serializers.FlagField()
     peers = serializers.Int64Field()
 
 
 class HashPageSerializer(LogSerializer):
-    """The record of an anchored hash, or `verified` false, the hash and a message."""
+    """The record of an anchored hash. For an absent hash: `verified` false, the hash, and a message."""
 
     verified = serializers.FlagField(help_text="Whether the hash is anchored.")
     hash = serializers.TextField()
     user_id = serializers.TextField(required=False, help_text="The subject of the report.")
     report_type = serializers.TextField(required=False)
-    block_number = serializers.Int64Field(required=False, help_text="The block that holds it.")
-    timestamp = serializers.TextField(required=False, help_text="When its block was written (UTC).")
-    message = serializers.TextField(required=False, help_text="Only where it is not anchored.")
+    block_number = serializers.Int64Field(required=False, help_text="The number of the report's block.")
+    timestamp = serializers.TextField(required=False, help_text="When the ledger wrote the block (UTC).")
+    message = serializers.TextField(required=False, help_text="The explanation; only if the hash is not anchored.")
 
 
 class UserHashSerializer(LogSerializer):
-    """One hash of a user."""
+    """A hash of a user."""
 
     hash = serializers.TextField()
     report_type = serializers.TextField()
-    block_number = serializers.Int64Field(help_text="The block that holds it.")
-    timestamp = serializers.TextField(help_text="When its block was written (UTC).")
+    block_number = serializers.Int64Field(help_text="The number of the report's block.")
+    timestamp = serializers.TextField(help_text="When the ledger wrote the block (UTC).")
 
 
 class UserHashesSerializer(serializers.ResponseSerializer):
-    """A user's hashes, oldest first; `total` counts all of them."""
+    """A user's hashes, oldest first."""
 
     user_id = serializers.TextField(help_text="The subject of the reports.")
-    hashes = UserHashSerializer(many=True, help_text="The oldest first.")
+    hashes = UserHashSerializer(many=True, help_text="In order, oldest first.")
     total = serializers.Int64Field()
 
 
 class AnchorSerializer(LogSerializer):
-    """The place of a report in the log; the nonce opens the commitment and is shown only here."""
+    """The place of a report in the log. Only this response contains the nonce that opens the commitment."""
 
-    success = serializers.FlagField(help_text="True: it is in the log.")
+    success = serializers.FlagField(help_text="Always true: the report is in the log.")
     hash = serializers.TextField(source="report_hash")
-    block_number = serializers.Int64Field(help_text="The block that holds it.")
-    extrinsic_hash = serializers.TextField(help_text="The leaf hash with 0x before it.")
+    block_number = serializers.Int64Field(help_text="The number of the report's block.")
+    extrinsic_hash = serializers.TextField(help_text="The leaf hash with the prefix 0x.")
     index = serializers.Int64Field()
     leaf_hash = serializers.TextField()
     commitment = serializers.TextField()
-    nonce = serializers.TextField(help_text="Opens the commitment; keep it, it is shown only here. In hex.")
+    nonce = serializers.TextField(
+        help_text="The nonce that opens the commitment, in hex. Store it: only this response contains it."
+    )
     duplicate = serializers.FlagField(
-        help_text="Whether this user had anchored the same report before; nothing was added then."
+        help_text="Whether this user had already anchored the same report. The ledger then added no entry."
     )
 
 
 class BatchSerializer(serializers.ResponseSerializer):
     """The block that holds the batch, and a result for each item in order."""
 
-    block_number = serializers.Int64Field(help_text="The block that holds them.")
-    results = AnchorSerializer(many=True, help_text="One for each item, in order.")
+    block_number = serializers.Int64Field(help_text="The number of the reports' block.")
+    results = AnchorSerializer(many=True, help_text="The results, one for each item in order.")
 
 
 class ProofSerializer(LogSerializer):
@@ -202,18 +209,20 @@ class ProofSerializer(LogSerializer):
     tree_size = serializers.Int64Field(source="head.tree_size")
     root = serializers.TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
     audit_path = serializers.ListField(
-        child=serializers.TextField(), help_text="The hashes that lead from the leaf to the root, in hex (RFC 9162)."
+        child=serializers.TextField(), help_text="The hashes from the leaf to the root, in hex (RFC 9162)."
     )
     checkpoint = serializers.TextField()
-    block_number = serializers.Int64Field(source="record.block_number", help_text="The block that holds it.")
-    timestamp = serializers.TextField(source="record.timestamp", help_text="When its block was written (UTC).")
+    block_number = serializers.Int64Field(source="record.block_number", help_text="The number of the report's block.")
+    timestamp = serializers.TextField(source="record.timestamp", help_text="When the ledger wrote the block (UTC).")
 
 
 class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
     to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
-    proof = serializers.ListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
+    proof = serializers.ListField(
+        child=serializers.TextField(), help_text="The hashes of the proof by RFC 9162, in hex."
+    )
 
     def get_fields(self) -> dict[str, Any]:
         smaller = serializers.Int64Field(help_text=_SMALLER_SIZE)
@@ -221,51 +230,47 @@ class ConsistencySerializer(serializers.ResponseSerializer):
 
 
 class KeySerializer(serializers.ResponseSerializer):
-    """The log's name and public key: as a verifier key of signed-note, and as PEM.
+    """The log's name and public key.
 
-    `previous` and `next` are addresses of the logs before and after it, when one had to be ended; else null.
+    `previous` and `next` are the addresses of the previous and the next log. They are null unless a log was replaced.
     """
 
     origin = serializers.TextField(help_text="The log's name, the first line of each checkpoint.")
     vkey = serializers.TextField(help_text="The key as a verifier key of signed notes.")
     pem = serializers.TextField(help_text="The same key as PEM.")
-    previous = serializers.TextField(
-        allow_null=True, help_text="The address of the log before this one; null where there is none."
-    )
-    next = serializers.TextField(
-        allow_null=True, help_text="The address of the log after this one; null where there is none."
-    )
+    previous = serializers.TextField(allow_null=True, help_text="The address of the previous log; null for none.")
+    next = serializers.TextField(allow_null=True, help_text="The address of the next log; null for none.")
 
 
 class BlockSerializer(LogSerializer):
-    """One block."""
+    """A block."""
 
     number = serializers.Int64Field()
-    tree_size = serializers.Int64Field(help_text="How many entries the tree had with it.")
-    root = serializers.TextField(help_text="The root hash of the tree with it, in hex.")  # type: ignore[assignment]  # the name is taken by a property of every field
-    previous = serializers.TextField(help_text="The hash of the block before it, in hex; zeros for the first.")
-    timestamp = serializers.TextField(help_text="When it was written (UTC).")
+    tree_size = serializers.Int64Field(help_text="The number of entries in the tree, including this block.")
+    root = serializers.TextField(help_text="The root hash of the tree, including this block, in hex.")  # type: ignore[assignment]  # the name is taken by a property of every field
+    previous = serializers.TextField(help_text="The hash of the previous block, in hex; zeros for the first.")
+    timestamp = serializers.TextField(help_text="When the block was written (UTC).")
     block_hash = serializers.TextField(help_text="The SHA-256 of the block's canonical JSON, in hex.")
     checkpoint = serializers.TextField()
 
 
 class BlocksPageSerializer(serializers.ResponseSerializer):
-    """A page of blocks, newest first; `total` counts all of them."""
+    """A page of blocks, newest first."""
 
-    blocks = BlockSerializer(many=True, help_text="The newest first.")
+    blocks = BlockSerializer(many=True, help_text="In order, newest first.")
     total = serializers.Int64Field()
 
 
 class StepSerializer(serializers.ResponseSerializer):
     """One step of a check."""
 
-    name = serializers.TextField(help_text="What was checked.")
-    ok = serializers.FlagField(help_text="Whether it held.")
+    name = serializers.TextField(help_text="The name of the check.")
+    ok = serializers.FlagField(help_text="Whether the check passed.")
     detail = serializers.TextField(help_text="The result, for people to read.")
 
 
 class VerdictSerializer(serializers.ResponseSerializer):
-    """The result of checking a proof file: every step up to the first that failed."""
+    """The result of a verification: every step up to the first that failed."""
 
-    verified = serializers.FlagField(help_text="Whether every step held.")
-    steps = StepSerializer(many=True, help_text="In order, up to the first that failed.")
+    verified = serializers.FlagField(help_text="Whether every check passed.")
+    steps = StepSerializer(many=True, help_text="The steps in order, up to the first that failed.")

@@ -34,7 +34,7 @@ class StagedItem(models.Model):
         help_text="The status of the item.",
     )
     source = models.CharField(  # noqa: DJ001  null is an answer of the interface
-        max_length=255, null=True, help_text="Where the payload comes from; null when it was not sent."
+        max_length=255, null=True, help_text="The source of the payload; null if not sent."
     )
     payload = JsonTextField(help_text="The data that approval stores; its shape depends on `kind`.")
     payload_sha256 = models.CharField(

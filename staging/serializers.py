@@ -20,10 +20,8 @@ class ItemRequestSerializer(serializers.RequestSerializer):
     """An item to stage."""
 
     kind = KindField(help_text="The kind of the payload, for example `note` or `claim`.")
-    payload = serializers.FreeField(
-        help_text="The data that become permanent when the item is approved; the kind defines their form."
-    )
-    source = serializers.IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
+    payload = serializers.FreeField(help_text="The data that approval stores. Their form depends on `kind`.")
+    source = serializers.IdField(allow_null=True, default=None, help_text="The source of the payload.")  # type: ignore[assignment]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold the payload against its kind; what the kind does not know is dropped."""
@@ -42,14 +40,18 @@ class NotePayload(serializers.RequestSerializer):
 
 
 class DecisionRequestSerializer(serializers.RequestSerializer):
-    """StagingApproval: whose items are decided about."""
+    """The owner of the items to decide."""
 
     user_id = serializers.IdField(help_text="The owner of the items: your own user_id, as a string.")
 
 
 class ItemFilter(serializers.FilterSet):
     status = serializers.QueryFilter(
-        serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
+        serializers.StatusField(
+            MACHINE.statuses,
+            required=False,
+            help_text="Only items with this status. Default: items that are not decided.",
+        )
     )
     kind = serializers.QueryFilter(
         KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
@@ -73,11 +75,11 @@ class ItemSerializer(serializers.ModelResponseSerializer):
 class ItemPageSerializer(serializers.PageSerializer):
     """A page of items."""
 
-    items = ItemSerializer(many=True, help_text="The newest first.")
+    items = ItemSerializer(many=True, help_text="In order, newest first.")
 
 
 class ApprovedItemSerializer(ItemSerializer):
-    """An item that was approved, and what it became."""
+    """An approved item, and the row that stores it."""
 
     stored_id = serializers.TextField(help_text="The id of the permanent row, in the table of the item's kind.")
 
@@ -86,14 +88,14 @@ class ApprovedItemSerializer(ItemSerializer):
 
 
 class ApprovedAllSerializer(serializers.ResponseSerializer):
-    """Every item that was approved."""
+    """The approved items."""
 
-    approved = serializers.Int64Field(help_text="How many.")
+    approved = serializers.Int64Field(help_text="The number of items.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were approved.")
 
 
 class RejectedAllSerializer(serializers.ResponseSerializer):
-    """Every item that was rejected."""
+    """The rejected items."""
 
-    rejected = serializers.Int64Field(help_text="How many.")
+    rejected = serializers.Int64Field(help_text="The number of items.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were rejected.")

@@ -138,10 +138,10 @@ def health_status() -> dict[str, Any]:
 
 
 class HealthSerializer(ResponseSerializer):
-    """Whether the service works (specification section 2.5)."""
+    """The health of the service."""
 
     status = TextField(help_text="`healthy`, or `unhealthy` when the database cannot be used.")
-    timestamp = serializers.DateTimeField(help_text="When this was answered (UTC).")
+    timestamp = serializers.DateTimeField(help_text="When the service responded (UTC).")
     version = TextField(help_text="The version of the API.")
 
 

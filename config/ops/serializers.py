@@ -17,11 +17,11 @@ class RequestFilter(serializers.FilterSet):
     )
     route = serializers.QueryFilter(
         serializers.TextField(
-            min_length=1, max_length=160, required=False, help_text="An address's template, as it is shown here."
+            min_length=1, max_length=160, required=False, help_text="The template of a path, as in this list."
         )
     )
     request_id = serializers.QueryFilter(
-        serializers.UuidTextField(required=False, help_text="The `request_id` of an answer.")
+        serializers.UuidTextField(required=False, help_text="The `request_id` of a response.")
     )
 
 
@@ -30,7 +30,7 @@ class RequestQuery(serializers.PageQuery):
 
 
 class RequestLineSerializer(serializers.ModelResponseSerializer):
-    """One call. It holds no body, query, header or address."""
+    """One request. It contains no body, query, header, or address."""
 
     method = serializers.OneOfField((*sorted(METHODS), OTHER_METHOD), help_text="The HTTP method.")
     code = serializers.TextField(
@@ -47,6 +47,6 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
 
 
 class RequestsPageSerializer(serializers.PageSerializer):
-    """A page of the account's calls."""
+    """A page of the account's requests."""
 
-    requests = RequestLineSerializer(many=True, help_text="The newest first.")
+    requests = RequestLineSerializer(many=True, help_text="In order, newest first.")

@@ -10,12 +10,12 @@ from config.sandbox import clock
 
 
 class ClockRequestSerializer(serializers.RequestSerializer):
-    """How much time is to go by."""
+    """The time to advance."""
 
     advance_seconds = serializers.Int64Field(
         min_value=1,
         max_value=int(clock.ADVANCE_MAX.total_seconds()),
-        help_text=f"How many seconds are to go by, at most {clock.ADVANCE_MAX.days} days.",
+        help_text=f"The seconds to advance the clock, at most {clock.ADVANCE_MAX.days} days.",
     )
 
 
@@ -29,25 +29,25 @@ def _count(what: str) -> Any:
 
 
 class ClockDone(serializers.ResponseSerializer):
-    """Counts of the workers' results, by kind. They do what is due on this server, for all accounts."""
+    """Counts of the workers' results, by kind. The workers process what is due on this server, for all accounts."""
 
     counteroffers_expired = _count("Applications that were rejected because a counteroffer expired.")
     applications_expired = _count("Idle applications that expired.")
-    notices_made = _count("Notices that were made.")
-    notices_overdue = _count("Clocks that ran out before the notification.")
-    api_keys_announced = _count("API keys that end within 14 days and were announced (`api_key.expiring`).")
+    notices_made = _count("Notices that were created.")
+    notices_overdue = _count("Notices whose deadline passed.")
+    api_keys_announced = _count("API keys that expire within 14 days and were announced (`api_key.expiring`).")
     verifications_expired = _count("Identity verifications that were not finished in time.")
     staged_items_expired = _count("Staged items that expired without a decision.")
-    payments_completed = _count("Open card payments that turned out as completed.")
-    payments_failed = _count("Open card payments that turned out as failed.")
+    payments_completed = _count("Open card payments that completed.")
+    payments_failed = _count("Open card payments that failed.")
     crypto_payments_confirmed = _count("Crypto payments that were confirmed.")
     crypto_payments_failed = _count("Crypto payments that failed.")
     crypto_payments_expired = _count("Crypto payments that were not signed in time.")
-    refresh_tokens = _count("Refresh tokens that ended.")
-    token_families = _count("Log-ins that ended with the last of their refresh tokens.")
-    oauth_grants = _count("Authorization codes that ended.")
-    idempotency_records = _count("Stored answers that were forgotten: their keys are free again.")
-    webhook_deliveries = _count("Deliveries that were over, and are no longer listed.")
+    refresh_tokens = _count("Refresh tokens that were deleted.")
+    token_families = _count("Log-ins that ended with their last refresh token.")
+    oauth_grants = _count("Authorization codes that were deleted.")
+    idempotency_records = _count("Stored responses that were deleted. Their idempotency keys can be used again.")
+    webhook_deliveries = _count("Finished deliveries that were deleted from the log.")
 
     @classmethod
     def represent(cls, thing: Counter[str]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class ClockDone(serializers.ResponseSerializer):
 class ClockSerializer(serializers.ResponseSerializer):
     """Work that became due."""
 
-    advanced_seconds = serializers.Int64Field(help_text="How many seconds went by.")
+    advanced_seconds = serializers.Int64Field(help_text="The number of seconds by which the clock advanced.")
     done = ClockDone(help_text="Counts of the workers' results, by kind.")
 
 

@@ -94,7 +94,7 @@ class Endpoint(models.Model):
     )
     url = models.TextField(help_text="The https address that events are sent to.")
     event_types: Any = JsonTextField(
-        help_text="The event types that are sent to it; `*` is every type, future ones included."
+        help_text="The event types that the endpoint receives. `*` is every type, including future ones."
     )
     description = models.TextField(
         blank=True, default="", help_text="The purpose of the endpoint, in its owner's words."
@@ -103,7 +103,7 @@ class Endpoint(models.Model):
         max_length=16,
         default=ENABLED,
         choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)],
-        help_text="`enabled`: events are sent to it. `disabled`: they are not.",
+        help_text="`enabled`: the endpoint receives events. `disabled`: it does not.",
     )
     disabled_reason = models.CharField(  # noqa: DJ001  null is an answer
         max_length=32, null=True, blank=True, help_text="Why the endpoint is disabled; null while it is enabled."

@@ -13,14 +13,14 @@ _SECRET = f"{SECRET_PREFIX}{'A' * 43}="
 _CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
 _EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"
 _HEADERS = {
-    "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex, keyed with the whole text of the secret.",
-    "webhook-id": "The event's id: the same in every attempt, so that a repeated delivery can be recognised.",
-    "webhook-timestamp": "When this attempt was signed, in seconds since 1970 (UTC).",
-    "webhook-signature": "`v1,` and the signature in base64; several, separated by blanks, while a secret is replaced.",
+    "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex. The key is the whole secret as a string.",
+    "webhook-id": "The event's id. It is the same in every attempt. Use it to detect repeated deliveries.",
+    "webhook-timestamp": "When this attempt was signed, in Unix seconds.",
+    "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
 }
-_SENT = "Sent to the endpoints of the account whose record it is, signed as Standard Webhooks has it."
-_SIGNED = f"The examples of the headers sign the example as compact JSON, in its order, with `{_SECRET}`."
-_ANSWER = "Any status from 200 to 299 says that the event was received. Anything else is tried again later."
+_SENT = "The API sends the event to the endpoints of the record's account, signed by Standard Webhooks."
+_SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
+_ANSWER = "Respond with a status from 200 to 299. After any other response, the worker sends the event again later."
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _operation(name: str) -> dict[str, Any]:
                     "type": {"const": name, "description": "The type of the event."},
                     "data": {
                         "type": "object",
-                        "description": "The record that it is about.",
+                        "description": "The record that the event is about.",
                         "required": ["object"],
                         "properties": {"object": {**event.schema, "description": "The record, as it stands now."}},
                     },

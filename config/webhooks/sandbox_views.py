@@ -21,16 +21,16 @@ class EventNotFound(NotFound):
 
 
 class EventAgainRequestSerializer(serializers.RequestSerializer):
-    """Which event to send again: the newest of its type about an object."""
+    """The event to send again: the newest of its type about an object."""
 
     type = serializers.OneOfField(tuple(event_types()), help_text="The type of the event to send again.")
-    object_id = serializers.IdField(help_text="The id that comes first in the event's object.")
+    object_id = serializers.IdField(help_text="The first id in the event's object.")
 
 
 class EventAgainSerializer(serializers.ResponseSerializer):
     """The new event."""
 
-    event_id = serializers.UUIDField(help_text="The id of the event that was made now.")
+    event_id = serializers.UUIDField(help_text="The id of the new event.")
 
 
 class EventAgain(NamedTuple):

@@ -16,7 +16,7 @@ def _event_types(**options: Any) -> Any:
         child=serializers.OneOfField(("*", *event_types())),
         min_length=1,
         max_length=len(event_types()) + 1,
-        help_text='Names of event types, or ["*"] for all, future ones included.',
+        help_text='Names of event types, or ["*"] for all types, including future ones.',
         **options,
     )
 
@@ -28,29 +28,32 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
     event_types = _event_types(default=lambda: ["*"])
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="Your description of its purpose."
+        max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="Your description of the purpose."
     )
 
 
 class EndpointChangeRequestSerializer(serializers.RequestSerializer):
-    """Changes of an endpoint: the members that are present."""
+    """Changes of an endpoint: only the fields that are present."""
 
     refuses_unknown = True
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
     event_types = _event_types(required=False)
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="Your description of its purpose."
+        max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="Your description of the purpose."
     )
-    status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` again, or `disabled`.")
+    status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` or `disabled`.")
 
 
 class RotationRequestSerializer(serializers.RequestSerializer):
-    """Time during which the old secret also signs."""
+    """The grace period of the old secret."""
 
     refuses_unknown = True
     is_optional = True
     grace_seconds = serializers.Int32Field(
-        min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS, help_text="In seconds."
+        min_value=0,
+        max_value=GRACE_MAX_SECONDS,
+        default=DEFAULT_GRACE_SECONDS,
+        help_text="The grace period in seconds.",
     )
 
 
@@ -72,10 +75,11 @@ class EndpointSerializer(serializers.ModelResponseSerializer):
 
 
 class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
-    """An endpoint and its secret, which is shown this once."""
+    """An endpoint and its secret. Only this response contains the secret."""
 
     secret = serializers.TextField(
-        help_text="Signs its deliveries (Standard Webhooks): `whsec_` and base64. Shown only this once."
+        help_text="The secret that signs the deliveries (Standard Webhooks): `whsec_` and base64. Only this response "
+        "contains it."
     )
 
     class Meta(EndpointSerializer.Meta):
@@ -85,7 +89,7 @@ class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
 class EndpointsPageSerializer(serializers.CollectionSerializer):
     """All endpoints of the account, oldest first."""
 
-    endpoints = EndpointSerializer(many=True, help_text="The oldest first.")
+    endpoints = EndpointSerializer(many=True, help_text="In order, oldest first.")
 
 
 class DeliveryFilter(serializers.FilterSet):
@@ -93,7 +97,7 @@ class DeliveryFilter(serializers.FilterSet):
         serializers.UuidTextField(required=False, help_text="An endpoint's id."), "endpoint_id"
     )
     event = serializers.QueryFilter(
-        serializers.OneOfField(tuple(event_types()), required=False, help_text="A type of event."), "event_type"
+        serializers.OneOfField(tuple(event_types()), required=False, help_text="An event type."), "event_type"
     )
     status = serializers.QueryFilter(serializers.StatusField((PENDING, DELIVERED, FAILED), required=False))
 
@@ -103,20 +107,20 @@ class DeliveryQuery(serializers.PageQuery):
 
 
 class AttemptSerializer(serializers.JsonPartSerializer):
-    """One attempt: what was answered (null: nothing), what went wrong (null: nothing), how long it took."""
+    """One attempt of a delivery."""
 
-    at = serializers.DateTimeField(help_text="When it was sent (UTC).")
+    at = serializers.DateTimeField(help_text="When the attempt was sent (UTC).")
     status_code = serializers.Int32Field(
-        allow_null=True, help_text="The HTTP status of the answer; null where none came."
+        allow_null=True, help_text="The HTTP status of the response; null without a response."
     )
     error = serializers.TextField(allow_null=True, help_text="The reason of the failure; null after a success.")
-    duration_ms = serializers.Int64Field(help_text="How long it took, in milliseconds.")
+    duration_ms = serializers.Int64Field(help_text="The duration in milliseconds.")
 
 
 class DeliverySerializer(serializers.ModelResponseSerializer):
-    """An event on its way to an endpoint."""
+    """A delivery of an event to an endpoint."""
 
-    attempts = AttemptSerializer(many=True, help_text="The earliest first.")
+    attempts = AttemptSerializer(many=True, help_text="In order, earliest first.")
 
     class Meta:
         model = Delivery
@@ -127,11 +131,11 @@ class DeliverySerializer(serializers.ModelResponseSerializer):
 class DeliveriesPageSerializer(serializers.PageSerializer):
     """A page of the delivery log, newest first."""
 
-    deliveries = DeliverySerializer(many=True, help_text="The newest first.")
+    deliveries = DeliverySerializer(many=True, help_text="In order, newest first.")
 
 
 class RedeliverySerializer(serializers.ModelResponseSerializer):
-    """The delivery that was made."""
+    """The new delivery."""
 
     class Meta:
         model = Delivery
@@ -143,7 +147,7 @@ class FeedQuery(serializers.QuerySerializer):
     """Where to read on."""
 
     after = serializers.QueryInt64Field(
-        min_value=0, default=0, help_text="The last sequence that was read; 0 to start."
+        min_value=0, default=0, help_text="The last `sequence` that you have; 0 to start."
     )
     limit = serializers.PageField(min_value=1, max_value=100, default=20)
 
@@ -155,35 +159,36 @@ class EventDataSerializer(serializers.JsonPartSerializer):
 
 
 class EventSerializer(serializers.JsonPartSerializer):
-    """An event, as the feed and every delivery show it."""
+    """An event in the feed and in every delivery."""
 
     id = serializers.UUIDField(help_text="The event's id: the `webhook-id` of each delivery.")
     type = serializers.TextField(help_text="The type of the event.")
-    created_at = serializers.DateTimeField(help_text="When it happened (UTC).")
-    sequence = serializers.Int64Field(help_text="Counts the account's events from 1, without a gap.")
-    api_version = serializers.TextField(help_text="The version of the API that it was written in.")
-    data: Any = EventDataSerializer(help_text="The record that it is about.")
+    created_at = serializers.DateTimeField(help_text="When the event happened (UTC).")
+    sequence = serializers.Int64Field(help_text="The number of the event in the account's feed, from 1, without a gap.")
+    api_version = serializers.TextField(help_text="The API version of the event.")
+    data: Any = EventDataSerializer(help_text="The record that the event is about.")
     request_id = serializers.TextField(
-        allow_null=True, help_text="The id of the request that led to it; null where a clock or an operator did."
+        allow_null=True,
+        help_text="The id of the request that caused the event; null if a deadline or an operator caused it.",
     )
 
 
 class FeedSerializer(serializers.ResponseSerializer):
     """Events in order of their sequence."""
 
-    events = EventSerializer(many=True, help_text="In order of `sequence`.")
-    has_more = serializers.FlagField(help_text="Whether there are more behind the last.")
+    events = EventSerializer(many=True, help_text="The events, ordered by `sequence`.")
+    has_more = serializers.FlagField(help_text="Whether more events follow.")
 
 
 class EventTypeSerializer(serializers.ResponseSerializer):
     """A type of event, with the JSON Schema of its object."""
 
     name = serializers.TextField(help_text="The `type` of such events.")
-    description = serializers.TextField(help_text="When it is sent.")
+    description = serializers.TextField(help_text="When the event is sent.")
     schema = serializers.FreeField(help_text="The JSON Schema of `data.object`.")
 
 
 class EventTypesPageSerializer(serializers.ResponseSerializer):
-    """Every type of event."""
+    """All event types."""
 
-    event_types = EventTypeSerializer(many=True, help_text="Every type there is.")
+    event_types = EventTypeSerializer(many=True, help_text="All event types.")

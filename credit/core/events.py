@@ -39,8 +39,8 @@ FAMILIES = (
             "counteroffer_expired": "A counteroffer expired without an acceptance. A rejection follows.",
             "review_requested": "The applicant requested reconsideration.",
             "review_answered": "A decision answered the request for reconsideration.",
-            "correction_requested": "The consumer reported a wrong value.",
-            "correction_answered": "A reviewer corrected a reported value, or refused.",
+            "correction_requested": "The applicant reported a wrong value.",
+            "correction_answered": "A reviewer answered the report of a wrong value.",
         },
         {"application_id": str(demo_ids.UNDER_REVIEW), "offer_id": demo_ids.OFFER, "provider_id": demo_ids.PROVIDER},
         statuses={
@@ -96,7 +96,7 @@ FAMILIES = (
             status=said(TEXT, "`received`, `no_file`, `frozen`, or `failed`."),
         ),
         {
-            "ended": "A requested report arrived, or did not.",
+            "ended": "A report request ended, with or without a report.",
         },
         {"report_id": "01900000-0000-7000-8000-000000000551", "application_id": str(demo_ids.UNDER_REVIEW)},
         statuses={"ended": "received"},

@@ -43,9 +43,9 @@ class Application(DecisionRules):
         help_text="The account that applies.",
     )
     # Numbers, not references: an offer of another marketplace may be applied to, too.
-    offer_id = models.BigIntegerField(help_text="The offer that is applied for.")
+    offer_id = models.BigIntegerField(help_text="The offer of the application.")
     provider_id = models.BigIntegerField(
-        help_text="The lender that the application is sent to, as an integer. Offers and lenders have it as a string."
+        help_text="The lender of the application, as an integer. Offers and lenders have it as a string."
     )
     status = models.CharField(
         max_length=32,

@@ -27,14 +27,14 @@ class Correction(ClosableModel):
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="corrections", db_index=False
     )
-    fact = models.CharField(max_length=FACT_MAX_LENGTH, help_text="The fact that is reported as wrong.")
+    fact = models.CharField(max_length=FACT_MAX_LENGTH, help_text="The name of the reported fact.")
     claimed = EncryptedTextField(null=True)
     statement = EncryptedTextField(null=True, help_text="The applicant's statement; null once it is erased.")
     file = models.ForeignKey(
         "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
         help_text="An uploaded file of the application that shows the value; null without one.",
     )  # fmt: skip
-    requested_at = models.DateTimeField(help_text="When it was reported (UTC).")
+    requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
     reason = EncryptedTextField(null=True, help_text="The reviewer's reason; null while it is open.")
     score = models.OneToOneField(

@@ -140,8 +140,7 @@ class Notice(StatefulModel):
 
     applicant = models.PositiveSmallIntegerField(
         null=True,
-        help_text="The number of the applicant whom alone the notice is for; null for the notice about the "
-        "application.",
+        help_text="The number of the only applicant that the notice is for; null for a notice about the application.",
     )
     kind = models.CharField(
         max_length=24,

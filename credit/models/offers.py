@@ -33,7 +33,7 @@ class Provider(models.Model):
         max_length=255,
         blank=True,
         default="",
-        help_text="The lender's name; empty when the id was taken by its first use.",
+        help_text="The lender's name; empty if the id was assigned by its first use.",
     )
     name_key = models.CharField(  # noqa: DJ001  null is a lender without a name, or the later of two that look alike
         max_length=64, null=True, unique=True, editable=False
@@ -51,7 +51,7 @@ class Provider(models.Model):
         help_text="The Federal agency that notices name; null for the installation's default.",
     )
     phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number; null for none.")  # noqa: DJ001
-    email = models.CharField(max_length=254, null=True, help_text="The lender's e-mail address; null for none.")  # noqa: DJ001
+    email = models.CharField(max_length=254, null=True, help_text="The lender's email address; null for none.")  # noqa: DJ001
     register_number = models.CharField(  # noqa: DJ001
         max_length=255, null=True, help_text="The register and number of the lender's registration; null for none."
     )
@@ -216,7 +216,7 @@ class Offer(models.Model):
         max_length=16,
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
-        help_text="What applicants get before they accept a price that follows a consumer report: `notice`, "
+        help_text="The notice before the acceptance of a price that is based on a consumer report: `notice`, "
         "`score_disclosure`, or `not_applicable`; null for `notice`.",
     )
     risk_based_pricing_reason = models.CharField(  # noqa: DJ001
@@ -230,8 +230,8 @@ class Offer(models.Model):
     )
     min_age = models.IntegerField(
         null=True,
-        help_text="The age in years that each applicant needs; it makes `date_of_birth` required. Null for 18, of "
-        "applicants who give a date of birth.",
+        help_text="The minimum age of each applicant in years, which makes `date_of_birth` required. If null, the "
+        "minimum of 18 applies only to applicants with a date of birth.",
     )
     # The law that the offer follows (`credit.core.jurisdictions`), and what Directive (EU) 2023/2225 requires of it.
     jurisdiction = models.CharField(  # noqa: DJ001  null is an offer from before there was a choice
@@ -266,8 +266,8 @@ class Offer(models.Model):
     )
     fee_financed = models.BooleanField(
         null=True,
-        help_text="Whether the lender keeps the fee back at payout. If false, the borrower pays it apart. Null in the "
-        "United States.",
+        help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
+        "in the United States.",
     )
     example = JsonTextField(null=True, help_text="The loan of the representative example; null for none.")
     apr_cap = models.FloatField(

@@ -21,7 +21,7 @@ class Precontract(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="precontracts")
-    terms_sha256 = models.CharField(max_length=64, help_text="The terms that the form is about.")
+    terms_sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the terms of the form.")
     language = models.CharField(max_length=8, help_text="The language of the form.")
     content = EncryptedTextField(null=True)  # null once erased
     html = EncryptedTextField(null=True)

@@ -70,7 +70,7 @@ class Report(models.Model):
     )
     as_of = models.DateField(null=True, help_text="The day of the report's data; null before it arrives.")
     expires_at = models.DateTimeField(
-        null=True, help_text="The time (UTC) from which the report is no fact; null before it arrives."
+        null=True, help_text="When the report expires as a source of facts (UTC); null before it arrives."
     )
     summary = EncryptedTextField(null=True)
     summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary

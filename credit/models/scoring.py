@@ -76,7 +76,7 @@ class ModelVersion(lifecycle.StatefulModel):
         default="",
         help_text="`champion` or `challenger` while the version is published; otherwise empty.",
     )
-    note = models.TextField(blank=True, default="", help_text="A note on the version, in its maker's words.")
+    note = models.TextField(blank=True, default="", help_text="The author's note on the version.")
     about: Any = JsonTextField(null=True, help_text="Instructions for use, from the version's maker; null without any.")
     certificate: Any = JsonTextField(
         null=True, help_text="What the publication computed about the card; null before, and for versions before 1.1."

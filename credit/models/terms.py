@@ -134,7 +134,9 @@ class Counteroffer(ClosableModel):
     with_denial = models.BooleanField(
         default=False, help_text="Its notice denies what was applied for at once: silence needs no second one."
     )
-    consumer_report = JsonTextField(null=True, help_text="As `metadata.consumer_report` of a decision.")
+    consumer_report = JsonTextField(
+        null=True, help_text="The consumer report, in the form of `metadata.consumer_report` of a decision."
+    )
     four_eyes = JsonTextField(null=True, help_text="The two reviewers who proposed and confirmed it.")
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     credential = models.CharField(max_length=80)

@@ -40,9 +40,12 @@ def why_nobody_acts_for(user_id: int) -> str:
 
 # A `member` is what was invited before there were roles: a reviewer.
 _MEANINGS = {
-    "member": (ProviderMember.REVIEWER, "as `reviewer`"),
-    ProviderMember.OWNER: (ProviderMember.OWNER, "manages the provider `provider_id`: offers, members and decisions"),
-    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides for the provider `provider_id`"),
+    "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
+    ProviderMember.OWNER: (
+        ProviderMember.OWNER,
+        "manages offers, members, and decisions of the provider `provider_id`",
+    ),
+    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides applications to the provider `provider_id`"),
     ProviderMember.READER: (ProviderMember.READER, "reads applications to the provider `provider_id`"),
 }
 ROLES = tuple(InvitedRole(name, meaning, _check_owner, _admit_as(role)) for name, (role, meaning) in _MEANINGS.items())

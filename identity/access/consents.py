@@ -48,7 +48,7 @@ class Consent(models.Model):
     )
     given_at = models.DateTimeField(help_text="When the consent was given (UTC).")
     ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null without an end.")
-    ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it counts.")
+    ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
     objects = ConsentQuerySet.as_manager()
 

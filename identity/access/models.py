@@ -119,7 +119,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
+    scopes = models.JSONField(default=list, help_text="The scopes that the client can request.")
     name_key = models.CharField(  # noqa: DJ001  null is the later of two that version 1.0 gave names that look alike
         max_length=64, null=True, unique=True, editable=False
     )

@@ -9,29 +9,31 @@ KEY_STATES = ("active", "expired", "revoked", "suspended", "to_collect")
 
 
 class ApiKeyRequestSerializer(serializers.RequestSerializer):
-    """An API key to be."""
+    """An API key to create."""
 
     refuses_unknown = True
-    name = serializers.NameField(max_length=NAME_MAX_LENGTH, help_text="Your description of its purpose.")
+    name = serializers.NameField(max_length=NAME_MAX_LENGTH, help_text="Your description of the purpose.")
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
         allow_null=True,
         default=None,
-        help_text="Its scopes; null: all rights of the account.",
+        help_text="The scopes of the key; null for an unrestricted key.",
     )
     expires_days = serializers.Int32Field(
-        min_value=1, max_value=EXPIRES_MAX_DAYS, default=DEFAULT_DAYS, help_text="After how many days it ends."
+        min_value=1, max_value=EXPIRES_MAX_DAYS, default=DEFAULT_DAYS, help_text="The lifetime in days."
     )
 
 
 class KeyRotationRequestSerializer(serializers.RequestSerializer):
-    """Time for which the old key keeps working."""
+    """The grace period of the old key."""
 
     refuses_unknown = True
     is_optional = True
-    grace_days = serializers.Int32Field(min_value=0, max_value=GRACE_MAX_DAYS, default=7, help_text="In days.")
+    grace_days = serializers.Int32Field(
+        min_value=0, max_value=GRACE_MAX_DAYS, default=7, help_text="The grace period in days."
+    )
 
 
 class ApiKeySerializer(serializers.ModelResponseSerializer):
@@ -53,23 +55,27 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
 class ApiKeysPageSerializer(serializers.PageSerializer):
     """A page of the account's API keys."""
 
-    api_keys = ApiKeySerializer(many=True, help_text="The newest first.")
+    api_keys = ApiKeySerializer(many=True, help_text="In order, newest first.")
 
 
 class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
-    """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
+    """An API key with its value and secret. Only this response contains them. The key in `replaces` expires at
+    `old_expires_at`.
+    """
 
     id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
-    name = serializers.TextField(source="record.name", help_text="Its owner's description of its purpose.")
-    key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
-    secret = serializers.TextField(help_text="Signs requests. Shown this once.")
+    name = serializers.TextField(source="record.name", help_text="The owner's description of its purpose.")
+    key = serializers.TextField(help_text="The key: send it as `X-API-Key`. Only this response contains it.")
+    secret = serializers.TextField(help_text="The secret that signs requests. Only this response contains it.")
     scopes = serializers.ListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
-    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When it ends (UTC).")
+    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When the object expires (UTC).")
     replaces = serializers.TextField(
-        source="record.replaces_id", allow_null=True, help_text="The id of the key before it; null where there is none."
+        source="record.replaces_id",
+        allow_null=True,
+        help_text="The id of the key that this one replaces; null for none.",
     )
     old_expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the key before it ends (UTC); null where there is none."
+        allow_null=True, help_text="When the replaced key expires (UTC); null for none."
     )
 
 
@@ -78,7 +84,7 @@ class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
 
     access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")
     token_type = serializers.TextField(help_text="`Bearer`.")
-    expires_in = serializers.Int64Field(help_text="How long the access token lasts, in seconds.")
+    expires_in = serializers.Int64Field(help_text="The lifetime of the access token in seconds.")
     refresh_token = serializers.TextField()
     refresh_expires_in = serializers.Int64Field(help_text="How long the refresh token lasts, in seconds.")
-    scope = serializers.TextField(help_text="The scopes of the tokens, separated by blanks.")
+    scope = serializers.TextField(help_text="The scopes of the tokens, separated by spaces.")

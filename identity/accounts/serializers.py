@@ -16,8 +16,8 @@ class RoleField(serializers.OneOfField):
     """Roles that apps offer for invitations."""
 
     def __init__(self, **options: Any) -> None:
-        meanings = ", ".join(f"`{role.name}` ({role.meaning})" for role in roles().values())
-        super().__init__(tuple(roles()), help_text=f"One of: {meanings}.", **options)
+        meanings = " ".join(f"`{role.name}`: {role.meaning}." for role in roles().values())
+        super().__init__(tuple(roles()), help_text=f"The role. {meanings}", **options)
 
 
 class AccountInvitationRequestSerializer(serializers.RequestSerializer):
@@ -26,9 +26,9 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="The recipient's address.")
     role = RoleField()
     provider_id = serializers.PrintableIdField(
-        min_length=0, default="", help_text="The provider that a `member` is to act for."
+        min_length=0, default="", help_text="The provider that the invited member acts for."
     )
-    group = serializers.PrintableIdField(min_length=0, default="", help_text="The group that `staff` are to belong to.")
+    group = serializers.PrintableIdField(min_length=0, default="", help_text="The group of invited `staff`.")
 
 
 class AccountInvitationSerializer(serializers.ModelResponseSerializer):
@@ -45,23 +45,23 @@ class AccountInvitationSerializer(serializers.ModelResponseSerializer):
 class AccountInvitationsPageSerializer(serializers.PageSerializer):
     """A page of the invitations that the caller has sent."""
 
-    invitations = AccountInvitationSerializer(many=True, help_text="The newest first.")
+    invitations = AccountInvitationSerializer(many=True, help_text="In order, newest first.")
 
 
 class ManagedAccountRequestSerializer(serializers.RequestSerializer):
-    """An account to make for a customer."""
+    """An account to create for a customer."""
 
     external_id = serializers.PrintableIdField(
-        help_text="Your id for the person: the same id returns the same account."
+        help_text="Your id of the customer. The same id returns the same account."
     )
     email = serializers.TextField(
         min_length=3,
         max_length=ADDRESS_MAX,
         allow_null=True,
         default=None,
-        help_text="Where the person is written to how to claim the account; null: nowhere.",
+        help_text="The address that receives a link to claim the account; null sends no mail.",
     )
-    name = serializers.WordsField(allow_null=True, default=None, help_text="The person's name.")
+    name = serializers.WordsField(allow_null=True, default=None, help_text="The customer's name.")
 
 
 class ManagedAccountSerializer(serializers.ModelResponseSerializer):
@@ -71,19 +71,19 @@ class ManagedAccountSerializer(serializers.ModelResponseSerializer):
         model = ManagedAccount
         fields = ["id", "external_id", "managed_by", "claimed_at", "created_at"]
         extra_kwargs = {
-            "id": {"source": "user_id", "help_text": "The customer's user_id, which other requests name."},
+            "id": {"source": "user_id", "help_text": "The customer's `user_id`, for use in other requests."},
             "managed_by": {"source": "partner_id", "help_text": "The partner's user_id."},
         }
 
 
 class ManagedAccountsPageSerializer(serializers.PageSerializer):
-    """A page of the accounts that the caller may act for."""
+    """A page of the accounts that the caller can act on behalf of."""
 
-    accounts = ManagedAccountSerializer(many=True, help_text="The newest first.")
+    accounts = ManagedAccountSerializer(many=True, help_text="In order, newest first.")
 
 
 class AccountFilter(serializers.FilterSet):
-    external_id = serializers.QueryFilter(serializers.IdField(required=False, help_text="Your id for the person."))
+    external_id = serializers.QueryFilter(serializers.IdField(required=False, help_text="Your id of the customer."))
 
 
 class AccountQuery(serializers.PageQuery):
@@ -91,7 +91,7 @@ class AccountQuery(serializers.PageQuery):
 
 
 class ActingTokenRequestSerializer(serializers.RequestSerializer):
-    """Your planned actions on behalf of the person."""
+    """A token to create for a customer."""
 
     scopes = serializers.ListField(
         child=serializers.OneOfField(ACTING_SCOPES),
@@ -102,12 +102,14 @@ class ActingTokenRequestSerializer(serializers.RequestSerializer):
 
 
 class ActingTokenSerializer(serializers.ResponseSerializer):
-    """A token with which a partner acts for a person."""
+    """A token with which a partner acts on behalf of a customer."""
 
-    access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`. It names you in `act`.")
+    access_token = serializers.TextField(
+        help_text="A JWT: send it as `Authorization: Bearer`. Its claim `act` has your id."
+    )
     token_type = serializers.TextField(help_text="`Bearer`.")
-    expires_in = serializers.Int64Field(help_text="How long it lasts, in seconds. It cannot be refreshed.")
-    scope = serializers.TextField(help_text="The scopes of the token, separated by blanks.")
+    expires_in = serializers.Int64Field(help_text="The lifetime in seconds. The token can't be refreshed.")
+    scope = serializers.TextField(help_text="The scopes of the token, separated by spaces.")
 
 
 class ExportSerializer(serializers.ModelResponseSerializer):
@@ -125,18 +127,16 @@ class ExportSerializer(serializers.ModelResponseSerializer):
 class ObstacleSerializer(serializers.ResponseSerializer):
     """A reason why an account can't be erased now."""
 
-    reason = serializers.TextField(help_text="The reason, and how to end it.")
-    until = serializers.TextField(allow_null=True, help_text="When it ends by itself (UTC); null if that is not known.")
+    reason = serializers.TextField(help_text="The reason, and how to resolve it.")
+    until = serializers.TextField(allow_null=True, help_text="When the obstacle ends (UTC); null if unknown.")
 
 
 class KeptRowsSerializer(serializers.ResponseSerializer):
-    """The rows that one ground keeps after an erasure."""
+    """The rows that one ground for retention keeps after an erasure."""
 
     ground = serializers.TextField(help_text="The name of the ground, as in `manage.py personal_data`.")
-    rows = serializers.Int64Field(help_text="The number of rows that are kept.")
-    until = serializers.DayField(
-        allow_null=True, help_text="The day on which the last one is erased; null without a known day."
-    )
+    rows = serializers.Int64Field(help_text="The number of kept rows.")
+    until = serializers.DayField(allow_null=True, help_text="The day on which the last row is erased; null if unknown.")
 
 
 class AccountConsentSerializer(serializers.ModelResponseSerializer):
@@ -150,7 +150,7 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
 class AccountConsentsPageSerializer(serializers.PageSerializer):
     """A page of the account's consents."""
 
-    consents = AccountConsentSerializer(many=True, help_text="The newest first.")
+    consents = AccountConsentSerializer(many=True, help_text="In order, newest first.")
 
 
 class ErasureSerializer(serializers.ModelResponseSerializer):
@@ -166,7 +166,7 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
         allow_null=True, help_text="When the erasure was requested (UTC); null without an erasure."
     )
     due_at = serializers.DateTimeField(
-        allow_null=True, help_text="The time by which the erasure must be made (UTC); null without an erasure."
+        allow_null=True, help_text="The deadline of the erasure (UTC); null without an erasure."
     )
     obstacles = ObstacleSerializer(
         many=True, help_text="What must end before the erasure can start; empty once it has started."

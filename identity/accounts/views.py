@@ -86,7 +86,7 @@ class ManagedAccountViewSet(ApiViewSet):
         """
         return managed.accounts_of(request.user)
 
-    @also_answers(200, ManagedAccountSerializer, "There is an account for this `external_id` already.")
+    @also_answers(200, ManagedAccountSerializer, "An account with this `external_id` exists.")
     @endpoint(
         access=SCOPE,
         body=ManagedAccountRequestSerializer,

@@ -39,7 +39,7 @@ class BankTransactionPayload(serializers.RequestSerializer):
 
 
 class LinkTokenRequestSerializer(serializers.RequestSerializer):
-    """The account that links a bank, or logs in again at a linked one."""
+    """The account that links a bank, or logs in to a linked bank again."""
 
     user_id = serializers.IdField()
     item_id = serializers.IdField(
@@ -48,17 +48,20 @@ class LinkTokenRequestSerializer(serializers.RequestSerializer):
 
 
 class ExchangeRequestSerializer(serializers.RequestSerializer):
-    """Link's result, and its user."""
+    """The result of Plaid Link, and its user."""
 
     public_token = serializers.TextField(
-        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="Link's result in the browser."
+        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="The public token that Plaid Link returned in the browser."
     )
     user_id = serializers.IdField()
 
 
 class AccountsQuery(serializers.QuerySerializer):
     access_token = serializers.TextField(
-        min_length=1, max_length=TOKEN_MAX_LENGTH, required=False, help_text="Used instead of the stored tokens."
+        min_length=1,
+        max_length=TOKEN_MAX_LENGTH,
+        required=False,
+        help_text="An access token of the vendor, used instead of the stored ones.",
     )
 
 
@@ -67,20 +70,20 @@ class TransactionsQuery(serializers.PageQuery, AccountsQuery):
 
 
 class LinkTokenPageSerializer(serializers.ResponseSerializer):
-    """The input that opens Link."""
+    """A token that opens Plaid Link."""
 
-    link_token = serializers.TextField(help_text="Opens Link in the browser.")
-    expiration = serializers.DateTimeField(help_text="Until when (UTC).")
+    link_token = serializers.TextField(help_text="The token that opens Plaid Link in the browser.")
+    expiration = serializers.DateTimeField(help_text="When the token expires (UTC).")
 
 
 class ExchangeSerializer(serializers.ResponseSerializer):
-    """The linked item, and its accounts and bookings where they wait for the person's yes."""
+    """The linked item, and the staged accounts and transactions that wait for approval."""
 
     item_id = serializers.TextField()
     linked = serializers.FlagField(help_text="Whether the bank is linked.")
     staged_item_ids = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Staged items that wait for the person's yes; empty where nothing is staged.",
+        help_text="The staged items that wait for approval; empty without any.",
     )
 
 
@@ -90,10 +93,14 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     account_id = serializers.TextField()
     item_id = serializers.TextField()
     name = serializers.TextField()
-    official_name = serializers.TextField(allow_null=True, help_text="The bank's name for it; null if unknown.")
-    mask = serializers.TextField(allow_null=True, help_text="The last digits of the account's number.")
-    type = serializers.TextField(help_text="Such as `depository` or `credit`.")
-    subtype = serializers.TextField(allow_null=True, help_text="Such as `checking`; null where that is not known.")
+    official_name = serializers.TextField(
+        allow_null=True, help_text="The bank's name for the account; null if unknown."
+    )
+    mask = serializers.TextField(allow_null=True, help_text="The last digits of the account number.")
+    type = serializers.TextField(help_text="The type of the account, such as `depository` or `credit`.")
+    subtype = serializers.TextField(
+        allow_null=True, help_text="The subtype of the account, such as `checking`; null if unknown."
+    )
     institution_id = serializers.TextField(allow_null=True, help_text="The bank's id at the vendor, null if unknown.")
     persistent_account_id = serializers.TextField(
         allow_null=True, help_text="The account's id that stays the same when it is linked again, null if unknown."
@@ -114,14 +121,16 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
 
 
 class ItemErrorSerializer(serializers.JsonPartSerializer):
-    """The reason why an item could not be read."""
+    """The reason why the item can't be read."""
 
-    code = serializers.TextField(help_text="`E5004` if the bank must be linked or logged in to again, else `E5003`.")
+    code = serializers.TextField(
+        help_text="`E5004` if the owner must link the bank or log in to it again, and `E5003` otherwise."
+    )
     message = serializers.TextField()
 
 
 class ItemStateSerializer(serializers.JsonPartSerializer):
-    """A linked item, and whether it could be read."""
+    """A linked item and its status."""
 
     item_id = serializers.TextField()
     status = serializers.OneOfField(
@@ -135,34 +144,34 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
 class BankAccountsSerializer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
-    accounts = BankAccountSerializer(many=True, help_text="The sum over every linked bank.")
+    accounts = BankAccountSerializer(many=True, help_text="The accounts of all linked items.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
     items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")
     total = serializers.Int64Field()
 
 
 class BankTransactionSerializer(serializers.JsonPartSerializer):
-    """A booking."""
+    """A bank transaction."""
 
-    transaction_id = serializers.TextField(help_text="The booking's id, as the bank's provider has it.")
+    transaction_id = serializers.TextField(help_text="The vendor's id of the transaction.")
     account_id = serializers.TextField()
-    item_id = serializers.TextField(allow_null=True, help_text="The linked bank; null where that is not known.")
+    item_id = serializers.TextField(allow_null=True, help_text="The linked bank; null if unknown.")
     amount_cents = serializers.Int64Field(
-        help_text="In the currency's minor unit. Positive when money left the account."
+        help_text="The amount in the currency's minor unit. Positive if money left the account."
     )
     currency = serializers.TextField(allow_null=True, help_text="The ISO 4217 code, null if unknown.")
     exponent = serializers.Int32Field(
         help_text="The decimal places of the currency's minor unit, such as 2 for USD and 0 for JPY."
     )
-    date = serializers.TextField(help_text="The day, such as 2026-01-31.")
-    name = serializers.TextField(help_text="The text of the statement.")
+    date = serializers.TextField(help_text="The date, such as 2026-01-31.")
+    name = serializers.TextField(help_text="The description on the bank statement.")
     merchant_name = serializers.TextField(allow_null=True, help_text="The payee; null if unknown.")
     category = serializers.TextField(allow_null=True, help_text="The category; null if unknown.")
-    pending = serializers.FlagField(help_text="Whether it is not booked yet.")
+    pending = serializers.FlagField(help_text="Whether the transaction is not posted yet.")
 
 
 class BankTransactionsSerializer(serializers.PageSerializer):
-    """One page of the bookings of all linked items, newest first."""
+    """One page of the transactions of all linked items, newest first."""
 
-    transactions = BankTransactionSerializer(many=True, help_text="The newest first.")
+    transactions = BankTransactionSerializer(many=True, help_text="In order, newest first.")
     items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")

@@ -12,9 +12,12 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
 
     user_id = serializers.IdField(required=False, help_text="The caller's own id.")
     redirect_uri = serializers.TextField(
-        max_length=ADDRESS_MAX_LENGTH, allow_null=True, default=None, help_text="Where the person goes afterwards."
+        max_length=ADDRESS_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="The address that the applicant returns to.",
     )
-    template_id = serializers.IdField(allow_null=True, default=None, help_text="The provider's template for the steps.")
+    template_id = serializers.IdField(allow_null=True, default=None, help_text="The vendor's template of the steps.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a redirect address that no browser should follow from our page."""
@@ -35,7 +38,9 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
 
     verification_id = serializers.TextField(source="id", help_text="The verification's id.")
     hosted_url = serializers.TextField(
-        source="live_url", allow_null=True, help_text="The vendor's page; null once it is closed."
+        source="live_url",
+        allow_null=True,
+        help_text="The address of the vendor's page; null once the verification is closed.",
     )
     attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(

@@ -11,31 +11,33 @@ ADDRESS_MAX_LENGTH = 2_048
 
 
 class OAuthClientRequestSerializer(serializers.RequestSerializer):
-    """An OAuth client to be."""
+    """An OAuth client to register."""
 
     refuses_unknown = True
     name = serializers.NameField(
-        help_text="The name that the consent page shows. No other client has it, or one that looks like it."
+        help_text="The name on the consent page. It must not be the same as another client's name, or look like it."
     )
     redirect_uris = serializers.ListField(
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,
         max_length=ADDRESSES_MAX,
-        help_text="Redirect URIs: https, or http with 127.0.0.1, [::1] or localhost.",
+        help_text="The redirect URIs: https, or http with 127.0.0.1, [::1], or localhost.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
-        help_text="The scopes that it may request.",
+        help_text="The scopes that the client can request.",
     )
     public = serializers.FlagField(
-        default=False, help_text="Whether it keeps no secret (an app, a page) and proves itself with PKCE."
+        default=False,
+        help_text="Whether the client has no secret, such as a mobile app or a web page. It then authenticates "
+        "with PKCE.",
     )
 
 
 class OAuthClientChangeRequestSerializer(OAuthClientRequestSerializer):
-    """Changes of an OAuth client: the members that are present."""
+    """Changes of an OAuth client: only the fields that are present."""
 
     public = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
 
@@ -50,7 +52,7 @@ class OAuthClientSerializer(serializers.ModelResponseSerializer):
     """An OAuth client, without its secret."""
 
     redirect_uris = serializers.ListField(
-        source="addresses", child=serializers.TextField(), help_text="The addresses that browsers are sent back to."
+        source="addresses", child=serializers.TextField(), help_text="The redirect URIs of the client."
     )
     scopes = serializers.ListField(child=serializers.TextField())
     public = serializers.FlagField(source="is_public", help_text="Whether the client has no secret.")
@@ -60,7 +62,7 @@ class OAuthClientSerializer(serializers.ModelResponseSerializer):
         fields = ["client_id", "name", "redirect_uris", "scopes", "public", "created_at"]
         extra_kwargs = {
             "client_id": {"help_text": "The client's public id."},
-            "name": {"help_text": "The name that the consent page shows."},
+            "name": {"help_text": "The name on the consent page."},
             "created_at": {"source": "created", "help_text": "When the client was created (UTC)."},
         }
 
@@ -68,14 +70,16 @@ class OAuthClientSerializer(serializers.ModelResponseSerializer):
 class OAuthClientsPageSerializer(serializers.PageSerializer):
     """A page of the account's OAuth clients."""
 
-    clients = OAuthClientSerializer(many=True, help_text="The newest first.")
+    clients = OAuthClientSerializer(many=True, help_text="In order, newest first.")
 
 
 class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):
-    """An OAuth client and its secret, which is shown this once."""
+    """An OAuth client and its secret. Only this response contains the secret."""
 
     client_secret = serializers.TextField(
-        source="plain_secret", allow_null=True, help_text="Shown this once; null for a public client."
+        source="plain_secret",
+        allow_null=True,
+        help_text="The client's secret; null for a public client. Only this response contains it.",
     )
 
     class Meta(OAuthClientSerializer.Meta):
@@ -83,32 +87,34 @@ class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):
 
 
 class GrantRequestSerializer(serializers.RequestSerializer):
-    """A client's request to the token endpoint (RFC 6749): the required members depend on `grant_type`."""
+    """A client's request to the token endpoint (RFC 6749). The required fields depend on `grant_type`."""
 
-    grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
+    grant_type = serializers.TextField(
+        max_length=255, required=False, help_text="The grant: `authorization_code` or `refresh_token`."
+    )
     code = serializers.TextField(
         max_length=512, required=False, help_text="The authorization code from the app's redirect address."
     )
     redirect_uri = serializers.TextField(
-        max_length=2048, required=False, help_text="The same as when the code was asked for."
+        max_length=2048, required=False, help_text="The redirect URI of the authorization request."
     )
     code_verifier = serializers.TextField(
-        max_length=128, required=False, help_text="The text whose SHA-256 was the `code_challenge` (PKCE)."
+        max_length=128, required=False, help_text="The string whose SHA-256 was the `code_challenge` (PKCE)."
     )
     refresh_token = serializers.TextField(max_length=512, required=False)
     scope = serializers.TextField(
-        max_length=1024, required=False, help_text="Fewer scopes than before, separated by blanks."
+        max_length=1024, required=False, help_text="A subset of the granted scopes, separated by spaces."
     )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)
 
 
 class RevocationRequestSerializer(serializers.RequestSerializer):
-    """A client's request to end a token (RFC 7009)."""
+    """A client's request to revoke a token (RFC 7009)."""
 
-    token = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The token to end.")
+    token = serializers.TextField(min_length=1, max_length=PASSWORD_MAX, help_text="The token to revoke.")
     token_type_hint = serializers.TextField(
-        max_length=64, required=False, help_text="`access_token` or `refresh_token`; a hint only."
+        max_length=64, required=False, help_text="A hint: `access_token` or `refresh_token`."
     )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)

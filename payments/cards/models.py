@@ -45,7 +45,7 @@ class Payment(models.Model):
         help_text="The status of the payment; `Unknown` while the processor's response is missing.",
     )
     transaction_id = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The processor's id of the charge; null before it is charged."
+        max_length=255, null=True, help_text="The processor's id of the charge; null before the charge."
     )
     failure = models.CharField(  # noqa: DJ001
         max_length=64, null=True, help_text="Why the payment failed, for people to read; null when it did not."
@@ -56,7 +56,7 @@ class Payment(models.Model):
     disputed = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Whether the payer disputes the payment at their bank, or did so and won.",
+        help_text="Whether the payer disputes the payment at their bank, or has won the dispute.",
     )
     epoch = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField()

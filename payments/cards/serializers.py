@@ -13,7 +13,7 @@ class AmountField(serializers.QueryInt64Field):
 class FeeQuery(serializers.QuerySerializer):
     """The amount to quote for."""
 
-    amount = AmountField(min_value=1, help_text="In cents.")
+    amount = AmountField(min_value=1, help_text="The amount in cents.")
 
 
 class FeeSerializer(serializers.ResponseSerializer):
@@ -28,22 +28,26 @@ class FeeSerializer(serializers.ResponseSerializer):
 
 
 class ProcessRequestSerializer(serializers.RequestSerializer):
-    """ProcessPayment."""
+    """A card payment to charge."""
 
     refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The payer: your own user_id, as a number.")
     amount_cents = serializers.Int64Field(min_value=1)
-    payment_method_id = serializers.IdField(help_text="The processor's token of the method, or the id of a kept one.")
+    payment_method_id = serializers.IdField(
+        help_text="The processor's token of the method, or the id of a stored method."
+    )
     currency = serializers.TextField(
         min_length=3,
         max_length=3,
         allow_null=True,
         default=None,
-        help_text="Three letters, as ISO 4217 has them; null is USD.",
+        help_text="The ISO 4217 code of the currency; null is USD.",
     )
-    description = serializers.TextField(allow_null=True, default=None, help_text="For your own use; null for nothing.")
+    description = serializers.TextField(
+        allow_null=True, default=None, help_text="A description for your own use; null for none."
+    )
     provider_account_id = serializers.IdField(
-        allow_null=True, default=None, help_text="The processor's account that is paid; null for the platform's own."
+        allow_null=True, default=None, help_text="The payee's account at the processor; null for the platform's own."
     )
 
 
@@ -51,7 +55,7 @@ class ProcessedSerializer(serializers.ModelResponseSerializer):
     """A processed payment (specification section 2.5)."""
 
     payment_id = serializers.Int64Field(source="pk")
-    status = serializers.TextField(help_text="`Completed`.")
+    status = serializers.TextField(help_text="Always `Completed`.")
 
     class Meta:
         model = Payment
@@ -74,7 +78,7 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
 
 
 class AddMethodRequestSerializer(serializers.RequestSerializer):
-    """AddPaymentMethod."""
+    """A payment method to add."""
 
     refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The owner of the method: your own user_id, as a number.")
@@ -83,26 +87,28 @@ class AddMethodRequestSerializer(serializers.RequestSerializer):
 
 
 class MethodSerializer(serializers.ResponseSerializer):
-    """A payment method, or the acknowledgement of what is not kept."""
+    """A payment method, or an acknowledgement if methods are not stored."""
 
     id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)
     persisted = serializers.FlagField(required=False)
     user_id = serializers.Int64Field(required=False, help_text="The owner of the method.")
     processor_type = serializers.TextField(required=False)
-    account_id = serializers.TextField(source="account_hint", required=False, help_text="Masked.")
+    account_id = serializers.TextField(
+        source="account_hint", required=False, help_text="The masked token of the account or card."
+    )
     is_default = serializers.FlagField(required=False)
-    is_active = serializers.FlagField(required=False, help_text="Whether it is switched on.")
+    is_active = serializers.FlagField(required=False, help_text="Whether the method is enabled.")
     created_at = serializers.DateTimeField(required=False)
 
 
 class AddedSerializer(MethodSerializer):
     """The result of adding; an id only where methods are stored."""
 
-    id = serializers.TextField(required=False, help_text="The method's id; absent where methods are not kept.")
+    id = serializers.TextField(required=False, help_text="The method's id; absent if methods are not stored.")
 
 
 class MethodsSerializer(serializers.CollectionSerializer):
-    """A person's payment methods."""
+    """The account's payment methods."""
 
-    payment_methods = MethodSerializer(many=True, help_text="Empty where methods are not kept.")
+    payment_methods = MethodSerializer(many=True, help_text="The methods; empty if methods are not stored.")

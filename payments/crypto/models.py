@@ -25,12 +25,12 @@ class CryptoPayment(StatefulModel):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="crypto_payments", db_index=False
     )
     wallet = models.ForeignKey(
-        "payments.Wallet", on_delete=models.PROTECT, related_name="+", db_index=False, help_text="The wallet that pays."
+        "payments.Wallet", on_delete=models.PROTECT, related_name="+", db_index=False, help_text="The paying wallet."
     )
-    simulated = models.BooleanField(help_text="Whether the network is simulated, so that no funds move.")
+    simulated = models.BooleanField(help_text="Whether the platform simulates the network, so that no funds move.")
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     from_address = models.CharField(max_length=42)
-    to_address = models.CharField(max_length=42, help_text="The address that receives: 0x and 40 hex digits.")
+    to_address = models.CharField(max_length=42, help_text="The payee's address: 0x and 40 hex digits.")
     token_address = models.CharField(max_length=42, blank=True)
     amount_usdc = models.BigIntegerField(help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar.")
     description = models.TextField(null=True)  # noqa: DJ001  null and "" are different

@@ -10,19 +10,21 @@ SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 
 
 class InitiateRequestSerializer(serializers.RequestSerializer):
-    """InitiateCryptoPayment."""
+    """A crypto payment to initiate."""
 
     refuses_unknown = True
     user_id = serializers.IdField(help_text="The payer: your own user_id, as a string.")
-    wallet_id = serializers.IdField(help_text="The wallet that pays.")
+    wallet_id = serializers.IdField(help_text="The paying wallet.")
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
-    description = serializers.TextField(allow_null=True, default=None, help_text="For your own use; null for nothing.")
+    description = serializers.TextField(
+        allow_null=True, default=None, help_text="A description for your own use; null for none."
+    )
     network = NetworkField(allow_null=True, default=None)
 
 
 class ConfirmRequestSerializer(serializers.RequestSerializer):
-    """ConfirmCryptoPayment."""
+    """A signed transaction of an initiated payment."""
 
     refuses_unknown = True
     payment_id = serializers.IdField()
@@ -30,7 +32,7 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
         min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="The signed transaction: 0x and hex digits."
     )
     network = NetworkField(
-        allow_null=True, default=None, help_text="The network that it was initiated on; null is the same."
+        allow_null=True, default=None, help_text="The network of the initiated payment; null has the same meaning."
     )
 
 
@@ -38,13 +40,13 @@ class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     """A transaction for a wallet to sign; amounts and fees in wei."""
 
     to = serializers.TextField(help_text="The contract of USDC.")
-    data = serializers.TextField(help_text="The call: the transfer, 0x and hex digits.")  # type: ignore[assignment]
-    value = serializers.Int64Field(help_text="In wei: 0, since tokens are moved.")
+    data = serializers.TextField(help_text="The call data of the transfer: 0x and hex digits.")  # type: ignore[assignment]
+    value = serializers.Int64Field(help_text="The value in wei. Always 0: the transaction moves tokens.")
     chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
-    nonce = serializers.Int64Field(help_text="How many transactions the wallet has sent before.")
-    gas = serializers.Int64Field(help_text="The most gas that it may use.")
-    max_fee_per_gas = serializers.Int64Field(help_text="In wei.")
-    max_priority_fee_per_gas = serializers.Int64Field(help_text="In wei.")
+    nonce = serializers.Int64Field(help_text="The number of the wallet's earlier transactions.")
+    gas = serializers.Int64Field(help_text="The gas limit.")
+    max_fee_per_gas = serializers.Int64Field(help_text="The fee in wei.")
+    max_priority_fee_per_gas = serializers.Int64Field(help_text="The fee in wei.")
 
 
 class InitiatedSerializer(serializers.ModelResponseSerializer):
@@ -75,35 +77,37 @@ class ConfirmedSerializer(serializers.ModelResponseSerializer):
 
 
 class TransactionStatusSerializer(serializers.ResponseSerializer):
-    """Where a transaction is."""
+    """The status of a transaction."""
 
     tx_hash = serializers.TextField()
-    status = serializers.OneOfField(STATUSES, help_text="Where the network has it; `not_found` where it does not.")
+    status = serializers.OneOfField(
+        STATUSES, help_text="The status on the network; `not_found` if the network does not know it."
+    )
     confirmations = serializers.Int64Field()
     simulated = serializers.FlagField()
 
 
 class ReceiptSerializer(serializers.ResponseSerializer):
-    """Whether the settlement chain holds a receipt."""
+    """Whether the settlement chain has a receipt."""
 
     tx_hash = serializers.TextField()
-    verified = serializers.FlagField(help_text="Whether the network holds a receipt of success.")
-    network = serializers.TextField(help_text="CAIP-2")
+    verified = serializers.FlagField(help_text="Whether the network has a receipt of success.")
+    network = serializers.TextField(help_text="The network, as a CAIP-2 id.")
 
 
 class ReceiptDetailsSerializer(ReceiptSerializer):
-    """The receipt, as far as there is one."""
+    """The receipt of a transfer. Unknown fields are null."""
 
     block_number = serializers.Int64Field(
-        allow_null=True, help_text="The network's block that holds it; null while none does."
+        allow_null=True, help_text="The block number of the transaction; null while it is in no block."
     )
     to = serializers.TextField(allow_null=True, help_text="The payee; null while unknown.")
     amount_usdc = serializers.Int64Field(
         allow_null=True,
-        help_text="In the smallest units of USDC: 1,000,000 are one dollar. Null while it is not known.",
+        help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar. Null while unknown.",
     )
     confirmations = serializers.Int64Field()
-    receipt = serializers.FreeField(allow_null=True, help_text="The node's own receipt.")
+    receipt = serializers.FreeField(allow_null=True, help_text="The receipt as the node returned it.")
 
     def get_fields(self) -> dict[str, Any]:
         return {

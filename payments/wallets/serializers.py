@@ -4,10 +4,12 @@ from payments.wallets.models import Wallet
 
 
 class CircleWalletRequestSerializer(serializers.RequestSerializer):
-    """A wallet to be held by the custody provider. `user_id`, when given, must be the caller's."""
+    """A wallet that the custody vendor holds. `user_id`, if present, must be the caller's."""
 
     refuses_unknown = True
-    user_id = serializers.FreeField(allow_null=True, default=None, help_text="Your own user_id; null is the same.")
+    user_id = serializers.FreeField(
+        allow_null=True, default=None, help_text="Your own `user_id`; null has the same meaning."
+    )
     network = NetworkField(allow_null=True, default=None)
     label = serializers.TextField(
         max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None, help_text="Your label; null for none."
@@ -15,7 +17,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
 
 
 class ReferenceWalletRequestSerializer(CircleWalletRequestSerializer):
-    """A wallet that the person controls."""
+    """A wallet that the account's owner controls."""
 
     address = AddressField()
 
@@ -23,7 +25,7 @@ class ReferenceWalletRequestSerializer(CircleWalletRequestSerializer):
 class WalletSerializer(serializers.ModelResponseSerializer):
     """A wallet."""
 
-    account_id = serializers.TextField(help_text="CAIP-10")
+    account_id = serializers.TextField(help_text="The wallet's address as a CAIP-10 account id.")
 
     class Meta:
         model = Wallet
@@ -31,18 +33,18 @@ class WalletSerializer(serializers.ModelResponseSerializer):
 
 
 class WalletListSerializer(serializers.ResponseSerializer):
-    """A person's connected wallets, oldest first."""
+    """The account's connected wallets, oldest first."""
 
-    wallets = WalletSerializer(many=True, help_text="The oldest first.")
+    wallets = WalletSerializer(many=True, help_text="In order, oldest first.")
     total = serializers.Int64Field()
 
 
 class WalletConnectionSerializer(WalletSerializer):
-    """How a wallet stands."""
+    """The status of a wallet."""
 
     wallet_id = serializers.TextField(source="pk")
     custodial = serializers.FlagField(
-        source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
+        source="is_custodial", help_text="Whether a vendor holds the keys. Such a wallet can't sign crypto payments."
     )
 
     class Meta(WalletSerializer.Meta):
@@ -54,10 +56,10 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
 
     wallet_id = serializers.TextField()
     asset = serializers.TextField(help_text="The asset, such as `USDC`.")
-    amount = serializers.TextField(allow_null=True, help_text="Exact decimal text.")
-    decimals = serializers.Int64Field(help_text="How many digits the asset has behind the point.")
-    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The same in smallest units.")
-    as_of = serializers.DateTimeField(help_text="When it was looked up (UTC).")
+    amount = serializers.TextField(allow_null=True, help_text="The amount as an exact decimal string.")
+    decimals = serializers.Int64Field(help_text="The decimal places of the asset.")
+    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The amount in the smallest units of the asset.")
+    as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
         help_text="The source of the amounts; `unavailable` if no source answers now, and the amounts are null.",

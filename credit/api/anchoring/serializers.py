@@ -10,10 +10,12 @@ from credit.models.anchoring import DecisionAnchor, RecordKey
 
 
 class SignatureSerializer(JsonPartSerializer):
-    """Service A's signature of a record, by a key of `/.well-known/record-keys.json`."""
+    """The platform's signature of a record, with a key of `/.well-known/record-keys.json`."""
 
     key = TextField(help_text="The id of the key.")
-    value = TextField(help_text="Ed25519, in base64, of the domain, the report type and the record, a line each.")
+    value = TextField(
+        help_text="The Ed25519 signature in base64. It signs three lines: the domain, the report type, and the record."
+    )
 
 
 class OpeningSerializer(JsonPartSerializer):
@@ -22,7 +24,7 @@ class OpeningSerializer(JsonPartSerializer):
     nonce = TextField(help_text="16 bytes in hex.")
     user_id = TextField(help_text="The data subject of the record.")
     report_type = TextField()
-    timestamp = TextField(help_text="When its block was written (UTC).")
+    timestamp = TextField(help_text="When the ledger wrote the block (UTC).")
 
 
 class AnchorSerializer(ModelResponseSerializer):
@@ -60,7 +62,7 @@ class DecisionSerializer(AnchorSerializer):
 
 
 class DecisionProofSerializer(DecisionSerializer):
-    """The newest decision on an application, every decision in order, and every acceptance."""
+    """The newest decision of an application, all decisions in order, and all acceptances."""
 
     application_id = TextField()
     decisions = DecisionSerializer(many=True, help_text="Every decision, in order.")
@@ -71,21 +73,21 @@ class DecisionProofSerializer(DecisionSerializer):
 
 
 class BundleSerializer(ResponseSerializer):
-    """The newest decision as a file to keep: each text is what was hashed, byte for byte."""
+    """The newest decision as a file. Each string is byte for byte the hashed one."""
 
     record = TextField(help_text="The anchored record: canonical JSON.")
     signature = SignatureSerializer(
-        allow_null=True, help_text="Signature of `record`; null for a record from before there were keys."
+        allow_null=True, help_text="The signature of `record`; null for records older than the first record key."
     )
-    proof_file = TextField(allow_null=True, help_text="The ledger's proof of `record`; null while it is not anchored.")
+    proof_file = TextField(allow_null=True, help_text="The inclusion proof of `record`; null until it is anchored.")
     opening = OpeningSerializer(
         allow_null=True, help_text="The input of the leaf's commitment; null until it is anchored."
     )
-    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null where nothing was scored.")
+    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null without a score.")
     certificate = TextField(
-        allow_null=True, help_text="The scorecard's certificate, canonical JSON; null for cards without one."
+        allow_null=True, help_text="The scorecard's certificate, canonical JSON; null for a scorecard without one."
     )
-    facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once it is erased.")
+    facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once erased.")
     nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64.")
     facts_opening = TextField(
         allow_null=True,
@@ -99,10 +101,10 @@ class BundleSerializer(ResponseSerializer):
 
 
 class RecordKeySerializer(ModelResponseSerializer):
-    """A public key, and the record by which the key before it announced it; the first announced itself."""
+    """A public key and its record. The previous key signs the record; the first key signs its own."""
 
-    valid_until = DateTimeField(allow_null=True, help_text="When the next key begins (UTC); null for the last.")
-    announcement = AnchorSerializer(source="anchor", help_text="The key's own record (`record_key`) in the ledger.")
+    valid_until = DateTimeField(allow_null=True, help_text="When the next key starts to sign (UTC); null for the last.")
+    announcement = AnchorSerializer(source="anchor", help_text="The record of the key (`record_key`) in the ledger.")
 
     class Meta:
         model = RecordKey
@@ -111,6 +113,6 @@ class RecordKeySerializer(ModelResponseSerializer):
 
 
 class RecordKeysSerializer(ResponseSerializer):
-    """Every key that signs records, or ever did."""
+    """Every current and past key that signs records."""
 
-    keys = RecordKeySerializer(many=True, help_text="The oldest first.")
+    keys = RecordKeySerializer(many=True, help_text="In order, oldest first.")

@@ -77,7 +77,7 @@ class Whole(serializers.RequestSerializer):
 
 
 class ApplicantAddressRequestSerializer(Whole):
-    """Where a person lives."""
+    """A residential address."""
 
     line1 = serializers.WordsField(max_length=LINE_MAX_LENGTH, help_text="Street and number.")
     line2 = serializers.WordsField(
@@ -94,7 +94,7 @@ class ApplicantAddressRequestSerializer(Whole):
         max_length=POSTAL_CODE_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="As the country writes it; null only for a country where mail arrives without one.",
+        help_text="The postal code in the country's format; null only for countries that do not require one.",
     )
     country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`, or `XK` for Kosovo.")
 
@@ -105,16 +105,14 @@ class ApplicantAddressRequestSerializer(Whole):
 
 
 class ApplicantRequestSerializer(Whole):
-    """A person who applies."""
+    """An applicant."""
 
-    legal_name = serializers.WordsField(
-        max_length=NAME_MAX_LENGTH, help_text="The name as an official document has it."
-    )
+    legal_name = serializers.WordsField(max_length=NAME_MAX_LENGTH, help_text="The name as in an official document.")
     email = EmailField(
         max_length=EMAIL_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="An e-mail address; null for none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
+        help_text="An email address; null for none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
     )
     phone = PatternField(
         PHONE,
@@ -125,16 +123,16 @@ class ApplicantRequestSerializer(Whole):
         help_text="A number in E.164, such as `+15035550199`; null for none.",
     )
     date_of_birth = serializers.DayField(
-        allow_null=True, default=None, help_text="In the past, and at most 130 years ago; null where it is not told."
+        allow_null=True, default=None, help_text="A past date, at most 130 years ago; null if not stated."
     )
-    address = ApplicantAddressRequestSerializer(help_text="Where the person lives.")
+    address = ApplicantAddressRequestSerializer(help_text="The applicant's residential address.")
     language = PatternField(
         LANGUAGE,
         wanted="a language tag (BCP 47) such as en or es-US",
         max_length=LANGUAGE_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="A language tag (BCP 47), such as `en` or `es-US`; null where it is not told.",
+        help_text="A language tag (BCP 47), such as `en` or `es-US`; null if not stated.",
     )
 
     def validate_date_of_birth(self, value: str | None) -> str | None:
@@ -155,14 +153,14 @@ def _response_fields(request: type[serializers.RequestSerializer]) -> dict[str, 
 
 
 class ApplicantAddressSerializer(serializers.JsonPartSerializer):
-    """Where a person lives."""
+    """A residential address."""
 
     def get_fields(self) -> dict[str, Any]:
         return _response_fields(ApplicantAddressRequestSerializer)
 
 
 class ApplicantSerializer(serializers.JsonPartSerializer):
-    """A person who applies."""
+    """An applicant."""
 
     def get_fields(self) -> dict[str, Any]:
         fields = _response_fields(ApplicantRequestSerializer)

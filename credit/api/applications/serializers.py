@@ -63,67 +63,68 @@ def _unsafe_integers(value: Any, pointer: str) -> Iterator[str]:
 
 
 class ApplicationRequestSerializer(serializers.RequestSerializer):
-    """CreateApplication."""
+    """An application to create."""
 
     consumer_id = serializers.IdField(help_text="The consumer: your own user_id, as a string.")
-    offer_id = serializers.Int64Field(help_text="The offer that is applied for.")
+    offer_id = serializers.Int64Field(help_text="The offer of the application.")
     provider_id = serializers.Int64Field(
         help_text="The lender of the offer, as an integer. Offers and lenders have it as a string."
     )
     application_data = ApplicationDataField(allow_null=True, default=None)
     applicants = ApplicantsRequestField(
-        allow_null=True, default=None, help_text="One or two applicants, who may be others than the account."
+        allow_null=True,
+        default=None,
+        help_text="One or two applicants, who can be other persons than the account's owner.",
     )
     share = ShareField(
         default=list,
-        help_text="Areas of your data that the lender may see, and a score use: `bank`, `identity`. "
-        "An app needs the scope that covers it.",
+        help_text="Areas of your data that the lender and the score can read: `bank`, `identity`. An app needs the "
+        "scope that covers each area.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
-        help_text="`draft`, or `submitted` to submit it at once. Null is `draft`. With `REVIEW_POLICY=open` alone, a "
-        "credential without a scope list can send any status. The history lists transitions, so it does not have this "
+        help_text="`draft`, or `submitted` to submit the application immediately. Null is `draft`. Under "
+        "`REVIEW_POLICY=open`, an unrestricted credential can send any status. The history does not have this "
         "status.",
     )
 
 
 class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
-    """UpdateApplication: replaces the members that are present."""
+    """Changes of an application: only the fields that are present."""
 
     updated_by = serializers.IdField()
     application_data = ApplicationDataField(allow_null=True, required=False)
     applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants; null removes them.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null empties it.")
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null clears it.")
     share = ShareField(
-        required=False, help_text="Areas of your data that the lender may see; can be changed while it is a draft."
+        required=False,
+        help_text="Areas of your data that the lender can read: `bank`, `identity`. Only a draft accepts changes.",
     )
 
 
 class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
-    """UpdateApplicationStatus."""
+    """A status change of an application."""
 
     refuses_unknown = True
-    status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
+    status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(
-        allow_null=True, default=None, help_text="Why, for people to read; null where there is nothing to say."
-    )
+    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null for none.")
     metadata = serializers.FreeField(
         allow_null=True,
         default=None,
-        help_text="Kept with the move. A rejection names its principal reasons here, as `reasons`; an approval the "
-        "loan, as `terms`.",
+        help_text="Stored with the status change. A rejection has its principal reasons in `reasons`. An approval has "
+        "the loan in `terms`.",
     )
 
 
 class ApplicationFilter(serializers.FilterSet):
     provider_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only those to this provider.")
+        serializers.QueryInt64Field(required=False, help_text="Only applications to this provider.")
     )
     offer_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only those for this offer.")
+        serializers.QueryInt64Field(required=False, help_text="Only applications to this offer.")
     )
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
 
@@ -156,10 +157,12 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 class InboxFilter(serializers.FilterSet):
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
     offer_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only those for this offer.")
+        serializers.QueryInt64Field(required=False, help_text="Only applications to this offer.")
     )
     submitted_from = serializers.QueryFilter(
-        serializers.QueryTimeField(required=False, help_text="The earliest submission."), "submitted_at", "gte"
+        serializers.QueryTimeField(required=False, help_text="Only applications submitted at or after this time."),
+        "submitted_at",
+        "gte",
     )
     submitted_to = serializers.QueryFilter(
         serializers.QueryTimeField(required=False, help_text="The latest submission."), "submitted_at", "lte"
@@ -181,16 +184,16 @@ class DecisionsQuery(serializers.QuerySerializer):
 
 
 class InboxApplicationSerializer(ApplicationSerializer):
-    """An application as the provider sees it to which it was sent."""
+    """An application in the provider's inbox."""
 
     class Meta(ApplicationSerializer.Meta):
         fields = [*ApplicationSerializer.Meta.fields, "accepted_at"]
 
 
 class InboxSerializer(serializers.PageSerializer):
-    """A page of what was submitted to a provider."""
+    """A page of applications submitted to a provider."""
 
-    applications = InboxApplicationSerializer(many=True, help_text="Those submitted to the provider.")
+    applications = InboxApplicationSerializer(many=True, help_text="The applications submitted to the provider.")
 
 
 class AcceptanceRequestSerializer(serializers.RequestSerializer):
@@ -201,7 +204,7 @@ class AcceptanceRequestSerializer(serializers.RequestSerializer):
     precontract_sha256 = serializers.IdField(
         allow_null=True,
         default=None,
-        help_text="Required for EU credit: `sha256` of the European information form that the applicant got.",
+        help_text="Required for EU credit: `sha256` of the European information form that the applicant received.",
     )
 
 
@@ -211,14 +214,12 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
     terms = serializers.FreeField(
         allow_null=True,
-        help_text="The approved or counteroffered loan, as it is if it starts today. If the approval names none, the "
-        "offer's terms as pinned at the submission; null for an unlisted offer.",
+        help_text="The approved or counteroffered loan, for a start today. If the approval has no loan, the offer's "
+        "terms at the submission. Null for an unlisted offer.",
     )
-    as_of = serializers.DayField(
-        allow_null=True, help_text="The day on which the loan starts; null where none is named."
-    )
+    as_of = serializers.DayField(allow_null=True, help_text="The day on which the loan starts; null without a loan.")
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="Every payment; null where no loan is named, and of a line of credit."
+        many=True, allow_null=True, help_text="Every payment; null without a loan, and for a line of credit."
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     expires_at = serializers.DateTimeField(
@@ -243,9 +244,10 @@ class PendingDecisionSerializer(serializers.ModelResponseSerializer):
         source="proposer_id", help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
     )
     data_sha256 = serializers.TextField(
-        source="application.data_sha256", help_text="SHA-256 of the canonical JSON of the data that it is bound to."
+        source="application.data_sha256",
+        help_text="SHA-256 of the canonical JSON of the data that the proposal is about.",
     )
-    terms = serializers.FreeField(allow_null=True, help_text="The loan that it is bound to; null where it names none.")
+    terms = serializers.FreeField(allow_null=True, help_text="The loan of the proposal; null without a loan.")
 
     class Meta:
         model = Proposal
@@ -253,16 +255,17 @@ class PendingDecisionSerializer(serializers.ModelResponseSerializer):
 
 
 class ReviewedApplicationSerializer(ApplicationSerializer):
-    """An application as its reviewers see it."""
+    """An application in the form for reviewers."""
 
     pending_decision = PendingDecisionSerializer(
-        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+        required=False,
+        help_text="The proposed decision; only for reviewers, while it waits for a second reviewer (`four_eyes`).",
     )
     warnings = serializers.ListField(
         child=serializers.TextField(),
         required=False,
-        help_text="Only to reviewers, with a rejection of an application that its score referred: that the rejection "
-        "has none of the score's reasons.",
+        help_text="Only for reviewers: the warning that a rejection has none of the reasons of the score that referred "
+        "the application.",
     )
 
     class Meta(ApplicationSerializer.Meta):
@@ -283,7 +286,7 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
 
 
 class HistoryEntrySerializer(serializers.ModelResponseSerializer):
-    """One status entered."""
+    """One status transition."""
 
     status = serializers.StatusField(MACHINE.statuses)
     reason_code = serializers.TextField(
@@ -297,19 +300,21 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):
-    """Every status entered, in order."""
+    """All status transitions, in order."""
 
     application_id = serializers.TextField()
-    history = HistoryEntrySerializer(many=True, help_text="The earliest first.")
+    history = HistoryEntrySerializer(many=True, help_text="In order, earliest first.")
 
 
 class TransitionSerializer(serializers.ResponseSerializer):
-    """A move, whether the caller may make it now, and if not, why."""
+    """A transition, and whether the caller can make it now."""
 
-    to = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
-    by = serializers.TextField(help_text="owner, reviewer, either or system")
-    allowed = serializers.FlagField(help_text="Whether the caller may make the move now.")
-    code = serializers.TextField(allow_null=True, help_text="The error that the move would meet.")
+    to = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
+    by = serializers.TextField(help_text="Who can make the transition: `owner`, `reviewer`, `either`, or `system`.")
+    allowed = serializers.FlagField(help_text="Whether the caller can make the transition now.")
+    code = serializers.TextField(
+        allow_null=True, help_text="The code of the error that the transition would return; null if it is allowed."
+    )
     why = serializers.TextField(
         allow_null=True, help_text="The reason why it is blocked, for people; null if it is allowed."
     )
@@ -322,15 +327,18 @@ class TransitionDetailsSerializer(serializers.ResponseSerializer):
 
 
 class TransitionsPageSerializer(serializers.ResponseSerializer):
-    """The moves out of the current status."""
+    """The transitions from the current status."""
 
     application_id = serializers.TextField()
-    status = serializers.StatusField(MACHINE.statuses, help_text="Where it stands now.")
+    status = serializers.StatusField(MACHINE.statuses, help_text="The current status.")
     review_policy = serializers.TextField(
-        help_text="`open`, `reviewed` or `four_eyes`: who decides here, the caller, one reviewer or two."
+        help_text="Who decides: `open` (the caller), `reviewed` (one reviewer), or `four_eyes` (two reviewers)."
     )
-    transitions = TransitionSerializer(many=True, help_text="Every move out of this status.")
-    details = TransitionDetailsSerializer(required=False, help_text="Only when documents have been asked for.")
+    transitions = TransitionSerializer(many=True, help_text="Every transition from this status.")
+    details = TransitionDetailsSerializer(
+        required=False, help_text="The blocking documents; only if documents were requested."
+    )
     pending_decision = PendingDecisionSerializer(
-        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+        required=False,
+        help_text="The proposed decision; only for reviewers, while it waits for a second reviewer (`four_eyes`).",
     )

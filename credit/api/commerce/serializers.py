@@ -53,11 +53,13 @@ def _texts(**options: Any) -> Any:
 class VersionQuery(QuerySerializer):
     """Which version of the protocol is spoken."""
 
-    version = IdField(required=False, help_text="Another version than the one served is refused with 422.")
+    version = IdField(
+        required=False, help_text="The version of the protocol. The API returns 422 for an unsupported version."
+    )
 
 
 class PriceFilterRequestSerializer(RequestSerializer):
-    """Amounts financed, in cents: an offer fits that lends some amount between the two."""
+    """A range of amounts financed, in cents. An offer matches if it lends any amount in the range."""
 
     min = AmountField(required=False, help_text="The smallest amount, in cents.")
     max = AmountField(required=False, help_text="The largest amount, in cents.")
@@ -71,12 +73,12 @@ class PriceFilterRequestSerializer(RequestSerializer):
 class SearchFiltersRequestSerializer(RequestSerializer):
     """Filters of products; an offer must match all of them."""
 
-    categories = _texts(help_text="Any of these fits.")
-    price = PriceFilterRequestSerializer(required=False, help_text="Between which amounts financed.")
+    categories = _texts(help_text="The categories. An offer matches with any of them.")
+    price = PriceFilterRequestSerializer(required=False, help_text="The range of amounts financed.")
 
 
 class PreferredPaymentRequestSerializer(RequestSerializer):
-    """A way to pay that the buyer prefers; none is offered here."""
+    """The buyer's preferred payment. Ignored."""
 
     handler = TextField(
         max_length=255, validators=[_check_reverse_domain], help_text="The name of the payment handler."
@@ -85,25 +87,30 @@ class PreferredPaymentRequestSerializer(RequestSerializer):
 
 
 class BuyerContextRequestSerializer(RequestSerializer):
-    """Known attributes of the buyer. Offers that do not lend in the buyer's state are left out."""
+    """Known attributes of the buyer. The response excludes offers that are not available in the buyer's state."""
 
-    address_country = TextField(**_OPTIONAL, help_text="A country's two letters; the region counts only within the US.")
-    address_region = TextField(
-        **_OPTIONAL, help_text="For the US a state, in capitals: CA or US-CA. Otherwise not used."
+    address_country = TextField(
+        **_OPTIONAL, help_text="A two-letter country code. The region has an effect only for `US`."
     )
-    postal_code = TextField(**_OPTIONAL, help_text="Not used.")
-    currency = TextField(**_OPTIONAL, help_text="A price filter in another currency than USD is left aside.")
-    language = TextField(**_OPTIONAL, help_text="Not used: the texts are English.")
-    location = TextField(**_OPTIONAL, help_text="Not used.")
-    intent = TextField(required=False, help_text="The buyer's intent, in words; not used.")
+    address_region = TextField(
+        **_OPTIONAL, help_text="For the US, a state in capitals: CA or US-CA. Otherwise ignored."
+    )
+    postal_code = TextField(**_OPTIONAL, help_text="Ignored.")
+    currency = TextField(
+        **_OPTIONAL,
+        help_text="The currency of the price filter. The API ignores a filter in a currency other than USD.",
+    )
+    language = TextField(**_OPTIONAL, help_text="Ignored: the texts are English.")
+    location = TextField(**_OPTIONAL, help_text="Ignored.")
+    intent = TextField(required=False, help_text="The buyer's intent. Ignored.")
     eligibility = ListField(
         child=TextField(max_length=255, validators=[_check_reverse_domain]),
         max_length=LIST_MAX,
         required=False,
-        help_text="Claims about the buyer; not used.",
+        help_text="Claims about the buyer. Ignored.",
     )
     payment = PreferredPaymentRequestSerializer(
-        many=True, required=False, help_text="How the buyer prefers to pay; not used."
+        many=True, required=False, help_text="The buyer's preferred payment. Ignored."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -131,9 +138,11 @@ class SelectedOptionRequestSerializer(RequestSerializer):
 
 
 class PaginationRequestSerializer(RequestSerializer):
-    """Which page."""
+    """The position of the page."""
 
-    cursor = TextField(**_OPTIONAL, help_text="From the answer before; without it, the first page.")
+    cursor = TextField(
+        **_OPTIONAL, help_text="The cursor of the previous response. Without it, the API returns the first page."
+    )
     limit = Int64Field(min_value=1, default=10, help_text="The requested number of products; a page has at most 50.")
 
 
@@ -147,10 +156,12 @@ class _CatalogRequestSerializer(RequestSerializer):
 
 
 class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
-    """A search; without words and filters it finds every offer."""
+    """A search. Without words and filters it returns every offer."""
 
     query = TextField(
-        required=False, max_length=1_000, help_text="Words; an offer with any of them is found, most words first."
+        required=False,
+        max_length=1_000,
+        help_text="Words to search for. The API returns offers with any of them, and those with most words first.",
     )
     pagination = PaginationRequestSerializer(required=False)
 
@@ -158,15 +169,15 @@ class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
 class CatalogLookupRequestSerializer(_CatalogRequestSerializer):
     """Ids of products (`12`) and variants (`12-36`)."""
 
-    ids = ListField(child=TextField(max_length=255), min_length=1, help_text="At most 100.")
+    ids = ListField(child=TextField(max_length=255), min_length=1, help_text="At most 100 ids.")
 
 
 class CatalogProductRequestSerializer(_CatalogRequestSerializer):
-    """One product, and what was chosen of its options."""
+    """One product and its selected options."""
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
-    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="The options chosen so far.")
-    preferences = _texts(help_text="Which options matter most; not used.")
+    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="The selected options.")
+    preferences = _texts(help_text="The most important options. Ignored.")
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [option["name"] for option in selected]
@@ -176,18 +187,18 @@ class CatalogProductRequestSerializer(_CatalogRequestSerializer):
 
 
 class UcpSerializer(ResponseSerializer):
-    """The protocol's own member of an answer."""
+    """The metadata of the protocol in a response."""
 
     version = TextField(help_text="The version of the protocol.")
     status = OneOfField(("success", "error"), help_text="`error` if the request failed; `messages` have the reason.")
-    capabilities = FreeField(required=False, help_text="The capability that answered, and its version.")
+    capabilities = FreeField(required=False, help_text="The capability of the response, and its version.")
 
 
 class PriceSerializer(ResponseSerializer):
-    """An amount financed: what is borrowed, not what it costs."""
+    """An amount financed: the loan, not its cost."""
 
-    amount = AmountField(help_text="Cents.")
-    currency = TextField(help_text="Three letters, as ISO 4217 has them.")
+    amount = AmountField(help_text="The amount in cents.")
+    currency = TextField(help_text="The ISO 4217 code of the currency.")
 
 
 class PriceRangeSerializer(ResponseSerializer):
@@ -198,9 +209,9 @@ class PriceRangeSerializer(ResponseSerializer):
 
 
 class DescriptionSerializer(ResponseSerializer):
-    """A text."""
+    """A description."""
 
-    plain = TextField(help_text="Plain text.")
+    plain = TextField(help_text="The description as plain text.")
 
 
 class CategorySerializer(ResponseSerializer):
@@ -211,7 +222,7 @@ class CategorySerializer(ResponseSerializer):
 
 
 class SelectedOptionSerializer(ResponseSerializer):
-    """The choice that a variant is."""
+    """The options of a variant."""
 
     name = TextField(help_text="The option's name.")
     id = TextField(help_text="The value's id: the term in months.")
@@ -219,12 +230,12 @@ class SelectedOptionSerializer(ResponseSerializer):
 
 
 class OptionValueSerializer(ResponseSerializer):
-    """A term that can be chosen."""
+    """A term that an applicant can choose."""
 
-    id = TextField(help_text="The term in months, as text.")
+    id = TextField(help_text="The term in months, as a string.")
     label: Any = TextField()
-    available = FlagField(required=False, help_text="Whether it can be applied for with what was selected.")
-    exists = FlagField(required=False, help_text="Whether there is a variant of it with what was selected.")
+    available = FlagField(required=False, help_text="Whether an application is possible with the selected options.")
+    exists = FlagField(required=False, help_text="Whether a variant exists with the selected options.")
 
 
 class ProductOptionSerializer(ResponseSerializer):
@@ -235,18 +246,18 @@ class ProductOptionSerializer(ResponseSerializer):
 
 
 class AvailabilitySerializer(ResponseSerializer):
-    """Whether it can be applied for."""
+    """Whether an application is possible."""
 
-    available = FlagField(help_text="Whether it can be applied for.")
+    available = FlagField(help_text="Whether an application is possible.")
 
 
 class InputSerializer(ResponseSerializer):
-    """Which id of the request led here, and how."""
+    """The id in the request that matched, and how."""
 
     id = TextField(help_text="An id of the request.")
     match = OneOfField(
         ("exact", "featured"),
-        help_text="`exact` for a variant's id; `featured` where a product's id led to this variant.",
+        help_text="`exact` for the id of a variant; `featured` for the id of its product.",
     )
 
 
@@ -263,9 +274,7 @@ class LoanFiguresSerializer(ResponseSerializer):
 class VariantMetadataSerializer(LoanFiguresSerializer):
     """Metadata of a variant."""
 
-    term_months = Int64Field(
-        allow_null=True, help_text="How long the loan runs, in months; null where the provider names nothing."
-    )
+    term_months = Int64Field(allow_null=True, help_text="The term of the loan in months; null if not set.")
 
 
 class ProductMetadataSerializer(LoanFiguresSerializer):
@@ -274,20 +283,22 @@ class ProductMetadataSerializer(LoanFiguresSerializer):
     term_options_months = ListField(child=Int64Field(), allow_null=True)
     product_type = TextField()
     provider_id = TextField()
-    offer_version = Int64Field(help_text="Counts from 1; every change of the offer makes the next.")
+    offer_version = Int64Field(help_text="The version of the offer, from 1. Every change creates the next one.")
 
 
 class VariantSerializer(ResponseSerializer):
     """A term of an offer."""
 
-    id = TextField(help_text="The product's id and the term in months: `12-36`.")
+    id = TextField(help_text="The id of the product and the term in months, such as `12-36`.")
     title = TextField()
     description = DescriptionSerializer(help_text="The description, for people to read.")
     price = PriceSerializer(help_text="The smallest amount financed.")
-    availability = AvailabilitySerializer(help_text="Whether it can be applied for.")
-    options = SelectedOptionSerializer(many=True, help_text="The choice that it is.")
-    metadata = VariantMetadataSerializer(help_text="The loan's own figures.")
-    inputs = InputSerializer(many=True, required=False, help_text="Only of a lookup.")
+    availability = AvailabilitySerializer(help_text="Whether an application is possible.")
+    options = SelectedOptionSerializer(many=True, help_text="The options of the variant.")
+    metadata = VariantMetadataSerializer(help_text="The figures of the loan.")
+    inputs = InputSerializer(
+        many=True, required=False, help_text="The ids in the request that matched; only in the response of a lookup."
+    )
 
 
 class ProductSerializer(ResponseSerializer):
@@ -297,42 +308,44 @@ class ProductSerializer(ResponseSerializer):
     title = TextField()
     description = DescriptionSerializer(help_text="The description, for people to read.")
     categories = CategorySerializer(many=True, help_text="The kind of credit.")
-    price_range = PriceRangeSerializer(help_text="Which amounts are financed.")
+    price_range = PriceRangeSerializer(help_text="The range of amounts financed.")
     options = ProductOptionSerializer(many=True, required=False)
-    variants = VariantSerializer(many=True, help_text="The terms of the offer, each a variant.")
-    metadata = ProductMetadataSerializer(help_text="The loan's own figures.")
-    selected = SelectedOptionSerializer(many=True, required=False, help_text="Only of a single product.")
+    variants = VariantSerializer(many=True, help_text="The terms of the offer: one variant for each.")
+    metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
+    selected = SelectedOptionSerializer(
+        many=True, required=False, help_text="The selected options; only in the response for a single product."
+    )
 
 
 class MessageSerializer(ResponseSerializer):
     """Further information."""
 
-    type = OneOfField(("error", "warning", "info"), help_text="How grave it is.")
+    type = OneOfField(("error", "warning", "info"), help_text="The severity of the message.")
     code = TextField(help_text="The code, for programs.")
     content = TextField(help_text="The message, for people.")
-    severity = TextField(required=False, help_text="The remedy for an error, in the protocol's words.")
-    path = TextField(required=False, help_text="JSONPath of the member that it is about.")
+    severity = TextField(required=False, help_text="The remedy for an error, as a code of the protocol.")
+    path = TextField(required=False, help_text="The JSONPath of the field that the message is about.")
 
 
 class PaginationSerializer(ResponseSerializer):
-    """Whether there is more."""
+    """The position of the next page."""
 
-    has_next_page = FlagField(help_text="Whether there is more.")
-    total_count = Int64Field(help_text="How many were found in all.")
-    cursor = TextField(required=False, help_text="Asks for the next page; absent behind the last.")
+    has_next_page = FlagField(help_text="The position of the next page.")
+    total_count = Int64Field(help_text="The total number of matches.")
+    cursor = TextField(required=False, help_text="The cursor of the next page; absent on the last page.")
 
 
 class CatalogSearchSerializer(ResponseSerializer):
     """A page of products."""
 
     ucp = UcpSerializer()
-    products = ProductSerializer(many=True, help_text="The best fit first.")
+    products = ProductSerializer(many=True, help_text="The products, best match first.")
     pagination = PaginationSerializer()
     messages = MessageSerializer(many=True, required=False)
 
 
 class CatalogLookupSerializer(ResponseSerializer):
-    """The products that were found; of the other ids there is a message."""
+    """The products, and a message for each id without one."""
 
     ucp = UcpSerializer()
     products = ProductSerializer(many=True)
@@ -343,60 +356,60 @@ class CatalogProductSerializer(ResponseSerializer):
     """One product, or `status` `error` with a message."""
 
     ucp = UcpSerializer()
-    product = ProductSerializer(required=False, help_text="Absent where there is none of this id.")
+    product = ProductSerializer(required=False, help_text="The product; absent for an unknown id.")
     messages = MessageSerializer(many=True, required=False)
 
 
 class AgentRefusalSerializer(ResponseSerializer):
-    """Why a request that came with `UCP-Agent` was not served."""
+    """The reason why a request with `UCP-Agent` failed."""
 
     ucp = UcpSerializer()
     messages = MessageSerializer(many=True)
 
 
 class ProtocolRefusalSerializer(ResponseSerializer):
-    """A version of the protocol that is not served."""
+    """The error for an unsupported version of the protocol."""
 
     code = OneOfField(("version_unsupported",), help_text="The error in the protocol's form.")
     content = TextField(help_text="The message, for people.")
-    error = TextField(required=False, help_text="The kind of error, as a slug; not where `UCP-Agent` was sent.")
+    error = TextField(required=False, help_text="The kind of error, as a slug; absent if the request has `UCP-Agent`.")
     message = TextField(required=False)
     request_id = TextField(
-        allow_null=True, required=False, help_text="The id of the request, to quote when you write to us."
+        allow_null=True, required=False, help_text="The id of the request. Quote it when you contact support."
     )
-    doc_url = TextField(required=False, help_text="The page about the code.")
+    doc_url = TextField(required=False, help_text="The page about the error code.")
     ucp = UcpSerializer()
     messages = MessageSerializer(many=True)
 
 
 class LinksSerializer(ResponseSerializer):
-    """Where the rest is."""
+    """The addresses of other documents."""
 
-    openapi = TextField(help_text="The OpenAPI document of this interface.")
-    jwks = TextField(help_text="The public keys that sign what we send (RFC 7517).")
-    oauth_metadata = TextField(help_text="Where apps find how to log in (RFC 8414).")
-    catalog = TextField(help_text="The offers.")
-    ledger = TextField(help_text="The ledger that decisions are anchored in.")
+    openapi = TextField(help_text="The OpenAPI document of this API.")
+    jwks = TextField(help_text="The public keys that sign the platform's messages (RFC 7517).")
+    oauth_metadata = TextField(help_text="The metadata of the authorization server (RFC 8414).")
+    catalog = TextField(help_text="The catalog of offers.")
+    ledger = TextField(help_text="The ledger that anchors decisions.")
 
 
 class BusinessProfileSerializer(ResponseSerializer):
     """The profile of the Universal Commerce Protocol."""
 
     version = TextField(help_text="The version of the protocol.")
-    services = FreeField(help_text="Where each service of the protocol is, by its name.")
+    services = FreeField(help_text="The address of each service of the protocol, by its name.")
     capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
-    payment_handlers = FreeField(help_text="None: nothing is paid through the protocol.")
+    payment_handlers = FreeField(help_text="Always empty: the protocol handles no payments here.")
 
 
 class PublicKeySerializer(ResponseSerializer):
     """A public key, as a JSON Web Key."""
 
-    kty = TextField(help_text="The kind of key: `EC`.")
+    kty = TextField(help_text="The key type: `EC`.")
     crv = TextField(help_text="The curve: `P-256`.")
-    x = TextField(help_text="The point's x, in base64url.")
-    y = TextField(help_text="The point's y, in base64url.")
-    kid = TextField(help_text="Names the key in signatures.")
-    use = TextField(help_text="`sig`: it signs.")
+    x = TextField(help_text="The x coordinate of the point, in base64url.")
+    y = TextField(help_text="The y coordinate of the point, in base64url.")
+    kid = TextField(help_text="The id of the key in signatures.")
+    use = TextField(help_text="Always `sig`: the key signs.")
     alg = TextField(help_text="The algorithm: `ES256`.")
 
 
@@ -404,11 +417,11 @@ class DiscoverySerializer(ResponseSerializer):
     """The provider metadata that a marketplace reads, and a UCP business profile."""
 
     base_url = TextField(help_text="The base URL of the API.")
-    capabilities = ListField(child=TextField(), help_text="The services that are switched on.")
+    capabilities = ListField(child=TextField(), help_text="The enabled services.")
     name = TextField(help_text="The provider's name.")
     provider_id = TextField(help_text="The provider's id.")
     supported_versions = ListField(child=TextField(), help_text="Served versions of the API.")
     version = TextField(help_text="The version of the API.")
-    links = LinksSerializer(help_text="Where the rest is.")
+    links = LinksSerializer(help_text="The addresses of other documents.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")
-    keys = PublicKeySerializer(many=True, help_text="The public keys that sign what we send.")
+    keys = PublicKeySerializer(many=True, help_text="The public keys that sign the platform's messages.")

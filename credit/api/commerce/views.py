@@ -23,7 +23,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 
 class CommerceSchema(EndpointSchema):
     def get_override_parameters(self) -> list[Any]:
-        text = "The caller's profile, in the protocol's form: profile=\"https://…\". The address is never fetched."
+        text = "The caller's profile, in the protocol's form: profile=\"https://…\". The API never fetches the address."
         agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
         return [*super().get_override_parameters(), agent]
 
@@ -31,7 +31,7 @@ class CommerceSchema(EndpointSchema):
         """Describe an agent's errors: they have no other members."""
         to_agents = self.resolve_serializer(serializers.AgentRefusalSerializer(), "response").ref
         responses = super().get_response_serializers()
-        text = "A version of the protocol that is not served."
+        text = "The error for an unsupported version of the protocol."
         responses[422, "application/json"] = OpenApiResponse(serializers.ProtocolRefusalSerializer, description=text)
         for (_, media_type), response in responses.items():
             if response.response == _ERROR and media_type == "application/json":

@@ -14,7 +14,7 @@ class TitleField(serializers.WordsField):
 
 
 class DocumentRequestRequestSerializer(serializers.RequestSerializer):
-    """Documents to ask the consumer for."""
+    """Documents to request from the applicant."""
 
     names = serializers.ListField(
         child=TitleField(),
@@ -23,7 +23,7 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
         help_text="The documents to request: each becomes an entry of the checklist.",
     )
     reason = serializers.TextField(
-        allow_null=True, default=None, help_text="The message to the consumer above the checklist."
+        allow_null=True, default=None, help_text="The message to the applicant above the checklist."
     )
 
 
@@ -46,7 +46,7 @@ class DocumentFileSerializer(serializers.ModelResponseSerializer):
 class DocumentFilesSerializer(serializers.ResponseSerializer):
     """The files of a document."""
 
-    files = DocumentFileSerializer(many=True, help_text="The earliest first.")
+    files = DocumentFileSerializer(many=True, help_text="In order, earliest first.")
     total = serializers.Int64Field()
 
 

@@ -16,7 +16,7 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
     waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
-        help_text="Why it is not made yet, in words; null where nothing lacks.",
+        help_text="The reason why the notice is not created yet, for people; null if nothing is missing.",
     )
 
     class Meta:
@@ -28,7 +28,7 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
 
 
 class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
-    """How a notice reached the person."""
+    """A delivery of a notice."""
 
     class Meta:
         model = Delivery
@@ -36,14 +36,22 @@ class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
 
 
 class NoticeSerializer(NoticeRowSerializer):
-    """A notice: what it was made from, the page that is the record, how it was delivered, and the ledger's proof."""
+    """A notice: its content, its page of record, its deliveries, and its inclusion proof."""
 
     content = serializers.FreeField(
-        source="made_from", allow_null=True, help_text="Null until it is made, and once it is forgotten."
+        source="made_from",
+        allow_null=True,
+        help_text="The content of the notice; null until it is created, and after its retention period.",
     )
-    html = serializers.TextField(allow_null=True, help_text="The record, word for word.")
-    deliveries = NoticeDeliverySerializer(many=True, source="deliveries_made", help_text="The first one delivered it.")
-    proof = AnchorSerializer(allow_null=True, source="proof_kept", help_text="Null until it is made and recorded.")
+    html = serializers.TextField(allow_null=True, help_text="The page of record.")
+    deliveries = NoticeDeliverySerializer(
+        many=True, source="deliveries_made", help_text="The recorded deliveries. The first one counts."
+    )
+    proof = AnchorSerializer(
+        allow_null=True,
+        source="proof_kept",
+        help_text="The inclusion proof; null until the notice is created and anchored.",
+    )
 
     class Meta(NoticeRowSerializer.Meta):
         fields = [*NoticeRowSerializer.Meta.fields, "content", "html", "deliveries", "proof"]
@@ -53,7 +61,7 @@ class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
     notices = NoticeRowSerializer(
-        many=True, help_text="For an application the newest first, for a provider by `due_at`."
+        many=True, help_text="The notices: for an application the newest first, for a provider ordered by `due_at`."
     )
 
 
@@ -63,7 +71,9 @@ class NoticeFilter(serializers.FilterSet):
 
 class ProviderNoticeFilter(NoticeFilter):
     due_before = serializers.QueryFilter(
-        serializers.QueryTimeField(required=False, help_text="Due before this moment."), "due_at", "lt"
+        serializers.QueryTimeField(required=False, help_text="Only notices that are due before this time."),
+        "due_at",
+        "lt",
     )
 
 
@@ -76,21 +86,23 @@ class ProviderNoticeQuery(serializers.PageQuery):
 
 
 class NoticeDeliveryRequestSerializer(serializers.RequestSerializer):
-    """How a notice was handed over."""
+    """A delivery of a notice to record."""
 
-    channel = serializers.OneOfField(RECORDED, help_text="`portal` and `email` the platform sees itself.")
-    at = MomentField(help_text="When: after the notice was made, and not in the future.")
-    reference = serializers.IdField(help_text="By which the proof is found, such as the number of a registered letter.")
+    channel = serializers.OneOfField(
+        RECORDED, help_text="The channel of the delivery. The platform records `portal` and `email` itself."
+    )
+    at = MomentField(help_text="When the notice was delivered: after its creation, and not in the future.")
+    reference = serializers.IdField(help_text="A reference to the evidence, such as the number of a registered letter.")
 
 
 class ReviewRequestRequestSerializer(serializers.RequestSerializer):
     """The applicant's request for reconsideration."""
 
-    statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="In the person's own words.")
+    statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="The applicant's statement.")
 
 
 class ReviewRequestSerializer(serializers.ModelResponseSerializer):
-    """A wish that a person looks again, and the decision that answers it."""
+    """A request for reconsideration, and the decision that answers it."""
 
     status = serializers.OneOfField(("open", "answered"))
     statement = serializers.TextField(allow_null=True)
@@ -103,14 +115,14 @@ class ReviewRequestSerializer(serializers.ModelResponseSerializer):
 class ReviewRequestsPageSerializer(serializers.PageSerializer):
     """A page of an application's requests."""
 
-    review_requests = ReviewRequestSerializer(many=True, help_text="The newest first.")
+    review_requests = ReviewRequestSerializer(many=True, help_text="In order, newest first.")
 
 
 class HoldRequestSerializer(serializers.RequestSerializer):
     """A litigation hold to start or to end."""
 
     on = serializers.FlagField(help_text="Whether the records must be kept.")
-    reason = serializers.TextField(min_length=1, max_length=500, help_text="Why, such as the number of the case.")
+    reason = serializers.TextField(min_length=1, max_length=500, help_text="The reason, such as the case number.")
 
 
 class GroundSerializer(serializers.ResponseSerializer):
@@ -123,30 +135,36 @@ class GroundSerializer(serializers.ResponseSerializer):
 
 
 class HoldSerializer(serializers.ResponseSerializer):
-    """What keeps the records of an application."""
+    """The litigation hold and the legal grounds for retention."""
 
     application_id = serializers.TextField()
-    on = serializers.FlagField(help_text="Whether a litigation hold is on. While it is, nothing is emptied.")
+    on = serializers.FlagField(
+        help_text="Whether a litigation hold is on. During the hold, the API deletes no records of the application."
+    )
     reason = serializers.TextField(allow_null=True, help_text="The reason of the last change; null if there was none.")
-    at = serializers.DateTimeField(allow_null=True, help_text="When the hold was last changed (UTC); null for never.")
+    at = serializers.DateTimeField(allow_null=True, help_text="When the hold was last changed (UTC); null if never.")
     grounds = GroundSerializer(many=True, help_text="The laws that require the records to be kept.")
 
 
 class LanguageQuery(serializers.QuerySerializer):
-    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which the text is shown.")
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="The language of the text.")
 
 
 class ConsentRequestSerializer(serializers.RequestSerializer):
-    """That the person agrees."""
+    """The consent to electronic notices."""
 
     text_sha256 = serializers.IdField(help_text="SHA-256 of the consent text that you read, from the response to GET.")
-    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="In which it was read.")
+    language = serializers.OneOfField(
+        LANGUAGES, default=LANGUAGES[0], help_text="The language of the text that you read."
+    )
 
 
 class ConsentSerializer(serializers.ResponseSerializer):
-    """Whether the person takes notices electronically, and the text that they agree to."""
+    """The consent to electronic notices, and its text."""
 
-    is_given = serializers.FlagField(help_text="Whether they do.")
-    at = serializers.DateTimeField(allow_null=True, help_text="Since when, or since when no longer; null for never.")
+    is_given = serializers.FlagField(help_text="Whether the consent is in effect.")
+    at = serializers.DateTimeField(
+        allow_null=True, help_text="When the consent was last given or withdrawn (UTC); null if never."
+    )
     text = serializers.TextField(help_text="The current text of the consent.")
-    text_sha256 = serializers.TextField(help_text="The SHA-256 of its bytes in UTF-8, in hex.")
+    text_sha256 = serializers.TextField(help_text="The SHA-256 of the text in UTF-8, in hex.")

@@ -107,8 +107,8 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     fee_financed = serializers.FlagField(
         allow_null=True,
         default=None,
-        help_text="Required with `eu`. If true, the lender keeps the fee back: the total amount of credit is the "
-        "amount less the fee. If false, the borrower pays the fee apart.",
+        help_text="Required with `eu`. If true, the lender deducts the fee from the payout, and the total amount of "
+        "credit is the amount less the fee. If false, the borrower pays the fee separately.",
     )
     example = ExampleRequestSerializer(
         allow_null=True, default=None, help_text="The loan of the representative example."
@@ -144,7 +144,9 @@ class SupervisorRequestSerializer(Whole):
     """The authority that supervises a lender."""
 
     name = serializers.NameField(help_text="The authority's name.")
-    address = serializers.TextField(min_length=1, max_length=_ADDRESS_MAX_LENGTH, help_text="Its postal address.")
+    address = serializers.TextField(
+        min_length=1, max_length=_ADDRESS_MAX_LENGTH, help_text="The authority's postal address."
+    )
 
 
 class RedressRequestSerializer(Whole):
@@ -152,7 +154,10 @@ class RedressRequestSerializer(Whole):
 
     name = serializers.NameField(help_text="The body's name.")
     url = PatternField(
-        _URL, wanted="an address such as https://ombudsman.example", max_length=500, help_text="Its website."
+        _URL,
+        wanted="an address such as https://ombudsman.example",
+        max_length=500,
+        help_text="The address of the body's website.",
     )
 
 
@@ -162,7 +167,7 @@ class LenderContactRequestSerializer(serializers.RequestSerializer):
     phone = serializers.NameField(
         max_length=64, allow_null=True, default=None, help_text="The lender's telephone number."
     )
-    email = EmailField(max_length=254, allow_null=True, default=None, help_text="The lender's e-mail address.")
+    email = EmailField(max_length=254, allow_null=True, default=None, help_text="The lender's email address.")
     register_number = serializers.NameField(
         allow_null=True, default=None, help_text="The register and number of the lender's registration."
     )
@@ -179,7 +184,7 @@ class SupervisorSerializer(serializers.JsonPartSerializer):
     """The authority that supervises a lender."""
 
     name = serializers.TextField(help_text="The authority's name.")
-    address = serializers.TextField(help_text="Its postal address.")
+    address = serializers.TextField(help_text="The authority's postal address.")
 
 
 class RedressSerializer(serializers.JsonPartSerializer):
@@ -202,7 +207,7 @@ class RepresentativeExampleSerializer(ExampleSerializer):
     """A representative example, with what its loan costs."""
 
     currency = serializers.TextField(help_text="The ISO 4217 code of every amount.")
-    fee_financed = serializers.FlagField(help_text="Whether the lender keeps the fee back.")
+    fee_financed = serializers.FlagField(help_text="Whether the lender deducts the fee from the payout.")
     total_credit_cents = serializers.Int64Field(help_text="The total amount of credit.")
     total_cost_cents = serializers.Int64Field(help_text="The total cost of the credit.")
     total_payable_cents = serializers.Int64Field(help_text="The total amount payable.")
@@ -225,6 +230,6 @@ def advertising_fields() -> tuple[Any, Any, Any]:
         ),
         serializers.TextField(
             allow_null=True,
-            help_text="That the offer is personalized by automated processing (Art. 13); null if no score is used.",
+            help_text="The statement that automated processing personalized the offer (Art. 13); null without a score.",
         ),
     )

@@ -50,13 +50,15 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
 
     refuses_unknown = True
     provider_id = serializers.PrintableIdField(
-        help_text="The lender whose offer it is, as a string of printable characters. Applications have it as an "
-        "integer."
+        help_text="The lender of the offer, as a string of printable characters. Applications have it as an integer."
     )
     name = serializers.NameField(help_text="The offer's public name.")
     product_type = serializers.IdField()
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH, allow_null=True, default=None, help_text="For people to read; null is empty."
+        max_length=DESCRIPTION_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="The description, for people; null is empty.",
     )
     apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
@@ -83,7 +85,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         max_length=REQUIRED_DOCUMENTS_MAX,
         allow_null=True,
         default=None,
-        help_text="Documents that an application needs before it is submitted.",
+        help_text="The documents that an application requires before its submission.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
@@ -96,15 +98,16 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         pricing_rules.METHODS,
         allow_null=True,
         default=None,
-        help_text="What applicants get before they accept a price that follows a consumer report (12 CFR 1022.70 to "
-        "1022.75). `notice`, the default: a risk-based pricing notice, if their rate is above the offer's lowest. "
-        "`score_disclosure`: their credit score, at any rate. `not_applicable`: nothing.",
+        help_text="The notice before the acceptance of a price that is based on a consumer report (12 CFR 1022.70 to "
+        "1022.75). `notice` is the default: a risk-based pricing notice, if the applicant's rate is above the "
+        "offer's lowest. `score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no "
+        "notice.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
         pricing_rules.REASONS,
         allow_null=True,
         default=None,
-        help_text="Why neither is required. Send it with `not_applicable`, and only with it.",
+        help_text="Why no notice is required. Send it only with `not_applicable`, which requires it.",
     )
     reports = serializers.ListField(
         child=serializers.OneOfField(KINDS),
@@ -119,8 +122,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         max_value=MIN_AGE_MAX_YEARS,
         allow_null=True,
         default=None,
-        help_text="The age in years that each applicant needs, where they live; it makes `date_of_birth` required. "
-        "Null for 18, of applicants who give a date of birth.",
+        help_text="The minimum age of each applicant in years, on the date where they live. It makes `date_of_birth` "
+        "required. If null, the minimum of 18 applies only to applicants with a date of birth.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +207,9 @@ class OfferQuery(serializers.QuerySerializer):
     """Which provider's offers."""
 
     provider_id = serializers.PrintableIdField(help_text="The provider of the offers.")
-    include_inactive = serializers.QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
+    include_inactive = serializers.QueryFlagField(
+        default=False, help_text="Whether to include deactivated offers. Only the owner gets them."
+    )
 
 
 class QueryDecimalField(serializers.NumberField):
@@ -223,24 +228,25 @@ class QuoteQuery(serializers.QuerySerializer):
 
     amount_cents = serializers.QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in cents.")
     term_months = serializers.QueryInt64Field(
-        min_value=1, max_value=TERM_MAX_MONTHS, help_text="How many monthly payments there are."
+        min_value=1, max_value=TERM_MAX_MONTHS, help_text="The number of monthly payments."
     )
     apr_percent = QueryDecimalField(
         min_value=0,
         max_value=RATE_MAX_PERCENT,
         default=None,
-        help_text="The note rate, at most six digits after the point. Default: the offer's lowest.",
+        help_text="The note rate, with at most six decimal places. Default: the offer's lowest.",
     )
     fee_cents = serializers.QueryInt64Field(
-        min_value=0, default=0, help_text="The prepaid finance charge: less than the amount."
+        min_value=0, default=0, help_text="The prepaid finance charge in cents: less than the amount."
     )
     first_payment_on = serializers.DayField(
-        default=None, help_text="After today (UTC), at most twelve months. Default: a month from today."
+        default=None,
+        help_text="The date of the first payment: after today (UTC), within 12 months. Default: one month from today.",
     )
     method = serializers.OneOfField(
         METHODS,
         default=None,
-        help_text="How `apr_percent` of the answer is computed. Default: by the offer's jurisdiction.",
+        help_text="The method of computing `apr_percent`. Default: the method of the offer's jurisdiction.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -254,12 +260,13 @@ class QuoteQuery(serializers.QuerySerializer):
 class InstalmentSerializer(serializers.ResponseSerializer):
     """One payment of a schedule."""
 
-    number = serializers.Int32Field(help_text="Which payment it is, from 1.")
-    due_on = serializers.DateField(help_text="The day on which it is due.")
-    payment_cents = serializers.Int64Field(help_text="The payment in cents.")
-    interest_cents = serializers.Int64Field(help_text="How much of it is interest, in cents.")
+    number = serializers.Int32Field(help_text="The number of the payment, from 1.")
+    due_on = serializers.DateField(help_text="The due date.")
+    payment_cents = serializers.Int64Field(help_text="The payment, in cents.")
+    interest_cents = serializers.Int64Field(help_text="The interest in the payment, in cents.")
     principal_cents = serializers.Int64Field(
-        help_text="Below zero when a long first period earns more than its payment."
+        help_text="The principal in the payment, in cents. Negative if the interest of a long first period exceeds the "
+        "payment."
     )
     balance_cents = serializers.Int64Field(help_text="The balance after the payment, in cents.")
 
@@ -270,21 +277,25 @@ class QuoteSerializer(serializers.ResponseSerializer):
     payment_cents = serializers.Int64Field(help_text="The amount of every payment except the last, in cents.")
     final_payment_cents = serializers.Int64Field(help_text="The last payment, in cents.")
     total_of_payments_cents = serializers.Int64Field(help_text="All payments together, in cents.")
-    finance_charge_cents = serializers.Int64Field(help_text="All interest, and the prepaid fee.")
+    finance_charge_cents = serializers.Int64Field(
+        help_text="The finance charge in cents: all interest and the prepaid fee."
+    )
     amount_financed_cents = serializers.Int64Field(help_text="The amount less the prepaid fee.")
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
     method = serializers.OneOfField(METHODS, help_text="How `apr_percent` was computed.")
-    schedule = InstalmentSerializer(many=True, help_text="Every payment, the first first.")
+    schedule = InstalmentSerializer(many=True, help_text="Every payment in order.")
     currency = serializers.TextField(required=False, help_text="With `eu`: the ISO 4217 code of every amount.")
-    fee_financed = serializers.FlagField(required=False, help_text="With `eu`: whether the fee is kept back.")
+    fee_financed = serializers.FlagField(
+        required=False, help_text="With `eu`: whether the lender deducts the fee from the payout."
+    )
     total_credit_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total amount of credit, without a fee that is kept back."
+        required=False, help_text="With `eu`: the total amount of credit, without a deducted fee."
     )
     total_cost_cents = serializers.Int64Field(
         required=False, help_text="With `eu`: the total cost of the credit, interest and fee."
     )
     total_payable_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total amount payable, the two figures before it together."
+        required=False, help_text="With `eu`: the total amount payable: credit plus cost."
     )
     warning = serializers.TextField(required=False, help_text="With `eu`: the warning of Directive (EU) 2023/2225.")
     representative_example = RepresentativeExampleSerializer(
@@ -298,12 +309,14 @@ _CURRENCY = "The ISO 4217 code of the offers' currency. Default: USD with `amoun
 class CatalogueQuery(serializers.PageQuery):
     """Filters of the catalogue."""
 
-    product_type = serializers.IdField(required=False, help_text="Only this kind of credit, such as `personal_loan`.")
+    product_type = serializers.IdField(
+        required=False, help_text="Only offers of this kind of credit, such as `personal_loan`."
+    )
     state = serializers.OneOfField(
         sorted(US_STATES), required=False, help_text="A US state or territory: two capital letters."
     )
     amount_cents = serializers.QueryInt64Field(
-        min_value=0, required=False, help_text="Only offers that lend this much, in cents."
+        min_value=0, required=False, help_text="Only offers that lend this amount, in cents."
     )
     currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
@@ -312,18 +325,18 @@ class CatalogueQuery(serializers.PageQuery):
         "scored the caller and names segments, the score alone decides.",
     )
     explain = serializers.QueryFlagField(
-        default=False, help_text="Also say which offers were left out (the newest 1,000), and by which rule."
+        default=False, help_text="Whether to include the excluded offers (the newest 1,000), each with its rule."
     )
 
 
 class CatalogueItemSerializer(OfferSerializer):
-    """An offer as a marketplace shows it to this caller."""
+    """An offer for this caller."""
 
     offer_id = serializers.Int64Field(source="pk", help_text="The offer's id, as a number.")
     variant = serializers.TextField(
         source="ab_test_variant",
         allow_null=True,
-        help_text="The test in which the caller sees it; null outside of any.",
+        help_text="The variant of the A/B test that the caller gets; null without a test.",
     )
     warning, representative_example, personalized = advertising_fields()
 
@@ -332,7 +345,7 @@ class CatalogueItemSerializer(OfferSerializer):
 
 
 class HiddenSerializer(serializers.JsonPartSerializer):
-    """An offer that was left out, and why."""
+    """An excluded offer, and the reason."""
 
     offer_id = serializers.Int64Field()
     rule = serializers.TextField(help_text="The reason why it was excluded, such as `state`, `amount` or `score`.")
@@ -341,7 +354,7 @@ class HiddenSerializer(serializers.JsonPartSerializer):
 class CatalogueSerializer(serializers.PageSerializer):
     """A page of the catalogue."""
 
-    items = CatalogueItemSerializer(many=True, help_text="The newest offer first.")
+    items = CatalogueItemSerializer(many=True, help_text="The offers, newest first.")
     hidden = HiddenSerializer(many=True, required=False, help_text="Only with `explain=true`.")
 
 
@@ -358,22 +371,22 @@ class MatchRequestSerializer(serializers.RequestSerializer):
         sorted(US_STATES), allow_null=True, default=None, help_text="A US state or territory: two capital letters."
     )
     amount_cents = serializers.Int64Field(
-        min_value=0, allow_null=True, default=None, help_text="The loan that is looked for, in cents; null for any."
+        min_value=0, allow_null=True, default=None, help_text="The requested loan, in cents; null for any amount."
     )
     currency = CurrencyField(allow_null=True, default=None, help_text=_CURRENCY)
     facts = SaidFactsField(
         default=dict,
-        help_text="Flat, below `application_data`: `application_data.monthly_income_cents`. All others are what the "
-        "platform knows.",
+        help_text="A flat object with facts of the application, such as `application_data.monthly_income_cents`. The "
+        "platform supplies all other facts.",
     )
 
 
 class MatchedOfferSerializer(OfferSerializer):
-    """An offer, and whether it fits."""
+    """An offer, and whether it matches."""
 
-    matched = serializers.FlagField(help_text="Whether it fits.")
+    matched = serializers.FlagField(help_text="Whether the offer matches.")
     why_not = serializers.ListField(
-        child=serializers.TextField(), help_text="Why it does not fit, for a person to read."
+        child=serializers.TextField(), help_text="The reason why the offer does not match, for people."
     )
     warning, representative_example, personalized = advertising_fields()
 
@@ -390,7 +403,7 @@ class MatchedOfferSerializer(OfferSerializer):
 class MatchSerializer(serializers.PageSerializer):
     """A page of offers."""
 
-    offers = MatchedOfferSerializer(many=True, help_text="Those that fit and those that do not.")
+    offers = MatchedOfferSerializer(many=True, help_text="The offers, with those that do not match.")
 
 
 class ProviderSerializer(serializers.ModelResponseSerializer):
@@ -407,23 +420,27 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
 
 
 class ProviderRequestSerializer(LenderContactRequestSerializer):
-    """A lender to be."""
+    """A lender to create or update."""
 
     name = serializers.NameField(help_text="The provider's public name. It must not look like another provider's name.")
-    address = serializers.TextField(max_length=500, default="", help_text="Where people write to; notices name it.")
+    address = serializers.TextField(
+        max_length=500, default="", help_text="The lender's postal address, which notices contain."
+    )
     agency = serializers.OneOfField(
         AGENCIES,
         allow_null=True,
         default=None,
-        help_text="The Federal agency that enforces Regulation B for this lender, which notices name (12 CFR 1002, "
-        "appendix A). Leave it out for the installation's default (`NOTICE_AGENCY`).",
+        help_text="The Federal agency that enforces Regulation B for this lender, which notices contain (12 CFR 1002, "
+        "appendix A). Omit it for the installation's default (`NOTICE_AGENCY`).",
     )
 
 
 class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that was created."""
 
-    supervisor = SupervisorSerializer(allow_null=True, help_text="The authority that supervises it; null for none.")
+    supervisor = SupervisorSerializer(
+        allow_null=True, help_text="The authority that supervises the lender; null for none."
+    )
     redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null for none.")
 
     class Meta:
@@ -431,8 +448,8 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
         fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "owner_id", "created_at"]
         extra_kwargs = {
             "id": {
-                "help_text": "The number that the server draws. It is the `provider_id` of offers, as a string, and of "
-                "applications, as an integer."
+                "help_text": "The number that the server assigns. Offers have it as `provider_id` as a string, and "
+                "applications as an integer."
             }
         }
 
@@ -444,7 +461,7 @@ def _optional(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 class PrefilledAddressSerializer(ApplicantAddressRequestSerializer):
-    """What is known of where a person lives."""
+    """The known parts of an applicant's address."""
 
     def get_fields(self) -> dict[str, Any]:
         return _optional(super().get_fields())
@@ -454,16 +471,16 @@ class PrefilledAddressSerializer(ApplicantAddressRequestSerializer):
 
 
 class PrefilledApplicantSerializer(ApplicantRequestSerializer):
-    """What is known of a person; each field can be missing."""
+    """The known data of an applicant. Each field can be missing."""
 
-    address = PrefilledAddressSerializer(help_text="Where the person lives.")
+    address = PrefilledAddressSerializer(help_text="The applicant's residential address.")
 
     def get_fields(self) -> dict[str, Any]:
         return _optional(super().get_fields())
 
 
 class PrefillSerializer(serializers.RequestSerializer):
-    """Answers that the form begins with."""
+    """The prefilled answers of the form."""
 
     refuses_unknown = True
     application_data = serializers.DictField(
@@ -482,7 +499,9 @@ class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
     prefill = PrefillSerializer(
         required=False, help_text=f"Answers that the applicant checks: at most {PREFILL_MAX_BYTES:,} bytes as JSON."
     )
-    expires_in_hours = serializers.Int32Field(min_value=1, max_value=EXPIRES_IN_HOURS_MAX, default=168)
+    expires_in_hours = serializers.Int32Field(
+        min_value=1, max_value=EXPIRES_IN_HOURS_MAX, default=168, help_text="The lifetime of the link in hours."
+    )
 
 
 class ApplicationLinkSerializer(serializers.ResponseSerializer):
@@ -495,26 +514,28 @@ class ApplicationLinkSerializer(serializers.ResponseSerializer):
 class ProvidersPageSerializer(serializers.PageSerializer):
     """A page of providers."""
 
-    providers = ProviderSerializer(many=True, help_text="Those that the caller acts for, or is invited to.")
+    providers = ProviderSerializer(
+        many=True, help_text="The providers that the caller is a member of, or is invited to."
+    )
 
 
 class MemberRequestSerializer(serializers.RequestSerializer):
     """The invited member."""
 
-    username = serializers.IdField(help_text="The name that the new member logs in with.")
-    role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="As what.")
+    username = serializers.IdField(help_text="The user name of the new member.")
+    role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="The role.")
 
 
 class RoleRequestSerializer(serializers.RequestSerializer):
-    """As what a member is to act."""
+    """The new role of a member."""
 
-    role = serializers.OneOfField(ProviderMember.ROLES, help_text="As what.")
+    role = serializers.OneOfField(ProviderMember.ROLES, help_text="The role.")
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):
-    """That a name was invited. The answer is the same whether the user name exists or not."""
+    """The result of an invitation. It is the same for known and unknown user names."""
 
-    username = serializers.TextField(help_text="The name, as it was sent.")
+    username = serializers.TextField(help_text="The user name, as sent.")
     invited = serializers.FlagField(help_text="Always true.")
 
 
@@ -547,5 +568,5 @@ class MembersPageSerializer(serializers.PageSerializer):
 
     members = MemberSerializer(many=True, help_text="The members of the provider.")
     invitations = InvitationSerializer(
-        many=True, help_text="At most 50, on every page; shown to the provider's owners alone."
+        many=True, help_text="Open invitations, at most 50, on every page. Only owners get them."
     )

@@ -23,7 +23,7 @@ class ReportScoreSerializer(serializers.JsonPartSerializer):
     value = serializers.Int64Field(help_text="The score.")
     min = serializers.Int64Field(help_text="The lowest possible score.")
     max = serializers.Int64Field(help_text="The highest possible score.")
-    factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors, as texts.")
+    factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors, as strings.")
     supplier = serializers.TextField(allow_null=True, help_text="Who supplied the score; null for the agency.")
     ranks_above_percent = serializers.Int32Field(
         allow_null=True, help_text="The percentage of consumers with a lower score; null if unknown."
@@ -61,7 +61,7 @@ class ReportSerializer(serializers.ModelResponseSerializer):
         help_text="The vendor's response as text, for reviewers who get the report; null for others and in lists.",
     )  # fmt: skip
     reused = serializers.FlagField(
-        source="is_reused", help_text="Whether the request for the report found an unexpired one of the same applicant."
+        source="is_reused", help_text="Whether the request returned an unexpired report of the same applicant."
     )
     summary = SummarySerializer(
         source="parsed_summary", allow_null=True, help_text="What the report contains; null until it arrives."

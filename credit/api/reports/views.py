@@ -36,7 +36,7 @@ class ReportViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
 
-    @also_answers(200, ReportSerializer, "An unexpired report of the same applicant is used again.")
+    @also_answers(200, ReportSerializer, "An unexpired report of the same applicant exists.")
     @also_answers(202, ReportSerializer, "The vendor works, or its answer is not known yet.")
     @endpoint(
         access=FIRST_PARTY,

@@ -16,8 +16,8 @@ _MEMBER = {
     "title": _of("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
     "description": _of("string", "The meaning of the field, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
     profile.X_FACT: _of("string", "The fact that the value is compared with.", examples=["bank.income_monthly_cents"]),
-    "enum": _of("array", "The values that it may have.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
-    "format": _of("string", "For a string: `date`, a day such as 2026-01-31.", enum=["date"]),
+    "enum": _of("array", "The allowed values.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
+    "format": _of("string", "For a string: `date`, such as 2026-01-31.", enum=["date"]),
     "minLength": _of("integer", "For a string: its minimum length.", **_LENGTH),
     "maxLength": _of("integer", "For a string: its maximum length.", **_LENGTH),
     "minimum": _of("number", "For a number: the minimum."),
@@ -28,16 +28,16 @@ APPLICATION_SCHEMA = _of(
     "JSON Schema 2020-12 in a closed profile: an object of texts, integers, numbers and truths, none inside another.",
     required=["type", "properties"],
     properties={
-        "$schema": _of("string", "The dialect, if it is named.", enum=[profile.DIALECT]),
+        "$schema": _of("string", "The dialect of the schema.", enum=[profile.DIALECT]),
         "type": _of("string", "Always `object`.", enum=["object"]),
         "title": _of("string", "The title of the form.", maxLength=profile.TITLE_MAX_LENGTH),
         "description": _of("string", "The introduction of the form.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
         "properties": _of(
             "object",
-            f"The members by their names, at most {profile.MEMBERS_MAX}.",
+            f"The fields by name, at most {profile.MEMBERS_MAX}.",
             additionalProperties={"type": "object", "required": ["type"], "properties": _MEMBER},
         ),
-        "required": _of("array", "The members that an application needs.", items={"type": "string"}),
+        "required": _of("array", "The required fields.", items={"type": "string"}),
     },
 )
 
@@ -52,35 +52,42 @@ class ApplicationSchemaField(serializers.FreeField):
 
 
 class DueSerializer(serializers.ResponseSerializer):
-    """Something that is missing or wrong."""
+    """A missing or invalid value."""
 
     pointer = serializers.TextField(
-        help_text="Where, as a JSON pointer into the application: below `application_data`, `applicants`, `documents`, "
-        "or `/offer_id` of an offer that has ended."
+        help_text="The position as a JSON pointer into the application: below `application_data`, `applicants`, or "
+        "`documents`. It is `/offer_id` if the offer has ended."
     )
     title = serializers.TextField(help_text="The label of the field.")
-    type = serializers.TextField(help_text="The type of JSON that it has, or `document`.")
+    type = serializers.TextField(help_text="The JSON type of the value, or `document`.")
     why = serializers.TextField(help_text="The required action, for people.")
 
 
 class RequiredDocumentSerializer(serializers.ResponseSerializer):
-    """A document that the offer asks for."""
+    """A document that the offer requires."""
 
     name = serializers.TextField(help_text="The required document.")
     document_id = serializers.TextField(
-        allow_null=True, help_text="Where its files go: `…/documents/{document_id}/files`. Null before an application."
+        allow_null=True,
+        help_text="The id for uploads to `…/documents/{document_id}/files`; null before an application.",
     )
-    status = serializers.TextField(allow_null=True, help_text="requested, received or accepted; null before.")
+    status = serializers.TextField(
+        allow_null=True, help_text="`requested`, `received`, or `accepted`; null before an application."
+    )
 
 
 class RequirementsSerializer(serializers.ResponseSerializer):
     """An offer's requirements, and those that are due now."""
 
-    currently_due = DueSerializer(many=True, help_text="Empty when the application can be submitted.")
-    application_schema = serializers.FreeField(
-        allow_null=True, help_text="JSON Schema 2020-12 of `application_data`; null where any data will do."
+    currently_due = DueSerializer(
+        many=True, help_text="The requirements that are due; empty if the application can be submitted."
     )
-    documents = RequiredDocumentSerializer(many=True, help_text="Each needs a file before the submission.")
+    application_schema = serializers.FreeField(
+        allow_null=True, help_text="JSON Schema 2020-12 of `application_data`; null for any data."
+    )
+    documents = RequiredDocumentSerializer(
+        many=True, help_text="The required documents. Each needs a file before the submission."
+    )
     applicants = serializers.FreeField(
-        allow_null=True, help_text="JSON Schema 2020-12 of `applicants`; null where the offer does not ask who applies."
+        allow_null=True, help_text="JSON Schema 2020-12 of `applicants`; null if the offer does not require applicants."
     )

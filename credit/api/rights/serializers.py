@@ -20,7 +20,7 @@ class RightSerializer(serializers.JsonPartSerializer):
     """A sentence for the applicant, and the law behind it."""
 
     text = serializers.TextField(help_text="The sentence.")
-    law = serializers.TextField(help_text="Where the law says so.")
+    law = serializers.TextField(help_text="The citation of the law.")
 
 
 class DataCategorySerializer(serializers.JsonPartSerializer):
@@ -51,8 +51,8 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
         many=True, help_text="Who supplies the data."
     )
-    reviewed_by = serializers.TextField(help_text="The part that people have.")
-    before = RightSerializer(many=True, help_text="The notice before use, as the applicant's form shows it.")
+    reviewed_by = serializers.TextField(help_text="How people take part in the decision.")
+    before = RightSerializer(many=True, help_text="The notice before use, as on the applicant's form.")
 
 
 class ExplainedScoreSerializer(serializers.JsonPartSerializer):
@@ -63,7 +63,7 @@ class ExplainedScoreSerializer(serializers.JsonPartSerializer):
     )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
     outcome = serializers.TextField(help_text="`approve`, `refer`, or `decline`.")
-    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    scored_at = serializers.DateTimeField(help_text="When the score was computed (UTC).")
     model_id = serializers.Int64Field(help_text="The scoring model.")
     version = serializers.Int32Field(help_text="The version of the model.")
     reasons = serializers.ListField(child=serializers.TextField(), help_text="Its reasons, most important first.")
@@ -73,9 +73,9 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
     """A fact that an input used."""
 
     name = serializers.TextField(help_text="The fact's name.")
-    value = serializers.FreeField(allow_null=True, help_text="Its value; null for `person.` facts.")
+    value = serializers.FreeField(allow_null=True, help_text="The fact's value; null for `person.` facts.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        SOURCES, allow_null=True, help_text="Who supplied it; null for scores before version 1.1."
+        SOURCES, allow_null=True, help_text="Who supplied the value; null for scores before version 1.1."
     )
     source_text = serializers.TextField(help_text="The source, for people to read.")
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
@@ -84,11 +84,11 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
 class ExplainedInputSerializer(serializers.JsonPartSerializer):
     """An input of the score."""
 
-    name = serializers.TextField(help_text="Its name in the scorecard.")
+    name = serializers.TextField(help_text="The input's name in the scorecard.")
     is_changeable = serializers.FlagField(help_text="Whether the applicant can change it.")
     facts = ExplainedFactSerializer(many=True, help_text="The facts that were used; empty for a missing input.")
-    range = serializers.TextField(allow_null=True, help_text="The range that it falls into; null without points.")
-    points = serializers.Int64Field(allow_null=True, help_text="Its points; null for an input without points.")
+    range = serializers.TextField(allow_null=True, help_text="The range that the value is in; null without points.")
+    points = serializers.Int64Field(allow_null=True, help_text="The points; null for an input without points.")
     baseline = serializers.Int64Field(allow_null=True, help_text="The points that a reason is measured against.")
     text = serializers.TextField(help_text="The points, for people to read; empty without points.")
 
@@ -107,7 +107,7 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         help_text="`rejection`, `approval`, or `worse` for an approval of less than requested; null before a decision.",
     )
     decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")
-    decided_by = serializers.TextField(help_text="Who decided.")
+    decided_by = serializers.TextField(help_text="The role of the decider.")
     role = serializers.TextField(help_text="The role of the score.")
     reasons = serializers.ListField(child=serializers.TextField(), help_text="The principal reasons of a rejection.")
     score = ExplainedScoreSerializer(allow_null=True, help_text="The score; null if none was computed.")
@@ -128,12 +128,12 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
 
 
 class CorrectionRequestSerializer(serializers.RequestSerializer):
-    """A fact that is wrong."""
+    """A wrong value to report."""
 
     fact = serializers.IdField(
-        max_length=FACT_MAX_LENGTH, help_text="The name of the fact, as the explanation or `GET …/facts` has it."
+        max_length=FACT_MAX_LENGTH, help_text="The name of the fact, as in the explanation or in `GET …/facts`."
     )
-    claimed = ScalarField(help_text="The right value: a number, a text, or a boolean.")
+    claimed = ScalarField(help_text="The right value: a number, a string, or a boolean.")
     statement = serializers.TextField(
         min_length=1, max_length=STATEMENT_MAX, help_text="Why the value is wrong, in the applicant's words."
     )
@@ -141,14 +141,14 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
         required=False,
         allow_null=True,
         default=None,
-        help_text="The id of a file that shows it; required for a fact that is no claim.",
+        help_text="The id of a file that shows the right value. Required unless the fact is a claim of the applicant.",
     )
 
 
 class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
     """The answer to a correction."""
 
-    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED))
+    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED), help_text="The answer.")
     reason = serializers.TextField(
         min_length=1, max_length=STATEMENT_MAX, help_text="The reason, which the applicant reads."
     )
@@ -160,7 +160,9 @@ class CorrectionSerializer(serializers.ModelResponseSerializer):
     status = serializers.OneOfField((Correction.OPEN, Correction.CORRECTED, Correction.REFUSED))
     claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value; null once erased.")
     statement = serializers.TextField(allow_null=True)
-    file = serializers.UUIDField(source="file_id", allow_null=True, help_text="The file that shows it; null for none.")
+    file = serializers.UUIDField(
+        source="file_id", allow_null=True, help_text="The file that shows the right value; null for none."
+    )
     reason = serializers.TextField(allow_null=True)
     is_scored_again = serializers.FlagField(source="has_score", help_text="Whether a new score was computed.")
 
@@ -175,4 +177,4 @@ class CorrectionSerializer(serializers.ModelResponseSerializer):
 class CorrectionsPageSerializer(serializers.PageSerializer):
     """A page of an application's corrections."""
 
-    corrections = CorrectionSerializer(many=True, help_text="The newest first.")
+    corrections = CorrectionSerializer(many=True, help_text="In order, newest first.")

@@ -29,7 +29,7 @@ class AboutRequestSerializer(serializers.RequestSerializer):
         child=serializers.OneOfField(CATEGORIES),
         default=list,
         max_length=len(CATEGORIES),
-        help_text=f"{_CATEGORIES_HELP} If there are any, a scorecard that reads another one is refused.",
+        help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads others.",
     )
     limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["limits"])
     human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["human_review"])
@@ -42,7 +42,7 @@ class AboutField(serializers.FreeField):
 
 
 class InstructionsSerializer(serializers.JsonPartSerializer):
-    """The instructions for use of a version. Texts are empty where its maker gave none."""
+    """The instructions for use of a version. Fields that the author did not send are empty."""
 
     intended_use = serializers.TextField(help_text=_TEXTS["intended_use"])
     not_for = serializers.TextField(help_text=_TEXTS["not_for"])
@@ -77,24 +77,30 @@ class OrderedInputSerializer(serializers.JsonPartSerializer):
     """An input whose bins are ordered."""
 
     name = serializers.TextField(help_text="The name of the input.")
-    is_monotone = serializers.FlagField(help_text="Whether its points only rise or only fall, missing values aside.")
+    is_monotone = serializers.FlagField(
+        help_text="Whether the points only rise or only fall, except for missing values."
+    )
 
 
 class CertifiedInputSerializer(serializers.JsonPartSerializer):
     """An input of the scorecard."""
 
     name = serializers.TextField(help_text="The name of the input.")
-    facts = serializers.ListField(child=serializers.TextField(), help_text="The facts that it reads.")
-    categories = serializers.ListField(child=serializers.OneOfField(CATEGORIES), help_text="Their categories.")
+    facts = serializers.ListField(child=serializers.TextField(), help_text="The facts that the input reads.")
+    categories = serializers.ListField(
+        child=serializers.OneOfField(CATEGORIES), help_text="The categories of these facts."
+    )
 
 
 class CertificateSerializer(serializers.JsonPartSerializer):
-    """What a scorecard can and can't do, computed over every combination of bins."""
+    """The possible results of a scorecard, computed over every combination of bins."""
 
-    combinations = CountField(help_text="How many combinations there are.")
-    declines = CountField(help_text="How many of them the total declines.")
-    declines_without_reason = CountField(help_text="How many of these have no reason: 0 for a published version.")
-    reasons = CertifiedReasonSerializer(many=True, help_text="Those of characteristics first, then of knockouts.")
+    combinations = CountField(help_text="The number of combinations.")
+    declines = CountField(help_text="The number of combinations whose total declines.")
+    declines_without_reason = CountField(
+        help_text="The number of declines without a reason: 0 for a published version."
+    )
+    reasons = CertifiedReasonSerializer(many=True, help_text="The reasons of characteristics, then those of knockouts.")
     total_min = serializers.Int64Field(help_text="The lowest total, within the range.")
     total_max = serializers.Int64Field(help_text="The highest total, within the range.")
     ordered = OrderedInputSerializer(many=True, help_text="The inputs that have bins with `below`.")

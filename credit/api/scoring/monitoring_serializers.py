@@ -35,14 +35,16 @@ class MonitoringQuery(serializers.QuerySerializer):
         min_value=1, default=None, help_text="A version's number. Default: the champion's."
     )
     against_to = serializers.QueryTimeField(
-        default=None, help_text="The end of the window compared with. Default: where it begins."
+        default=None, help_text="The end of the window of comparison, exclusive. Default: the beginning of the window."
     )
-    against_from = serializers.QueryTimeField(default=None, help_text="Its beginning. Default: the same length before.")
-    to = serializers.QueryTimeField(default=None, help_text="The end of the window, which is not in it. Default: now.")
+    against_from = serializers.QueryTimeField(
+        default=None, help_text="The beginning of the window of comparison. Default: the same length before its end."
+    )
+    to = serializers.QueryTimeField(default=None, help_text="The end of the window, exclusive. Default: now.")
 
     def get_fields(self) -> dict[str, Any]:
         beginning = serializers.QueryTimeField(
-            default=None, help_text="The window's beginning. Default: 30 days before its end."
+            default=None, help_text="The beginning of the window, inclusive. Default: 30 days before its end."
         )
         return {**super().get_fields(), "from": beginning}
 
@@ -52,16 +54,18 @@ class MonitoringQuery(serializers.QuerySerializer):
 
 
 class CompareRequestSerializer(serializers.RequestSerializer):
-    """Which version to compare with, over the scores of which time."""
+    """The version to compare with, and the period of the scores."""
 
-    to = MomentField(default=None, help_text="Scores before this moment count. Default: now.")
+    to = MomentField(default=None, help_text="The end of the period, exclusive. Default: now.")
     limit = serializers.Int32Field(
-        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="How many scores at most, the newest first."
+        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="The maximum number of scores. The newest count."
     )
 
     def get_fields(self) -> dict[str, Any]:
         other = serializers.Int64Field(min_value=1, help_text="The number of the other version.")
-        beginning = MomentField(default=None, help_text="From this moment on. Default: 30 days before the end.")
+        beginning = MomentField(
+            default=None, help_text="The beginning of the period, inclusive. Default: 30 days before the end."
+        )
         return {"with": other, "from": beginning, **super().get_fields()}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -69,42 +73,48 @@ class CompareRequestSerializer(serializers.RequestSerializer):
 
 
 class WindowSerializer(serializers.ResponseSerializer):
-    """A window, and its scores: `scores` of `of` were counted, the newest."""
+    """A window of time. `scores` is the number of counted scores of the total `of`."""
 
-    to = serializers.DateTimeField(help_text="The end, which is not in it (UTC).")
-    scores = serializers.Int64Field(help_text="How many were counted: the newest.")
-    of = serializers.Int64Field(help_text="How many there were.")
+    to = serializers.DateTimeField(help_text="The end of the window, exclusive (UTC).")
+    scores = serializers.Int64Field(help_text="The number of counted scores, which are the newest ones.")
+    of = serializers.Int64Field(help_text="The number of scores in the window.")
     too_few = serializers.FlagField(
         help_text=f"Whether fewer than {SCORES_MIN} scores were counted. Such a window has no stability index."
     )
 
     def get_fields(self) -> dict[str, Any]:
-        beginning = serializers.DateTimeField(help_text="The beginning, which is in it (UTC).")
+        beginning = serializers.DateTimeField(help_text="The beginning of the window, inclusive (UTC).")
         return {"from": beginning, **super().get_fields()}
 
 
 class TotalBinSerializer(serializers.ResponseSerializer):
-    """A range of totals: from its beginning, which it holds, to below its end; null where it is open."""
+    """A range of totals."""
 
-    below = serializers.Int64Field(allow_null=True, help_text="The end, which is not in it; null where it is open.")
-    share = serializers.NumberField(allow_null=True, help_text="Mean of the window's scores; null without scores.")
-    share_before = serializers.NumberField(allow_null=True, help_text="Number of scores in the window of comparison.")
+    below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive; null for no bound.")
+    share = serializers.NumberField(
+        allow_null=True, help_text="The share of the window's scores in this range, from 0 to 1; null without scores."
+    )
+    share_before = serializers.NumberField(
+        allow_null=True,
+        help_text="The share of the comparison window's scores in this range, from 0 to 1; null without scores.",
+    )
 
     def get_fields(self) -> dict[str, Any]:
         beginning = serializers.Int64Field(
-            allow_null=True, help_text="The beginning, which is in it; null where it is open."
+            allow_null=True, help_text="The beginning of the range, inclusive; null for no bound."
         )
         return {"from": beginning, **super().get_fields()}
 
 
 class MissingRateSerializer(serializers.ResponseSerializer):
-    """How often an input was missing."""
+    """The rate at which an input was missing."""
 
     input = serializers.TextField(help_text="The input's name in the definition.")
     rate = serializers.NumberField(
-        allow_null=True, help_text="How often it was missing in the window, from 0 to 1; null without scores."
+        allow_null=True,
+        help_text="The share of scores in the window without this input, from 0 to 1; null without scores.",
     )
-    rate_before = serializers.NumberField(allow_null=True, help_text="The same of the scores compared with.")
+    rate_before = serializers.NumberField(allow_null=True, help_text="The same rate in the window of comparison.")
 
 
 class OutcomeRatesSerializer(serializers.ResponseSerializer):
@@ -118,18 +128,18 @@ class OutcomeRatesSerializer(serializers.ResponseSerializer):
 class OverridesPageSerializer(serializers.ResponseSerializer):
     """Reviewers' decisions against the champion's proposal, as a share of all decisions after a proposal."""
 
-    decisions = serializers.Int64Field(help_text="How many people made after a proposal.")
-    overrides = serializers.Int64Field(help_text="How many of them went against it.")
+    decisions = serializers.Int64Field(help_text="The number of decisions by reviewers after a proposal.")
+    overrides = serializers.Int64Field(help_text="The number of these decisions that differ from the proposal.")
     rate = serializers.NumberField(
         allow_null=True, help_text="`overrides` of `decisions`, from 0 to 1; null without decisions."
     )
 
 
 class MonitoringSerializer(serializers.ResponseSerializer):
-    """How the scores of a window differ from those of another."""
+    """A comparison of the scores of two windows."""
 
     model_id = serializers.Int64Field()
-    version = serializers.Int32Field(help_text="The number of the version whose scores were looked at.")
+    version = serializers.Int32Field(help_text="The number of the version whose scores are compared.")
     window = WindowSerializer(help_text="The window.")
     against = WindowSerializer(help_text="The window of comparison.")
     psi = serializers.NumberField(
@@ -137,35 +147,35 @@ class MonitoringSerializer(serializers.ResponseSerializer):
         help_text="The stability index (PSI) of the total over `bins`; null if either window has `too_few` scores.",
     )
     bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
-    missing = MissingRateSerializer(many=True, help_text="How often each input was missing.")
-    outcomes = OutcomeRatesSerializer(help_text="How often each outcome came up in the window.")
-    overrides = OverridesPageSerializer(help_text="How often people decided otherwise.")
+    missing = MissingRateSerializer(many=True, help_text="The rate at which each input was missing.")
+    outcomes = OutcomeRatesSerializer(help_text="The share of each outcome in the window.")
+    overrides = OverridesPageSerializer(help_text="The share of decisions that differ from the model's proposal.")
 
 
 class OutcomePairSerializer(serializers.ResponseSerializer):
-    """How many had one outcome by the version and the other by the one compared with."""
+    """The number of scores with a pair of outcomes."""
 
-    outcome = serializers.TextField(help_text="By this version.")
-    with_outcome = serializers.TextField(help_text="By the version compared with.")
-    count = serializers.Int64Field(help_text="How many scores had both.")
+    outcome = serializers.TextField(help_text="The result of this version.")
+    with_outcome = serializers.TextField(help_text="The result of the compared version.")
+    count = serializers.Int64Field(help_text="The number of scores with both outcomes.")
 
 
 class FlipSerializer(serializers.ResponseSerializer):
-    """An application that the other version would have decided otherwise."""
+    """An application for which the other version has another outcome."""
 
     application_id = serializers.TextField()
-    total = serializers.Int64Field(help_text="By this version.")
-    outcome = serializers.TextField(help_text="By this version.")
-    with_total = serializers.Int64Field(help_text="By the version compared with.")
-    with_outcome = serializers.TextField(help_text="By the version compared with.")
+    total = serializers.Int64Field(help_text="The result of this version.")
+    outcome = serializers.TextField(help_text="The result of this version.")
+    with_total = serializers.Int64Field(help_text="The result of the compared version.")
+    with_outcome = serializers.TextField(help_text="The result of the compared version.")
 
 
 class ComparisonSerializer(serializers.ResponseSerializer):
-    """Two versions on the same people."""
+    """The results of two versions for the same applications."""
 
-    pairs = serializers.Int64Field(help_text="How many scores were computed by both.")
-    table = OutcomePairSerializer(many=True, help_text="How many had which two outcomes.")
-    flips = FlipSerializer(many=True, help_text="Some of those with two different outcomes.")
+    pairs = serializers.Int64Field(help_text="The number of scores that both versions computed.")
+    table = OutcomePairSerializer(many=True, help_text="The number of scores for each pair of outcomes.")
+    flips = FlipSerializer(many=True, help_text="A sample of the scores with two different outcomes.")
     skipped = serializers.Int64Field(
-        help_text="Scores whose facts are erased, or lack one that the other version asks for."
+        help_text="Scores that can't be compared: their facts are erased, or lack one that the other version reads."
     )

@@ -26,35 +26,35 @@ class DefinitionField(serializers.FreeField):
 
 
 class ModelRequestSerializer(serializers.RequestSerializer):
-    """A scoring model to make."""
+    """A scoring model to create."""
 
     provider_id = serializers.PrintableIdField(
         help_text="The lender that owns the model, as a string of printable characters."
     )
     name = serializers.NameField(help_text="The model's name.")
-    description = serializers.TextField(default="", help_text="Your description of its purpose.")
+    description = serializers.TextField(default="", help_text="Your description of the purpose.")
 
 
 @extend_schema_serializer(component_name="Model")
 class ScoringModelSerializer(serializers.ModelResponseSerializer):
-    """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
+    """A scoring model. Offers refer to its `id` as `blockscore_model_id`."""
 
     class Meta:
         model = ScoringModel
         fields = ["id", "provider_id", "name", "description", "created_at"]
-        extra_kwargs = {"id": {"help_text": "The model's id, which offers name as `blockscore_model_id`."}}
+        extra_kwargs = {"id": {"help_text": "The model's id. Offers refer to it as `blockscore_model_id`."}}
 
 
 class ModelsPageSerializer(serializers.PageSerializer):
     """A page of scoring models."""
 
-    models = ScoringModelSerializer(many=True, help_text="The newest first.")
+    models = ScoringModelSerializer(many=True, help_text="In order, newest first.")
 
 
 class VersionRequestSerializer(serializers.RequestSerializer):
     """The next version of a scoring model."""
 
-    definition = DefinitionField(help_text="The scorecard: what is computed.")
+    definition = DefinitionField(help_text="The scorecard.")
     note = serializers.TextField(default="")
     about = AboutRequestSerializer(
         required=False, allow_null=True, help_text="Instructions for use. The anchored publication has their hash."
@@ -76,13 +76,12 @@ class VersionSerializer(serializers.ModelResponseSerializer):
 
 
 class PublishedVersionSerializer(VersionSerializer):
-    """A version that was published, and what its makers may have overlooked."""
+    """A published version, with warnings."""
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Sentences about inputs that an active offer of the model does not require of an application, and "
-        "about characteristics that only the applicant supplies. One more if every input is history, and one if no "
-        "input is verified.",
+        help_text="Warnings about inputs that an active offer of the model does not require, and about characteristics "
+        "that only the applicant supplies. They also warn if every input is history, or if no input is verified.",
     )
 
     class Meta(VersionSerializer.Meta):
@@ -106,14 +105,14 @@ class WholeVersionSerializer(VersionSerializer):
 class VersionsPageSerializer(serializers.PageSerializer):
     """A page of a model's versions."""
 
-    versions = VersionSerializer(many=True, help_text="The newest first.")
+    versions = VersionSerializer(many=True, help_text="In order, newest first.")
 
 
 class PublicationRequestSerializer(serializers.RequestSerializer):
     """The role of a published version."""
 
     role = serializers.OneOfField(
-        (CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared."
+        (CHAMPION, CHALLENGER), help_text="The role. The champion decides or proposes. Challengers are only compared."
     )
 
 
@@ -180,11 +179,11 @@ class SaidFactsField(FactsField):
 
 
 class EvaluationRequestSerializer(serializers.RequestSerializer):
-    """Facts to evaluate a version with."""
+    """The facts for an evaluation."""
 
     facts = EvaluatedFactsField(
-        help_text="Flat, by the names of `GET /v1/scoring/facts`; null is missing. `scored_on` is the day (UTC) on "
-        "which the facts would be scored, by default today."
+        help_text="A flat object with the names of `GET /v1/scoring/facts`; null means missing. `scored_on` is the day "
+        "of the score (UTC). Default: today."
     )
 
 
@@ -205,19 +204,19 @@ class ReasonSerializer(serializers.JsonPartSerializer):
 
 
 class StepSerializer(serializers.ResponseSerializer):
-    """One characteristic in a better bin; bins are positions in the definition, from 0."""
+    """One characteristic in a better bin. Bins are positions in the definition, from 0."""
 
     characteristic = serializers.TextField(help_text="Its name in the definition.")
-    input = serializers.TextField(help_text="The input that would have to change.")
-    from_bin = serializers.Int32Field(help_text="The bin that the person is in.")
-    to_bin = serializers.Int32Field(help_text="The bin that would be enough.")
-    points = serializers.Int64Field(help_text="How many more the better bin gives.")
+    input = serializers.TextField(help_text="The input to change.")
+    from_bin = serializers.Int32Field(help_text="The current bin.")
+    to_bin = serializers.Int32Field(help_text="The required bin.")
+    points = serializers.Int64Field(help_text="The additional points of the better bin.")
 
 
 class ChangeSerializer(serializers.JsonPartSerializer):
     """Changes that together would have led to a better outcome."""
 
-    changes = StepSerializer(many=True, help_text="All of them are needed.")
+    changes = StepSerializer(many=True, help_text="The changes, which are all required together.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome after these changes.")
 
 
@@ -225,11 +224,11 @@ class EvaluationSerializer(serializers.ResponseSerializer):
     """A version's result for some facts."""
 
     total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
-    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
-    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. `refer`: reviewers decide.")
+    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null without one.")
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
-    reasons = ReasonSerializer(many=True, help_text="The most important first, at most four.")
-    missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
+    reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
+    missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs without a value.")
     changes = ChangeSerializer(many=True, help_text="Changes that would lead to a better outcome, the smallest first.")
 
 
@@ -248,7 +247,7 @@ class FactSerializer(serializers.ResponseSerializer):
 class FactsPageSerializer(serializers.ResponseSerializer):
     """The catalogue of facts."""
 
-    facts = FactSerializer(many=True, help_text="By name.")
+    facts = FactSerializer(many=True, help_text="Sorted by name.")
 
 
 class UsedFactSerializer(serializers.JsonPartSerializer):
@@ -274,15 +273,18 @@ class ScorePageSerializer(serializers.ResponseSerializer):
         help_text="The total of the points; null for the applicant if the model reads `person.…`.",
     )
     range = serializers.ListField(
-        child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest score there is."
+        child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest possible score."
     )
-    scored_at = serializers.DateTimeField(allow_null=True, help_text="When it was computed (UTC).")
+    scored_at = serializers.DateTimeField(allow_null=True, help_text="When the score was computed (UTC).")
     model_id = serializers.Int64Field(help_text="The scoring model that computes it.")
-    version = serializers.Int32Field(allow_null=True, help_text="The number of the model's version that computed it.")
-    outcome = serializers.OneOfField(OUTCOMES, allow_null=True, help_text="`refer`: the model leaves it to people.")
-    reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
+    version = serializers.Int32Field(allow_null=True, help_text="The number of the version that computed the score.")
+    outcome = serializers.OneOfField(OUTCOMES, allow_null=True, help_text="The outcome. `refer`: reviewers decide.")
+    reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
     changes = ChangeSerializer(
-        many=True, allow_null=True, help_text="The smallest first; null once the facts are erased, and if `score` is."
+        many=True,
+        allow_null=True,
+        help_text="Changes that would have led to a better outcome, the smallest first; null once the facts are "
+        "erased, and if `score` is null.",
     )
     facts = UsedFactSerializer(
         many=True, allow_null=True, help_text="The facts that were used, by name; null for scores before version 1.1."
@@ -328,7 +330,7 @@ class ConfirmationRequestSerializer(serializers.RequestSerializer):
         help_text="The JSON pointer (RFC 6901) of the value below `application_data`, such as `/monthly_income_cents`.",
     )
     value = ScalarField(help_text="The value that the file shows.")
-    file_id = serializers.IdField(help_text="The uploaded file of the application that shows it.")
+    file_id = serializers.IdField(help_text="The id of the application's file that shows the value.")
 
 
 class ConfirmationSerializer(serializers.ModelResponseSerializer):
@@ -353,11 +355,12 @@ class ApplicationFactSerializer(serializers.JsonPartSerializer):
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is missing or unknown.")
     differs_from_claim = serializers.FlagField(
         allow_null=True,
-        help_text="Whether it is more than 10 % away from the applicant's claim, or another text; null without one.",
+        help_text="Whether the value differs from the applicant's claim: a number by more than 10 %, a string at all. "
+        "Null without a claim.",
     )
 
 
 class ApplicationFactsSerializer(serializers.ResponseSerializer):
     """The facts of an application."""
 
-    facts = ApplicationFactSerializer(many=True, help_text="By name.")
+    facts = ApplicationFactSerializer(many=True, help_text="Sorted by name.")

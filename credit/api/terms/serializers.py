@@ -30,30 +30,32 @@ class MomentField(serializers.QueryTimeField):
 
 
 class CounterofferRequestSerializer(serializers.RequestSerializer):
-    """Other terms than those applied for."""
+    """A counteroffer to create."""
 
     refuses_unknown = True
     terms = serializers.FreeField(
         allow_null=True,
         default=None,
-        help_text="The loan, as `metadata.terms` of an approval, with at least one figure. The API takes each figure "
-        "that is left out from the application or the offer.",
+        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one figure. Missing figures "
+        "come from the application or the offer.",
     )
     reasons = serializers.FreeField(
-        help_text="One to four principal reasons, as for a rejection: the one that follows silence."
+        help_text="One to four principal reasons of the rejection that follows if it is not accepted."
     )
-    expires_at = MomentField(help_text="The last day for accepting it: after today, at most 90 days from now.")
+    expires_at = MomentField(help_text="The last day for accepting it: after today, and at most 90 days from now.")
     with_denial = serializers.FlagField(
         default=False,
-        help_text="Whether its notice says at once, with the reasons, that what was applied for is denied; silence is "
-        "then followed by no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
+        help_text="Whether the counteroffer's notice already has the denial of the request and its reasons. No other "
+        "notice then follows if it is not accepted (12 CFR 1002.9, comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
         child=serializers.IdField(), allow_null=True, default=None, max_length=10,
         help_text="The ids of the stored reports that the counteroffer is based on; null for none.",
     )  # fmt: skip
     consumer_report = serializers.FreeField(
-        allow_null=True, default=None, help_text="As `metadata.consumer_report` of a decision."
+        allow_null=True,
+        default=None,
+        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -61,37 +63,43 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
 
 
 class CounterofferSerializer(serializers.ResponseSerializer):
-    """Other terms than those applied for, and what became of them."""
+    """A counteroffer."""
 
-    id = serializers.UUIDField(allow_null=True, help_text="Null while another person has to confirm it.")
+    id = serializers.UUIDField(
+        allow_null=True, help_text="The counteroffer's id; null while a second reviewer has to confirm it."
+    )
     status = serializers.OneOfField(
         (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES),
-        help_text="`superseded`: something else was decided, or the data changed.",
+        help_text="The status. `superseded`: another decision was made, or the data changed.",
     )
-    terms = serializers.FreeField(help_text="The loan, as of the day on which it was offered.")
+    terms = serializers.FreeField(help_text="The loan, for a start on the day of the counteroffer.")
     terms_sha256 = serializers.TextField(
         allow_null=True, help_text="The SHA-256 of the canonical JSON of `terms`, in hex."
     )
-    reasons = serializers.FreeField(help_text="The principal reasons of the rejection that follows silence.")
+    reasons = serializers.FreeField(
+        help_text="The principal reasons of the rejection that follows if it is not accepted."
+    )
     expires_at = serializers.DateTimeField(help_text="The time by which it must be accepted.")
-    offered_by = serializers.TextField(help_text="The account that made it.")
-    offered_at = serializers.DateTimeField(help_text="When it was made, or proposed.")
-    closed_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null while it is open.")
+    offered_by = serializers.TextField(help_text="The account that created the counteroffer.")
+    offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed.")
+    closed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the counteroffer was closed; null while it is open."
+    )
 
 
 class LenderSerializer(serializers.ResponseSerializer):
-    """The party that makes the offer."""
+    """The lender of the offer."""
 
     provider_id = serializers.TextField(source="id")
-    name = serializers.TextField(help_text="Empty where the provider has given none.")
+    name = serializers.TextField(help_text="The lender's name; empty if not set.")
 
 
 class BorrowerSerializer(serializers.ResponseSerializer):
-    """The party that accepted it."""
+    """The party that accepted the agreement."""
 
     consumer_id = serializers.TextField()
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="The applicants; null if none were named, or once they are erased."
+        many=True, allow_null=True, help_text="The applicants; null without any, and once they are erased."
     )
 
 
@@ -99,7 +107,7 @@ class DisclosureSerializer(serializers.ResponseSerializer):
     """The four figures of 12 CFR 1026.18; null for a line of credit."""
 
     apr_percent = serializers.NumberField(
-        source="apr_number", allow_null=True, help_text="The annual percentage rate, as 12 CFR 1026, Appendix J has it."
+        source="apr_number", allow_null=True, help_text="The annual percentage rate by 12 CFR 1026, Appendix J."
     )
     finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="The cost of the credit, in cents.")
     amount_financed_cents = serializers.Int64Field(allow_null=True, help_text="The amount less the prepaid fee.")
@@ -109,46 +117,46 @@ class DisclosureSerializer(serializers.ResponseSerializer):
 class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
-    decided_by = serializers.TextField(help_text="The account that approved, or made the counteroffer.")
-    decided_at = serializers.DateTimeField(help_text="When it was decided (UTC).")
-    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null where none is kept.")
+    decided_by = serializers.TextField(help_text="The account that approved, or created the counteroffer.")
+    decided_at = serializers.DateTimeField(help_text="When the decision was made (UTC).")
+    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null without a record.")
 
 
 class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     """The acceptance."""
 
-    accepted_by = serializers.TextField(source="principal_id", help_text="The user_id of who took it up.")
+    accepted_by = serializers.TextField(source="principal_id", help_text="The `user_id` of the account that accepted.")
     accepted_at = serializers.DateTimeField(help_text="The time of the acceptance (UTC).")
     credential = serializers.TextField(
-        help_text="With which credential, such as `api_key:…`; none of them opens anything."
+        help_text="The kind and public id of the credential, such as `api_key:…`. It is not a secret."
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null where none is kept.")
+    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null without a record.")
 
 
 class AgreementMemberSerializer(serializers.JsonPartSerializer):
-    """A member of an agreement by Directive (EU) 2023/2225, Article 21."""
+    """One item of the information that Directive (EU) 2023/2225, Article 21 requires."""
 
-    name = serializers.TextField(help_text="The member's name, such as `withdrawal`.")
-    title = serializers.TextField(help_text="Its title, in the first borrower's language.")
-    text = serializers.TextField(allow_null=True, help_text="Its words and figures; null while it is missing.")
+    name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
+    title = serializers.TextField(help_text="The item's title, in the first borrower's language.")
+    text = serializers.TextField(allow_null=True, help_text="The item's text; null while it is missing.")
 
 
 class AgreedSerializer(serializers.ResponseSerializer):
     """Everything that `agreement_sha256` is of."""
 
     application_id = serializers.TextField()
-    offer_id = serializers.Int64Field(help_text="The offer that was applied for.")
+    offer_id = serializers.Int64Field(help_text="The offer of the application.")
     offer_version = serializers.Int64Field(
-        allow_null=True, help_text="Its version at the submission; null for one not listed."
+        allow_null=True, help_text="The offer's version at the submission; null for an unlisted offer."
     )
     offer_terms_sha256 = serializers.TextField(help_text="SHA-256 of the offer's terms as they were at the submission.")
     lender = LenderSerializer(help_text="The provider of the offer.")
-    borrower = BorrowerSerializer(help_text="The account that accepted it.")
-    terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and what it costs.")
+    borrower = BorrowerSerializer(help_text="The account that accepted the agreement.")
+    terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and cost.")
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
-    starts_on = serializers.DayField(help_text="The day of the acceptance, from which its schedule counts.")
+    starts_on = serializers.DayField(help_text="The day of the acceptance, on which the schedule starts.")
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="Every payment, the first first; null for a line of credit."
+        many=True, allow_null=True, help_text="Every payment in order; null for a line of credit."
     )
     schedule_sha256 = serializers.TextField(
         allow_null=True, help_text="The SHA-256 of the canonical JSON of `schedule`, in hex."
@@ -159,12 +167,13 @@ class AgreedSerializer(serializers.ResponseSerializer):
     members = AgreementMemberSerializer(
         many=True,
         required=False,
-        help_text="The members by Directive (EU) 2023/2225, Article 21; absent for an agreement under another law.",
+        help_text="The information that Directive (EU) 2023/2225, Article 21 requires; absent for an agreement under "
+        "another law.",
     )
 
 
 class AgreementSerializer(AgreedSerializer):
-    """The whole agreement: lender, borrower, loan, disclosure, decision, acceptance, and the proofs of both."""
+    """The whole agreement: lender, borrower, loan, disclosure, decision, and acceptance, with inclusion proofs."""
 
     agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of everything else, in hex.")
 
@@ -205,7 +214,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     )
     repay_by = serializers.DayField(allow_null=True, help_text="The last day for repayment; null before a withdrawal.")
     interest_a_day_cents = serializers.Int64Field(
-        allow_null=True, help_text="The interest of each day until repayment; null for a line of credit."
+        allow_null=True, help_text="The interest per day until repayment; null for a line of credit."
     )
     capital_cents = serializers.Int64Field(
         allow_null=True, help_text="The capital to repay; null for a line of credit."

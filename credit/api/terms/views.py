@@ -76,7 +76,7 @@ def _proposed(pending: Proposal) -> dict[str, Any]:
 
 
 class CounterofferViewSet(ApiViewSet):
-    """Other terms than those applied for."""
+    """A counteroffer to create."""
 
     tag = "applications"
 
