@@ -68,6 +68,9 @@ test-all: $(FUZZ_STAMP) docs ## Run those, then tests/system/: servers, browsers
 nightly: export HYPOTHESIS_PROFILE := thorough
 nightly: export FUZZ_EXAMPLES := 50
 nightly: export RETRIES := 1000
+nightly: export QUOTE_LOANS := 100000
+nightly: export EU_FORMS := 500
+nightly: export EU_DOCUMENTS := 10000
 nightly: export NOTICES := 2000
 nightly: export APPROVALS := 1000
 nightly: export SCORE_PAIRS := 100000
@@ -79,7 +82,7 @@ nightly: export ERASURE_KILLS := 1000
 nightly: export EXPORTS := 10000
 nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
-	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
+	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
 	@$(BIN)/python -m tests.bench --peers
