@@ -5,7 +5,7 @@ from typing import Any
 from config.core.context import request_id
 from config.core.json_text import canonical_json, is_safe, rfc3339
 from config.core.lifecycle import StatusHistory
-from credit.anchoring.fact_hashes import facts_in_record
+from credit.anchoring.fact_hashes import facts_in_record, result_in_record
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.core.reasons import reasons_of
 from credit.models.terms import NOT_RECORDED
@@ -44,7 +44,9 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     the loan that an approval names, and `counteroffer` the one that the decision closes. `certificate_sha256` is null
     for scorecards that were published before there were certificates. `applicants_sha256` is the
     hash of the applicants, with a nonce that can be erased; null without applicants. `facts` are name, source, day and
-    hash of each fact that the score used; null without a score, and if its facts were erased.
+    hash of each fact that the score used; null without a score, and if its facts were erased. If the score read facts
+    about the person's other applications, which only the lender may read, `total`, `outcome`, and `score_reasons` are
+    null, and `score_sha256` is their hash.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
     version 2 had no `terms`, `counteroffer` and `applicants_sha256`, version 3 no `facts`. Up to version 3 scores
@@ -55,8 +57,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     if (score := application.decision_score) is not None:
         version = score.version
         version_and_facts = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
-        scored = dict(zip(_OF_THE_SCORE, (*version_and_facts, score.total, score.outcome, score.reasons), strict=True))
-        scored["certificate_sha256"] = version.certificate_sha256
+        scored |= zip(_OF_THE_SCORE, version_and_facts, strict=False)
+        scored |= {**result_in_record(score), "certificate_sha256": version.certificate_sha256}
     approves = row.status == APPROVED and application.loan_terms is not None
     return record_about(
         application,

@@ -26,7 +26,7 @@ from config.core.errors import NotFound
 from config.core.json_text import canonical_json
 from config.ops.failed_items import FailedItems
 from credit.anchoring import record_keys
-from credit.anchoring.fact_hashes import openings
+from credit.anchoring.fact_hashes import openings, result_opening
 from credit.core.facts import PERSON
 from credit.models import Application, DecisionAnchor, Score
 
@@ -51,8 +51,8 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
     """Return the texts that the newest decision's hashes and signature were made of, for `verify_decision.py`.
 
-    The applicant's bundle opens no facts about the same person's other applications. The nonce of all facts would open
-    them, so it has neither `facts` nor `nonce` if the score has such facts.
+    The applicant's bundle opens no facts about the same person's other applications, and no result from which they
+    follow. The nonce of all facts would open them, so it has neither `facts` nor `nonce` if the score has such facts.
 
     Raises NotFound while nothing was decided.
     """
@@ -60,9 +60,10 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
     score = _score_of(anchor, application) if anchor.includes_score else None
     kept = None if score is None else score.facts_if_kept
     opened = openings(score) if score is not None else None
-    is_open = kept is not None and not (for_applicant and any(name.startswith(PERSON) for name in kept.values()))
+    is_open = kept is not None and not (for_applicant and score is not None and score.is_withheld)
     if opened is not None and not is_open:
         opened = {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
+    result = result_opening(score) if score is not None and is_open else None
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
         persons = None  # they changed since
@@ -76,6 +77,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         "facts": kept.facts if is_open and kept is not None else None,
         "nonce": kept.nonce if is_open and kept is not None else None,
         "facts_opening": None if opened is None else canonical_json(opened).decode(),
+        "score_opening": None if result is None else canonical_json(result).decode(),
         "applicants": None if persons is None else canonical_json(persons.persons).decode(),
         "applicants_nonce": None if persons is None else b64encode(persons.nonce).decode(),
     }

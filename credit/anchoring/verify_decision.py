@@ -50,7 +50,7 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-LATER = (*PERSONS, "certificate", "facts_opening")  # members that older bundles lack
+LATER = (*PERSONS, "certificate", "facts_opening", "score_opening")  # members that older bundles lack
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
 # Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
@@ -172,8 +172,13 @@ class Check:
             _must(type(told.get(name)) is str, f"it lacks {name}")
         _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
         if version >= 2:
-            scored = [told[name] is not None for name in SCORED]
+            is_hidden = told.get("score_sha256") is not None
+            _must(version >= 4 or not is_hidden, "a record before version 4 hides no result")
+            result = [told[name] is not None for name in RESULT]
+            _must(not (is_hidden and any(result)), "it tells a result that it hides")
+            scored = [told[name] is not None for name in SCORED if not (is_hidden and name in RESULT)]
             _must(all(scored) or not any(scored), "it tells half of a score")
+            _must(all(scored) or not is_hidden, "it hides the result of no score")
             for name, kind in SCORED.items():
                 _must(told[name] is None or type(told[name]) is kind, f"its {name} is none")
             _must(type(told["automated"]) is bool, "it must say whether a person had a part in it")
@@ -297,10 +302,26 @@ class Check:
     def reasons(self) -> tuple[str, str]:
         return self._same("score_reasons", "reasons")
 
+    def _result(self) -> dict[str, Any] | None:
+        """Return total, outcome and reasons of the score, opened if the record hides them; None if they are closed."""
+        named, text = self.told.get("score_sha256"), self.texts["score_opening"]
+        if named is None:
+            _must(text is None, "the record hides no result to which the opening belongs")
+            return self.told
+        if text is None:
+            return None
+        opened = canonical(text)
+        digest = hashlib.sha256(decode_base64(opened["nonce"]) + jcs(opened["value"]).encode()).hexdigest()
+        _must(digest == named, "the opened result is not the one that the record names")
+        return cast("dict[str, Any]", opened["value"])
+
     def _same(self, name: str, member: str) -> tuple[str, str]:
+        result = self._result()
+        if result is None:
+            return SKIPPED, "not open to the applicant"
         if self.found is None:
             return SKIPPED, "not computed again"
-        told, computed = self.told[name], getattr(self.found, member)
+        told, computed = result[name], getattr(self.found, member)
         _must(told == computed, f"the record says {told!r}, computed again it is {computed!r}")
         return OK, f"{computed!r}, computed again"
 
@@ -309,14 +330,17 @@ class Check:
         if not told.get("automated"):
             return OK, "a person had a part in it"
         _must(self.is_scored, "no person had a part in it, and no score either")
-        wanted = {"approve": "approved", "decline": "rejected"}.get(told["outcome"])
-        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {told['outcome']!r} leads to")
-        reasons = told["score_reasons"] if wanted == "rejected" else []
+        result = self._result()
+        if result is None:
+            return SKIPPED, "no person had a part in it; the score that it follows is not open to the applicant"
+        wanted = {"approve": "approved", "decline": "rejected"}.get(result["outcome"])
+        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {result['outcome']!r} leads to")
+        reasons = result["score_reasons"] if wanted == "rejected" else []
         _must(told["reasons"] == reasons, "its reasons are not those of the score")
         if wanted == "rejected" and self.found is not None and told.get("record_version", 1) >= 4:
             _must(not self.found.rests_on_missing, "a decline that rests on something missing is a person's")
         if self.card is not None and wanted == "approved" and told.get("terms") is not None:
-            check_price(self.card, told["total"], told["terms"])
+            check_price(self.card, result["total"], told["terms"])
         return OK, "no person had a part in it; it is what the score leads to"
 
     def terms(self) -> tuple[str, str]:
@@ -417,6 +441,7 @@ def keys_of(given: Sequence[str]) -> dict[str, Key]:
 
 DEPTH_MAX = 200
 # A record of version 2 or later has all of these about the score, or none.
+RESULT = ("total", "outcome", "score_reasons")  # a hash stands for them if only the lender may read them
 SCORED = {
     "model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str, "total": int, "outcome": str,
     "score_reasons": list,

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_noop
 from config.core.credentials import Credential
 from config.core.json_text import escaped
 from config.core.registration import declared
-from credit.core.card import SCORED_ON, Card, is_claimed
+from credit.core.card import SCORED_ON, is_claimed
 
 APPLICATION_DATA = "application_data."
 _CONFIRMED = "confirmed."
@@ -112,9 +112,9 @@ MayRead = Callable[[Fact], bool]
 PERSON = "person."
 
 
-def reads_person(card: Card) -> bool:
-    """Return whether a card reads facts about the person's other applications, which only the lender may read."""
-    return any(name.startswith(PERSON) for name in card.facts)
+def has_person(names: Iterable[str]) -> bool:
+    """Return whether facts about the person's other applications are among these, which only the lender may read."""
+    return any(name.startswith(PERSON) for name in names)
 
 
 def covered_by(credential: Credential) -> MayRead:

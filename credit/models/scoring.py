@@ -17,7 +17,7 @@ from config.core.lifecycle import Machine, Role
 from config.webhooks.events import record_event
 from credit.core.card import Card
 from credit.core.errors import InvalidVersionTransition
-from credit.core.facts import PERSON, reads_person
+from credit.core.facts import PERSON, has_person
 
 DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
 CHAMPION, CHALLENGER = "champion", "challenger"
@@ -243,9 +243,23 @@ class Score(models.Model):
         """The facts that the score was computed from, None once they are erased."""
         return getattr(self, "kept_facts", None)
 
+    RESULT = ("points", "total", "outcome", "segment", "reasons", "missing")
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether only the lender may read the result: facts about the person's other applications follow from it."""
+        return has_person(source["name"] for source in self.sources or ())
+
+    @property
+    def sources_for_applicant(self) -> list[dict[str, Any]] | None:
+        """Return the sources without the facts that only the lender may read."""
+        sources: Any = self.sources
+        return sources and [source for source in sources if not source["name"].startswith(PERSON)]
+
     def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG002  the signature of every model
-        """Return the values that differ in a copy of the person's data: points from which `person.` facts follow."""
-        return {"points": None, "total": None} if reads_person(self.version.card) else {}
+        """Return the values that differ in a copy of the person's data."""
+        values = {"sources": self.sources_for_applicant}
+        return {**values, **dict.fromkeys(self.RESULT)} if self.is_withheld else {}
 
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:

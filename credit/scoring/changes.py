@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from credit.core.card import APPROVE, DECLINE, REFER, Card
-from credit.core.facts import PERSON
+from credit.core.facts import has_person
 from credit.scoring.evaluator import Evaluation
 
 CHANGES_MAX = 5
@@ -53,11 +53,7 @@ def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
 
     What the lender knows of the person's other applications is not among them.
     """
-    mutable = {
-        source.name
-        for source in card.inputs
-        if source.is_mutable and not any(name.startswith(PERSON) for name in source.facts)
-    }
+    mutable = {source.name for source in card.inputs if source.is_mutable and not has_person(source.facts)}
     steps = []
     for number, (characteristic, now) in enumerate(zip(card.characteristics, evaluation.points, strict=True)):
         if characteristic.input in mutable:

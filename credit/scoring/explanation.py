@@ -12,7 +12,7 @@ from config.core.json_text import rfc3339
 from credit.core import rights
 from credit.core.applicants import language_of
 from credit.core.card import Card, Characteristic
-from credit.core.facts import PERSON, SOURCES, reads_person
+from credit.core.facts import PERSON, SOURCES, has_person
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
@@ -53,7 +53,7 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
     """Explain the newest decision, or where it stands, in a language; by default in the applicant's.
 
     Inputs and changes are None where the facts of the score are erased. Facts about other applications of the person
-    have no value. A card that reads them has no total, no points, and no changes: they would follow from the others.
+    have no value. A card that reads them has no result, no points, and no changes: they would follow from the others.
     """
     with translation.override(language or language_of(application.applicants)):
         return _explain(application)
@@ -97,17 +97,17 @@ def _score_parts(score: Score | None) -> dict[str, Any]:
     if score is None:
         return dict.fromkeys(("score", "procedure", "inputs", "changes"))
     card, kept = score.version.card, score.facts_if_kept
-    evaluation = None if kept is None or reads_person(card) else evaluate(card, kept.values())
-    total = None if reads_person(card) else score.total
+    evaluation = None if kept is None or score.is_withheld else evaluate(card, kept.values())
+    total = None if score.is_withheld else score.total
     return {
         "score": {
             "total": total,
             "range": list(card.limits),
-            "outcome": score.outcome,
+            "outcome": None if score.is_withheld else score.outcome,
             "scored_at": rfc3339(score.created_at),
             "model_id": score.version.model_id,
             "version": score.version.number,
-            "reasons": [gettext(text_of(reason)) for reason in score.reasons],
+            "reasons": [] if score.is_withheld else [gettext(text_of(reason)) for reason in score.reasons],
         },
         "procedure": _procedure(card, total),
         "inputs": None if kept is None else _inputs(card, score, kept.values()),
@@ -131,8 +131,8 @@ def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str
     scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
     inputs = []
     for source in card.inputs:
-        names = source.used(facts)
-        is_hidden = reads_person(card) or source.name not in scored  # only the lender may read what they tell
+        names = source.facts if has_person(source.facts) else source.used(facts)
+        is_hidden = score.is_withheld or source.name not in scored  # only the lender may read what they tell
         points = None if is_hidden else _points(*scored[source.name])
         inputs.append(
             {

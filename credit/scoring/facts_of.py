@@ -34,9 +34,8 @@ from credit.scoring.scores import (
     LiveVersion,
     facts_for,
     keep,
-    last_score,
     live_versions,
-    remember,
+    remember_result,
     sources_of,
     with_corrections,
 )
@@ -208,6 +207,5 @@ def assess(application: Application, champion: LiveVersion, *, now: datetime) ->
         number=(before or 0) + 1,
         now=now,
     )
-    model_id: Any = application.offer_snapshot["blockscore_model_id"]
-    remember([last_score(model_id, champion.card, evaluation, user_id=application.consumer_id, now=now)])
+    remember_result(score, application.offer_snapshot["blockscore_model_id"], champion.card, evaluation)
     return score

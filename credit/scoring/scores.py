@@ -17,14 +17,13 @@ from credit.core.due import Due
 from credit.core.errors import RequirementsDue
 from credit.core.facts import (
     CONFIRMED,
-    PERSON,
     REPORT,
     Known,
     catalogue,
+    has_person,
     path_of,
     pointer_of,
     read_facts,
-    reads_person,
     shared,
     source_of,
     values_of,
@@ -124,6 +123,12 @@ def last_score(model_id: int, card: Card, evaluation: Evaluation, *, user_id: in
     return LastScore(user_id=user_id, model_id=model_id, **columns)
 
 
+def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluation) -> None:
+    """Keep the result of an application's score for the catalog, unless only the lender may read it."""
+    if not score.is_withheld:
+        remember([last_score(model_id, card, evaluation, user_id=score.user_id, now=score.created_at)])
+
+
 def remember(scores: Iterable[LastScore]) -> None:
     """Keep a person's last scores, in one statement; each takes the place of the one before by its model."""
     LastScore.objects.bulk_create(
@@ -209,11 +214,9 @@ def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -
     for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
-        keep(version, facts, evaluation, sources, **about)
-    if computed:
-        champion, _, evaluation, _ = computed[0]
-        model_id = application.offer_snapshot["blockscore_model_id"]
-        remember([last_score(model_id, champion.card, evaluation, user_id=application.consumer_id, now=now)])
+        score = keep(version, facts, evaluation, sources, **about)
+        if version.role == CHAMPION:
+            remember_result(score, application.offer_snapshot["blockscore_model_id"], version.card, evaluation)
 
 
 _WANTED = {
@@ -264,8 +267,13 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """Return name, source and day of each fact that a value of the card depends on, by name."""
-    used = {name for source in card.inputs for name in source.used(facts)}
+    """Return name, source and day of each fact that a value of the card depends on, by name.
+
+    An input that reads `person.` names all of its facts: which of them it used would show if the others are missing.
+    """
+    used = {
+        name for source in card.inputs for name in (source.facts if has_person(source.facts) else source.used(facts))
+    }
     return [{"name": name, "source": known[name].source, "as_of": known[name].as_of_text} for name in sorted(used)]
 
 
@@ -298,13 +306,10 @@ def describe_waiting(model_id: int) -> DescribedScore:
 def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
     """Describe a score.
 
-    If the card reads facts that only the lender may read, the applicant gets no total, no changes, and no such facts.
+    If the card reads facts that only the lender may read, the applicant gets no result and no such facts.
     """
     card, kept = score.version.card, score.facts_if_kept
-    is_hidden = for_applicant and reads_person(card)
-    sources = score.sources
-    if is_hidden and sources is not None:
-        sources = [source for source in sources if not source["name"].startswith(PERSON)]
+    is_hidden = for_applicant and score.is_withheld
     return DescribedScore(
         COMPUTED,
         None if is_hidden else score.total,
@@ -312,8 +317,8 @@ def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
         score.created_at,
         score.version.model_id,
         score.version.number,
-        score.outcome,
-        in_full(score.reasons),
+        None if is_hidden else score.outcome,
+        [] if is_hidden else in_full(score.reasons),
         None if kept is None or is_hidden else changes(card, evaluate(card, kept.values())),
-        sources,
+        score.sources_for_applicant if is_hidden else score.sources,
     )

@@ -16,6 +16,7 @@ from config.core.append_only import AllowErasure
 from config.core.json_text import JsonTextField
 from config.core.privacy import all_rows, personal_fields, register
 from credit.core.applicants import Applicants, ApplicantsField
+from credit.models import Score
 from tests.credit.applicants import changed
 
 # Values that a constraint of the table requires.
@@ -143,6 +144,8 @@ class Planter:
     def marked(self, field):
         if isinstance(field, ApplicantsField):
             return Applicants.of([changed("legal_name", self.marker)])
+        if field.model is Score and field.name == "sources":
+            return [{"name": self.marker, "source": "platform", "as_of": None}]
         if isinstance(field, JsonTextField | models.JSONField):
             return {"text": self.marker}
         return f"{self.marker}-{uuid4().hex}"[: field.max_length] if field.unique or field.max_length else self.marker

@@ -169,11 +169,12 @@ def test_export_of_a_score_hides_facts_about_other_applications(person):
     score = Score.objects.create(
         version=ModelVersionFactory(definition=definition), user=person, purpose="decision", facts_sha256="x",
         points=[["open", 0, 7, 9]], total=12, outcome="refer", reasons=[], missing=[], created_at=NOW,
+        sources=[{"name": "person.open_applications", "source": "platform", "as_of": "2026-01-31"}],
     )  # fmt: skip
     ScoreFacts.objects.create(score=score, facts='{"person.open_applications":3,"scored_on":"2026-01-31"}', nonce="qqn")
     copies = exported(person)
     (row,) = json.loads(copies["records/credit.Score.json"])
-    assert (row["points"], row["total"], row["outcome"]) == (None, None, "refer")
+    assert (row["points"], row["total"], row["outcome"], row["sources"]) == (None, None, None, [])
     (facts,) = json.loads(copies["records/credit.ScoreFacts.json"])
     assert facts == {"facts": '{"scored_on":"2026-01-31"}', "score": facts["score"]}
 

@@ -93,6 +93,11 @@ class BundleSerializer(ResponseSerializer):
         allow_null=True,
         help_text="Value and nonce of each fact in the record, canonical JSON; null once the facts are erased.",
     )
+    score_opening = TextField(
+        allow_null=True,
+        help_text="Value and nonce of the result that `score_sha256` of the record hashes, canonical JSON; null for "
+        "the applicant, for records without that hash, and once the facts are erased.",
+    )
     applicants = TextField(
         allow_null=True,
         help_text="The applicants, canonical JSON; null without applicants, and once they are erased or changed.",

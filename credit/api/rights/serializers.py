@@ -62,11 +62,16 @@ class ExplainedScoreSerializer(serializers.JsonPartSerializer):
         allow_null=True, help_text="The total of the points; null if the score used `person.` facts."
     )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
-    outcome = serializers.TextField(help_text="`approve`, `refer`, or `decline`.")
+    outcome = serializers.TextField(
+        allow_null=True, help_text="`approve`, `refer`, or `decline`; null if the score used `person.` facts."
+    )
     scored_at = serializers.DateTimeField(help_text="When the score was computed (UTC).")
     model_id = serializers.Int64Field(help_text="The scoring model.")
     version = serializers.Int32Field(help_text="The version of the model.")
-    reasons = serializers.ListField(child=serializers.TextField(), help_text="Its reasons, most important first.")
+    reasons = serializers.ListField(
+        child=serializers.TextField(),
+        help_text="Its reasons, most important first; empty if the score used `person.` facts.",
+    )
 
 
 class ExplainedFactSerializer(serializers.JsonPartSerializer):

@@ -51,8 +51,8 @@ class ScoreViewSet(ApiViewSet):
         it waits for reports that the offer requests, at most 24 hours, `status` is `waiting` and the result is null.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
-        reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score` and
-        `changes`, and `facts` without them.
+        reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
+        `outcome`, and `changes`, no `reasons`, and `facts` without them.
         """
         application = load_for(application_id, actor_of(request))
         scores = Score.deciding(application.pk).select_related("kept_facts")
@@ -118,7 +118,7 @@ class ScoreViewSet(ApiViewSet):
         The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
         reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
         log of personal data records it. If the score used facts about the applicant's other applications (`person.…`),
-        the applicant's bundle has no `facts`. `facts_opening` then opens only the other facts.
+        the applicant's bundle has no `facts` and no `score_opening`. `facts_opening` then opens only the other facts.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):

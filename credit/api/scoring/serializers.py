@@ -278,8 +278,14 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     scored_at = serializers.DateTimeField(allow_null=True, help_text="When the score was computed (UTC).")
     model_id = serializers.Int64Field(help_text="The scoring model that computes it.")
     version = serializers.Int32Field(allow_null=True, help_text="The number of the version that computed the score.")
-    outcome = serializers.OneOfField(OUTCOMES, allow_null=True, help_text="The outcome. `refer`: reviewers decide.")
-    reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
+    outcome = serializers.OneOfField(
+        OUTCOMES,
+        allow_null=True,
+        help_text="The outcome. `refer`: reviewers decide. Null for the applicant if the model reads `person.…`.",
+    )
+    reasons = ReasonSerializer(
+        many=True, help_text="At most four reasons, the most important first; empty if `outcome` is null."
+    )
     changes = ChangeSerializer(
         many=True,
         allow_null=True,

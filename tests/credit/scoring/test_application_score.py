@@ -113,7 +113,9 @@ def test_score_of_person_facts_shows_applicants_no_total_and_members_all(api, us
     assert submit(api, application).status_code == 200
     path, score = f"/applications/{application.pk}/score", Score.deciding(application.pk).get()
     shown = api.read(path).json()
-    assert (shown["score"], shown["changes"], shown["facts"]) == (None, None, [])
+    assert (shown["score"], shown["outcome"], shown["reasons"], shown["changes"], shown["facts"]) == (
+        None, None, [], None, [],
+    )  # fmt: skip
     member = UserFactory()
     ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.READER)
     shown = client_of(member).read(path).json()

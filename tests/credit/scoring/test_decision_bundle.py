@@ -22,7 +22,7 @@ from tests.factories import ApplicationFactory
 
 MEMBERS = {
     "record", "signature", "proof_file", "opening", "definition", "facts", "nonce", "applicants", "applicants_nonce",
-    "certificate", "facts_opening",
+    "certificate", "facts_opening", "score_opening",
 }  # fmt: skip
 
 

@@ -113,7 +113,7 @@ class TestExplanation:
         application = draft_for(scored_offer(definition=definition)[0], user, {"amount_cents": 500_000})
         assert submit(api, application).status_code == 200
         body = read(api, application)
-        assert (body["score"]["total"], body["score"]["outcome"], body["changes"]) == (None, "refer", None)
+        assert (body["score"]["total"], body["score"]["outcome"], body["changes"]) == (None, None, None)
         assert {each["points"] for each in body["inputs"]} == {None}
         assert str(Score.objects.get().total) not in body["procedure"]
 
