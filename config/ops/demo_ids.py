@@ -18,9 +18,9 @@ def booked(number: int) -> UUID:
     return _known(1_000 + number)
 
 
-DEMO_USER, STAFF_USER = 1, 2
-# Two customers of the demo account, which is a partner, too.
-MANAGED_USER, MANAGED_TO_DISABLE = 3, 4
+DEMO_USER = 1
+# A customer of the demo account, which is a partner, too.
+MANAGED_USER = 3
 
 # Applications in the order in which they began.
 EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_REVIEW, SUBMITTED, DRAFT = (
@@ -31,16 +31,14 @@ DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121),
 REPORT = _known(123)
 # The offer that the examples apply to, and its provider.
 OFFER, PROVIDER = 1, 1001
-# It has the facts that an application needs.
-ASKING_OFFER = 3
-# The demo account lends, too: its provider, an offer that is scored by its model, and one that may be changed.
-OWN_PROVIDER, SCORED_OFFER, OWN_OFFER = 1003, 5, 6
+# The demo account lends, too.
+OWN_PROVIDER = 1003
 INVITATION = _known(130)
 # Waiting for the demo account's response: a counteroffer for the application that is under review.
 COUNTEROFFER = _known(140)
 # The demo account's report of a wrong value, about the application that is scored.
 CORRECTION = _known(150)
-SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
+SCORING_MODEL, CHAMPION, CHALLENGER = 1, 1, 2
 
 CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLAIM_REVOKED = (
     _known(200 + number) for number in range(1, 7)
@@ -56,9 +54,6 @@ ACCOUNT_INVITATION = _known(403)
 CONSENT, EXPORT, MANAGED_EXPORT = _known(404), _known(405), _known(406)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
-# Stands for the hash of the submitted payment's transaction while no chain is configured.
-SUBMITTED_HASH = "0x2a27eb78467212b32cf4304b96328e437f26e6ff4ad8b7dc62261d68fbb09644"
-CARD_PAYMENT = 1
 # The request of a line in the log of requests.
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
