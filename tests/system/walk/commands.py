@@ -14,12 +14,6 @@ from tests.system.walk.service import WalkFailed
 
 COMMAND_SECONDS = 240
 PASSWORD = "a walker walks far"
-CARD = """Variable,Bin,Points
-income,"(-inf, 2000.00)",10.4
-income,"[2000.00, inf)",30.5
-income,Special,0
-income,Missing,0
-"""
 
 
 def environment() -> dict[str, str]:
@@ -138,10 +132,8 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("rotate_signing_key")
     run("rotate_record_key")
     run("rotate_encryption_key")
-    card = folder / "card.csv"
-    card.write_text(CARD)
-    # The first model is the one that the operations have made.
-    run("import_scorecard", str(card), "--model", "1", "--user", "walker", "--outcome", "approve=20")
+    card, model = "tests/credit/scoring/german/summary.csv", "1"  # of the demo
+    run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
     proof, report = folder / "walker.tlog-proof", folder / "report"
     policy = commands.fetch("/policy", folder / "policy")
     witnessed = "?witnessed=1" if "WITNESS_POLICY" in commands.environment else ""
@@ -165,8 +157,6 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("erase_subject", "walker")
     (folder / "erasures.jsonl").touch()
     run("apply_erasures", str(folder / "erasures.jsonl"))
-    card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it
-    run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
     run("verify_ledger")
     with urllib.request.urlopen(
         f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=COMMAND_SECONDS
