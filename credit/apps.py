@@ -61,6 +61,7 @@ class CreditConfig(Declarations, AppConfig):
         from credit.following import OF_APPLICATIONS, OF_MODEL_VERSIONS
         from credit.models import Application, ModelVersion
         from credit.offers.providers import check_provider_names
+        from credit.offers.services import check_offer_names
         from credit.review.lapsing import close_on_change
 
         Application.set_followers(OF_APPLICATIONS, update_row=prepared.update, insert_row=prepared.insert)
@@ -71,4 +72,5 @@ class CreditConfig(Declarations, AppConfig):
             register(storage.check_document_storage, DOCTOR)
             register(scanning.check_document_scanner, DOCTOR)
             register(check_provider_names, DOCTOR)
+            register(check_offer_names, DOCTOR)
             register(check_record_key, DOCTOR, START)

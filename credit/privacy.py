@@ -195,7 +195,7 @@ TABLES = {
     "credit.Offer": table(
         about_staff("owner"),
         none(
-            "id", "provider", "name", "description", "product_type", "apr_min_percent", "apr_max_percent",
+            "id", "provider", "name", "name_key", "description", "product_type", "apr_min_percent", "apr_max_percent",
             "loan_amount_min_cents", "loan_amount_max_cents", "term_options_months", "nationwide", "included_states",
             "excluded_states", "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
             "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",

@@ -5,6 +5,7 @@ from config.core.privacy import (
     DELETE_ROW,
     LEGAL_OBLIGATION,
     LEGITIMATE_INTEREST,
+    NULL,
     REPLACE,
     about_staff,
     none,
@@ -124,6 +125,7 @@ TABLES = {
     ),
     "identity.ApiKey": table(
         personal("name", erase=REPLACE, masked=False),
+        personal("name_key", erase=NULL, masked=False),
         personal("digest", "secret", erase=REPLACE, secret=True),
         personal("last_used_at", masked=False),
         none(

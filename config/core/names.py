@@ -4,6 +4,8 @@ Names and addresses of people are accepted as their scripts are written: `clean_
 """
 
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -80,20 +82,29 @@ def skeleton(text: str) -> str:
     return " ".join(_skeleton_of_word(word) for word in seen.split())
 
 
-def name_key(text: str) -> str:
-    """Return the SHA-256 of a name's skeleton in hexadecimal: 64 characters for a unique column."""
-    return digest_of(skeleton(text))
+def name_key(text: str, scope: object = "") -> str:
+    """Return the SHA-256 of a name's skeleton in hexadecimal: 64 characters for a unique column.
+
+    With a scope, such as the id of a lender, names are unique within it.
+    """
+    return digest_of(f"{scope}\n{skeleton(text)}" if scope else skeleton(text))
 
 
-def save_named(record: Any, **options: Any) -> None:
+def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
     """Save a record with the key of its name. Raises NameTaken, also for the later of two that are saved at once."""
-    record.name_key = name_key(record.name)
+    record.name_key = name_key(record.name, scope)
+    with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
+        record.save(**options)
+
+
+@contextmanager
+def unique_name(others: Any, key: str | None) -> Iterator[None]:
+    """Raise NameTaken if a unique column rejects what the block writes, and one of these records has the key."""
     try:
         with transaction.atomic():
-            record.save(**options)
+            yield
     except IntegrityError as error:
-        others = type(record)._default_manager.filter(name_key=record.name_key).exclude(pk=record.pk)
-        if others.exists():
+        if key is not None and others.filter(name_key=key).exists():
             raise NameTaken from error
         raise
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from config.core.errors import NotFound, ValidationFailed
 from config.core.lifecycle import Actor
+from config.core.names import skeleton
 from credit.applications.services import load_for
 from credit.core.machine import PENDING_DOCUMENTS
 from credit.models import Application, RequestedDocument
@@ -18,15 +19,17 @@ REASON_MAX_LENGTH = 1_000
 
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
-    """Put documents on the checklist; one that is on it already is requested again. Call it in a transaction.
+    """Put documents on the checklist; one that is on it already is requested again, also if its title only looks alike.
 
+    Call it in a transaction that holds the application.
     Raises ValidationFailed for more than DOCUMENTS_MAX altogether.
     """
     columns = {
         "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
         "accepted_at": None,
     }  # fmt: skip
-    for name in dict.fromkeys(names):
+    listed = {skeleton(name): name for name in application.requested_documents.values_list("name", flat=True)}
+    for name in dict.fromkeys(listed.setdefault(skeleton(name), name) for name in names):
         RequestedDocument.objects.update_or_create(
             application=application, name=name, defaults={**columns, "changed_by": by}
         )

@@ -163,6 +163,9 @@ class Offer(models.Model):
     )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="offers")
     name = models.CharField(max_length=255, help_text="The name of the offer.")
+    name_key = models.CharField(  # noqa: DJ001  null is an inactive offer, or the later of two that look alike
+        max_length=64, null=True, unique=True, editable=False
+    )
     description = models.TextField(blank=True, default="", help_text="The description of the offer.")
     product_type = models.CharField(max_length=255, help_text="The kind of credit, such as `personal_loan`.")
     apr_min_percent = models.FloatField(

@@ -1,12 +1,14 @@
 from datetime import datetime
 from typing import Any
 
+from django.core import checks
 from django.db import transaction
 from django.db.models import F
 
 from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from config.core.lifecycle import Actor
+from config.core.names import NameTaken, check_keys, name_key, save_named, unique_name
 from config.webhooks.events import record_event
 from credit.core.errors import AprAboveCap, OfferNotFound, ProviderTaken
 from credit.core.eu_credit import REQUIRED_BY_REGIME, follows_directive
@@ -33,16 +35,18 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Create an offer in version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, AprAboveCap, and ValidationFailed for a provider that has ACTIVE_MAX, or
-    that lacks what the offer's jurisdiction requires.
+    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed for a provider that has ACTIVE_MAX,
+    that lacks what the jurisdiction requires, or whose other active offer has such a name.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         _check_room(provider)
         _check_jurisdiction(provider, terms, now=now)
-        offer = Offer.objects.create(
-            owner=actor.user, provider=provider, created_at=now, updated_at=now, **_columns(terms)
-        )
+        offer = Offer(owner=actor.user, provider=provider, created_at=now, updated_at=now, **_columns(terms))
+        try:
+            save_named(offer, scope=provider.pk)
+        except NameTaken as error:
+            raise _name_refusal() from error
         _record("created", offer, now)
     return offer
 
@@ -50,25 +54,34 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
 def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace every term and add 1 to the version.
 
-    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, AprAboveCap, and ValidationFailed
-    when the provider that an active offer moves to has ACTIVE_MAX, or lacks what the jurisdiction requires.
+    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, AprAboveCap. Raises ValidationFailed
+    when the provider that an active offer moves to has ACTIVE_MAX, for what the jurisdiction lacks, and for a new name
+    that looks like that of another active offer.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
-            Offer.objects.filter(pk=offer_id, owner=actor.user).only("provider_id", "is_active"), OfferNotFound
+            Offer.objects.filter(pk=offer_id, owner=actor.user).only("provider_id", "is_active", "name", "name_key"),
+            OfferNotFound,
         )
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         if before.is_active and before.provider_id != provider.pk:
             _check_room(provider)
         _check_jurisdiction(provider, terms, now=now)
-        # The version counts in the database, so two replacements at once are two versions.
-        Offer.objects.filter(pk=offer_id).update(
-            provider=provider,
-            version=F("version") + 1,
-            updated_at=now,
-            search_words=Offer.words_in(provider.pk, terms),
-            **_columns(terms),
-        )
+        is_renamed = (before.provider_id, before.name) != (provider.pk, terms["name"])
+        key = name_key(terms["name"], provider.pk) if is_renamed and before.is_active else before.name_key
+        try:
+            with unique_name(Offer.objects.exclude(pk=offer_id), key):
+                # The version counts in the database, so two replacements at once are two versions.
+                Offer.objects.filter(pk=offer_id).update(
+                    provider=provider,
+                    version=F("version") + 1,
+                    updated_at=now,
+                    name_key=key,
+                    search_words=Offer.words_in(provider.pk, terms),
+                    **_columns(terms),
+                )
+        except NameTaken as error:
+            raise _name_refusal() from error
         offer = Offer.objects.get(pk=offer_id)
         _record("updated", offer, now)
     return offer
@@ -84,9 +97,20 @@ def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
         offer = first_or(Offer.objects.filter(pk=offer_id, owner=actor.user).select_related("provider"), OfferNotFound)
         if role_of(offer.provider, actor.user) not in {None, ProviderMember.OWNER}:
             raise ProviderTaken
-        if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, updated_at=now):
+        if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, name_key=None, updated_at=now):
             offer.is_active = False
             _record("deactivated", offer, now)
+
+
+def _name_refusal() -> ValidationFailed:
+    return ValidationFailed.of_member(
+        "name", "Must not look like the name of another active offer of this lender. Choose another name."
+    )
+
+
+def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
+    """List the active offers whose names look like another's of their lender, which version 1.0 accepted."""
+    return check_keys(Offer.objects.filter(is_active=True))
 
 
 def _check_room(provider: Provider) -> None:

@@ -24,6 +24,7 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import first_or, queryable
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.names import NameTaken, name_key, unique_name
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
@@ -111,9 +112,10 @@ def create_api_key(
     expires_at: datetime | None = None,
     second_factor: bool = False,
 ) -> IssuedKey:
-    """Create a key for `owner`; with `scopes` None it is unrestricted. Raises Django's ValidationError.
+    """Create a key for `owner`; with `scopes` None it is unrestricted.
 
-    `second_factor`: the log-in that creates it was made with one.
+    `second_factor`: the log-in that creates it was made with one. Raises Django's ValidationError, and NameTaken for a
+    name that looks like that of another key, unless that one ended or was rotated.
     """
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
@@ -124,8 +126,11 @@ def create_api_key(
     if expires_at <= now:
         raise ValidationError("A key must expire in the future.")
     with transaction.atomic():
+        key = name_key(name, owner.pk)
+        ApiKey.objects.filter(name_key=key, expires_at__lte=now).update(name_key=None)
         columns = {"owner": owner, "name": name, "scopes": scopes, "second_factor": second_factor}
-        issued = _issue(**columns, expires_at=expires_at, now=now)
+        with unique_name(ApiKey.objects, key):
+            issued = _issue(**columns, name_key=key, expires_at=expires_at, now=now)
         _record_event("api_key.created", issued.record, now)
     return issued
 
@@ -173,9 +178,11 @@ def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
         raise ValidationError("The key was not collected yet; revoke it to offer another.")
     if "collect_grace_days" in columns and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
         raise ValidationError("A successor waits to be collected already.")
+    ApiKey.objects.filter(pk=old.pk).update(name_key=None)
     issued = _issue(
         owner=old.owner,
         name=old.name,
+        name_key=old.name_key,
         scopes=old.scopes,
         expires_at=now + timedelta(days=DEFAULT_DAYS),
         now=now,
@@ -197,8 +204,8 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
     with transaction.atomic():
         key = ApiKey.objects.select_for_update().get(pk=record.pk)
         if key.revoked_at is None:
-            key.revoked_at = now
-            key.save(update_fields=["revoked_at"])
+            key.revoked_at, key.name_key = now, None
+            key.save(update_fields=["revoked_at", "name_key"])
             _record_event("api_key.revoked", key, now)
         return key.revoked_at
 
@@ -232,13 +239,17 @@ def keys_of(owner: Any) -> ApiKeyQuerySet:
 
 
 def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:
-    """Raises SecondFactorRequired, ValidationFailed when the account has KEYS_MAX."""
+    """Raises SecondFactorRequired, ValidationFailed for a name in use, or when the account has KEYS_MAX."""
     require_second_factor(actor)
     with transaction.atomic():
         _lock(actor.user)
         expires_at = now + timedelta(days=expires_days)
         made_as = {"owner": actor.user, "second_factor": actor.second_factor}
-        issued = create_api_key(name=name, scopes=scopes, now=now, expires_at=expires_at, **made_as)
+        try:
+            issued = create_api_key(name=name, scopes=scopes, now=now, expires_at=expires_at, **made_as)
+        except NameTaken as error:
+            message = "Must not look like the name of another API key of the account. Choose another name."
+            raise ValidationFailed.of_member("name", message) from error
         _check_number(actor.user, now=now)
         details = {"scopes": scopes}
         AccountHistory.note("api_key.created", actor, now=now, object_id=issued.record.pk, details=details)

@@ -214,6 +214,9 @@ class ApiKey(models.Model):
     id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=255, help_text="The purpose of the key, in its owner's words.")
+    name_key = models.CharField(  # noqa: DJ001  null is a key that ended or was rotated, or the later of two
+        max_length=64, null=True, unique=True, editable=False
+    )
     digest = models.CharField(max_length=64)
     secret = EncryptedTextField()
     scopes = models.JSONField(null=True, blank=True, help_text="The scopes of the key; null for an unrestricted key.")
@@ -254,7 +257,7 @@ class ApiKey(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(expires_at__gt=models.F("created_at")), name="identity_api_key_expires_after_creation"
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -12,7 +12,10 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     """An API key to create."""
 
     refuses_unknown = True
-    name = serializers.NameField(max_length=NAME_MAX_LENGTH, help_text="Your description of the purpose.")
+    name = serializers.NameField(
+        max_length=NAME_MAX_LENGTH,
+        help_text="Your description of the purpose. It must not look like that of another of your keys.",
+    )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
         min_length=1,

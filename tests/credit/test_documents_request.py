@@ -87,10 +87,11 @@ def test_an_application_that_waits_already_gets_a_longer_checklist_and_stays(rev
     assert [event.type for event in Event.objects.order_by("id")][-1] == "application.updated"
 
 
-def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, application):
+@pytest.mark.parametrize("title", ["Payslip", "payslip", "P\u0430yslip", "\uff30ayslip"])
+def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, application, title):
     ask(reviewers_api, application, "Payslip")
     assert hand_in(api, application).status_code == 201
-    (document,) = ask(reviewers_api, application, "Payslip").json()["documents"]
+    (document,) = ask(reviewers_api, application, title, title.upper()).json()["documents"]
     assert (document["status"], document["received_at"], len(document["files"])) == ("requested", None, 1)
 
 

@@ -104,7 +104,7 @@ class TestTakingDecisionsAway:
             assert client_of(member_of(provider, role)).read(PATH).status_code == 200
         assert_error(stranger_api.read(PATH), 404, "E4012")
         for scopes, code in ((["applications:read"], "E2005"), (["score:read"], "E2005")):
-            key = create_api_key(owner=user, name="n", scopes=scopes, now=timezone.now()).key
+            key = create_api_key(owner=user, name=scopes[0], scopes=scopes, now=timezone.now()).key
             assert_error(ApiClient(api_key=key).read(PATH), 403, code)
         both = create_api_key(owner=user, name="n", scopes=["applications:read", "score:read"], now=timezone.now()).key
         assert ApiClient(api_key=both).read(PATH).status_code == 200

@@ -212,7 +212,7 @@ class TestWhoMay:
         for with_factor in (False, True):
             if credential == "key":
                 issued = create_api_key(
-                    owner=user, name="n", scopes=None, now=timezone.now(), second_factor=with_factor
+                    owner=user, name=f"{with_factor}", scopes=None, now=timezone.now(), second_factor=with_factor
                 )
                 client = ApiClient(api_key=issued.key)
             else:

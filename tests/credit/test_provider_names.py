@@ -1,19 +1,29 @@
-"""Names of lenders: applicants read them, so that no two look alike."""
+"""Names of lenders, of their offers, and of an account's keys: no two look alike."""
+
+from datetime import timedelta
+from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import F
 from django.utils import timezone
 
 from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
 from config.ops.checks import examine
-from credit.models import Provider, ProviderMember
+from credit.api.offers.serializers import OfferRequestSerializer
+from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import change_provider, make_provider
+from credit.offers.services import create_offer, replace_offer
+from identity.models import ApiKey
 from tests.api import assert_error
-from tests.factories import UserFactory
+from tests.factories import OfferFactory, ProviderFactory, UserFactory
+from tests.identity.support import issue
 from tests.identity.test_own_oauth_clients import LOOK_ALIKES, NAME
 from tests.races import at_once
 
@@ -46,13 +56,59 @@ def test_the_name_of_a_lender_and_of_an_offer_is_visible(api, user, name):
     assert_error(api.send("/provider-offers", terms), 400, "E1001")
 
 
+OFFER = {"provider_id": "700", "product_type": "personal_loan"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [NAME, *LOOK_ALIKES])
+def test_an_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, stranger_api, name):
+    path = "/provider-offers"
+    first = api.send(path, {**OFFER, "name": NAME}).json()["id"]
+    other = api.send(path, {**OFFER, "name": "Other"}).json()["id"]
+    for answer in (api.send(path, {**OFFER, "name": name}), api.replace(f"{path}/{other}", {**OFFER, "name": name})):
+        assert assert_error(answer, 400, "E1001")["details"][0]["field"] == "name"
+    assert stranger_api.send(path, {**OFFER, "name": name, "provider_id": "701"}).status_code == 201
+    assert api.replace(f"{path}/{first}", {**OFFER, "name": NAME.upper()}).json()["version"] == 2
+    assert api.remove(f"{path}/{first}").status_code == 200
+    assert api.replace(f"{path}/{other}", {**OFFER, "name": name}).json()["version"] == 2
+    assert api.replace(f"{path}/{first}", {**OFFER, "name": name}).json()["is_active"] is False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [NAME, *LOOK_ALIKES])
+def test_a_key_cannot_have_a_name_that_looks_like_another_of_its_account(api, stranger_api, name):
+    first = api.send("/api-keys", {"name": NAME}).json()["id"]
+    assert assert_error(api.send("/api-keys", {"name": name}), 400, "E1001")["details"][0]["field"] == "name"
+    assert stranger_api.send("/api-keys", {"name": name}).status_code == 201
+    rotated = api.send(f"/api-keys/{first}/rotate", {"grace_days": 7}).json()
+    assert rotated["name"] == NAME
+    assert_error(api.send("/api-keys", {"name": name}), 400, "E1001")
+    api.remove(f"/api-keys/{rotated['id']}")
+    ended = api.send("/api-keys", {"name": name}).json()["id"]
+    past = timedelta(days=93)
+    ApiKey.objects.filter(pk=ended).update(created_at=F("created_at") - past, expires_at=F("expires_at") - past)
+    assert api.send("/api-keys", {"name": name}).status_code == 201
+
+
+def making_lender(actor, name):
+    return make_provider(name, actor=actor, now=timezone.now())
+
+
+def making_offer(actor, name):
+    provider = Provider.objects.get_or_create(pk="700", defaults={"owner": actor.user, "created_at": timezone.now()})[0]
+    ProviderMember.objects.get_or_create(provider=provider, user=actor.user, defaults={"role": ProviderMember.OWNER})
+    terms = OfferRequestSerializer.read({**OFFER, "name": name})
+    return create_offer(actor=actor, terms=terms, now=timezone.now())
+
+
 @pytest.mark.usefixtures("needs_postgresql")
-def test_of_lenders_created_at_once_one_has_the_name(committed):
+@pytest.mark.parametrize(("model", "make"), [(Provider, making_lender), (Offer, making_offer)])
+def test_of_records_created_at_once_one_has_the_name(committed, model, make):
     actors = [Actor(make_lender(UserFactory()), "jwt:x", second_factor=True) for _ in range(4)]
 
     def create(actor, name):
         try:
-            return make_provider(name, actor=actor, now=timezone.now()).name
+            return make(actor, name).name
         except ValidationFailed as error:
             return [detail["field"] for detail in error.details]
 
@@ -60,7 +116,7 @@ def test_of_lenders_created_at_once_one_has_the_name(committed):
         names = [f"Bank {round_}", f"BANK {round_}", f"B\u0430nk {round_}", f"Bank {round_}"]
         outcomes = at_once(*[lambda pair=pair: create(*pair) for pair in zip(actors, names, strict=True)])
         assert outcomes.count(["name"]) == 3, outcomes
-        assert Provider.objects.count() == round_ + 1
+        assert model.objects.count() == round_ + 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -82,3 +138,37 @@ def test_lenders_that_have_one_name_already_go_on_working_and_doctor_lists_them(
     ProviderMember.objects.create(provider_id="2", user=user, role=ProviderMember.OWNER)
     changed = change_provider("2", name="H\u0430rbour", address="1 Bank Street", by=owner)
     assert (changed.name_key, changed.address) == (None, "1 Bank Street")
+
+
+def fill_keys(name):
+    import_module(name).fill_keys(apps, SimpleNamespace(connection=connection))
+
+
+@pytest.mark.django_db
+def test_offers_that_have_one_name_already_go_on_working_and_doctor_lists_them(user):
+    lender = ProviderFactory(id="700", owner=user)
+    ProviderMember.objects.get_or_create(provider=lender, user=user, defaults={"role": ProviderMember.OWNER})
+    first, second, inactive = (
+        OfferFactory(provider=lender, name=name, is_active=is_active)
+        for name, is_active in (("Harbour", True), ("H\u0430rbour", True), ("Harbour", False))
+    )
+    fill_keys("credit.migrations.0029_offer_name_keys")
+    assert [Offer.objects.get(pk=offer.pk).name_key is None for offer in (first, second, inactive)] == [
+        False, True, True,
+    ]  # fmt: skip
+    (line,) = [check for check in examine() if check["name"] == "offer_names"]
+    assert line["why"].startswith("warning")
+    assert f"({second.pk})" in line["why"]
+    assert f"({first.pk})" not in line["why"]
+    terms = OfferRequestSerializer.read({**OFFER, "name": second.name, "description": "New"})
+    owner = Actor(user, "jwt:x", second_factor=True)
+    assert replace_offer(second.pk, actor=owner, terms=terms, now=timezone.now()).description == "New"
+
+
+@pytest.mark.django_db
+def test_keys_that_have_one_name_already_go_on_working(user):
+    first, second, other = (issue(user).record.pk for _ in range(3))
+    ApiKey.objects.update(name="shop", name_key=None)
+    ApiKey.objects.filter(pk=other).update(name="Shop ")
+    fill_keys("identity.migrations.0018_api_key_name_keys")
+    assert [ApiKey.objects.get(pk=pk).name_key is None for pk in (first, second, other)] == [False, True, True]

@@ -92,7 +92,7 @@ class TestInbox:
     def test_a_key_for_applications_reads_it_and_decides_nothing(self, user, provider):
         application = submitted()
         keys = {
-            scope: ApiClient(api_key=create_api_key(owner=user, name="n", scopes=[scope], now=timezone.now()).key)
+            scope: ApiClient(api_key=create_api_key(owner=user, name=scope, scopes=[scope], now=timezone.now()).key)
             for scope in ("applications:read", "applications:write", "offers:read")
         }
         assert ids(inbox(keys["applications:read"])) == [str(application.pk)]

@@ -272,7 +272,7 @@ def test_a_staged_item_that_kills_three_processes_is_a_dead_letter(monkeypatch):
 
 def test_a_poisoned_key_leaves_the_others_announced(user, poison):
     now = timezone.now()
-    poisoned, good = (keys.create_api_key(owner=user, name="x", scopes=None, now=now).record for _ in range(2))
+    poisoned, good = (keys.create_api_key(owner=user, name=name, scopes=None, now=now).record for name in "xy")
     ApiKey.objects.update(expires_at=now + timedelta(days=1))
     poison(keys, "_record_event", poisoned.pk)
     failing("prune", "1 rules, tasks or rows failed", "api_key", str(poisoned.pk))

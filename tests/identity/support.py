@@ -2,6 +2,7 @@
 
 import time
 from types import SimpleNamespace
+from uuid import uuid4
 
 from django.utils import timezone
 
@@ -12,7 +13,8 @@ from tests.api import ApiClient
 
 def issue(user, *, scopes=None, **options):
     """Make an API key of `user`."""
-    return create_api_key(owner=user, name="test", scopes=scopes, now=timezone.now(), **options)
+    name = f"test {uuid4()}" if user.api_keys.exists() else "test"
+    return create_api_key(owner=user, name=name, scopes=scopes, now=timezone.now(), **options)
 
 
 def signature_headers(issued, method, path, body=b"", *, at=None, **changes):

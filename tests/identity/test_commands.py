@@ -156,7 +156,9 @@ class TestCreateApiKey:
     def test_create_api_key_accepts_an_expiry(self, user):
         made = run_json("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
         assert made["expires_at"] == "2099-01-31T12:00:00.000000Z"
-        made = run_json("create_api_key", user.username, "--name", "n", "--expires-days", "1")
+        with pytest.raises(CommandError, match="looks like it"):
+            run_json("create_api_key", user.username, "--name", "N")
+        made = run_json("create_api_key", user.username, "--name", "day", "--expires-days", "1")
         assert ApiKey.objects.get(pk=made["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
 
     def test_a_bad_argument_makes_nothing(self, user):

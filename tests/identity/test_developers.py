@@ -90,7 +90,7 @@ class TestKeys:
         assert key not in again
         assert record.secret not in again
         assert not [one for one in Session.objects.all() if key in str(one.get_decoded())]
-        made_key(browser, reach="all", scopes=[])
+        made_key(browser, reach="all", scopes=[], name="everything")
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
     def test_keys_of_two_tabs_are_both_shown(self, browser):
@@ -300,7 +300,7 @@ class TestSecondFactor:
         session = browser.session
         session[SECOND_FACTOR] = getattr(given, "pk", None) or user.authenticator_set.get().pk
         session.save()
-        assert "ck_test_" in made_key(browser)
+        assert "ck_test_" in made_key(browser, name="second")
 
 
 def test_a_form_needs_its_token(user):

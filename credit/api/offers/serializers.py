@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework.fields import empty
 
 from config.api import serializers
+from config.core.names import skeleton
 from credit.api.applications.applicant_serializers import (
     ApplicantAddressRequestSerializer,
     ApplicantRequestSerializer,
@@ -52,7 +53,9 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     provider_id = serializers.PrintableIdField(
         help_text="The lender of the offer, as a string of printable characters. Applications have it as an integer."
     )
-    name = serializers.NameField(help_text="The offer's public name.")
+    name = serializers.NameField(
+        help_text="The offer's public name. It must not look like that of another active offer of the lender."
+    )
     product_type = serializers.IdField()
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH,
@@ -149,9 +152,9 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
-    """Raise ValidationError, naming the place, for a name that is listed twice."""
+    """Raise ValidationError, naming the place, for a name that is listed twice, or looks like another one."""
     seen: set[str] = set()
-    for number, name in enumerate(names):
+    for number, name in enumerate(map(skeleton, names)):
         if name in seen:
             raise serializers.ValidationError({f"{member}/{number}": ["Must not be listed twice."]})
         seen.add(name)

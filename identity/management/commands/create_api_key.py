@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from config.core.json_text import parse_rfc3339
+from config.core.names import NameTaken
 from config.ops.commands import JsonCommand, days
 from identity.access.accounts import find_user
 from identity.access.keys import DEFAULT_DAYS, create_api_key
@@ -34,7 +35,10 @@ class Command(JsonCommand):
                 raise CommandError("--expires-at must be RFC 3339 with a time zone, for example 2030-01-31T12:00:00Z.")
             expires_at = parsed
         owner = find_user(options["username"])
-        issued = create_api_key(
-            owner=owner, name=options["name"], scopes=options["scope"], now=now, expires_at=expires_at
-        )
+        try:
+            issued = create_api_key(
+                owner=owner, name=options["name"], scopes=options["scope"], now=now, expires_at=expires_at
+            )
+        except NameTaken as error:
+            raise CommandError(f"A key of the account is named {options['name']}, or looks like it.") from error
         return issued.members()

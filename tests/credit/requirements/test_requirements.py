@@ -78,6 +78,7 @@ class TestDeclaring:
     @pytest.mark.parametrize(("field", "asks"), [
         ("required_documents/1", {"required_documents": ["Payslip", "Payslip"]}),
         ("required_documents/1", {"required_documents": ["Caf\u00e9", "Cafe\u0301"]}),
+        ("required_documents/1", {"required_documents": ["Payslip", "P\u0430yslip "]}),
         ("required_documents.0", {"required_documents": [" "]}),
         ("required_documents", {"required_documents": [f"d{n}" for n in range(21)]}),
         ("required_documents", {"required_documents": "Payslip"}),
