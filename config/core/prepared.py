@@ -213,7 +213,9 @@ def insert(record: models.Model) -> None:
     alias = router.db_for_write(type(record))
     connection = connections[alias]
     sql, fields = _insertion(type(record), alias)
-    parameters = [field.get_db_prep_save(field.pre_save(record, add=True), connection) for field in fields]
+    values = [(field, field.pre_save(record, add=True)) for field in fields]
+    # NULL is the same for every kind of column.
+    parameters = [None if value is None else field.get_db_prep_save(value, connection) for field, value in values]
     execute(connection, sql, parameters)
     record._state.adding = False
     record._state.db = alias
