@@ -223,10 +223,14 @@ def read_facts(
             continue
         if fact.read not in together:
             together[fact.read] = fact.read(subject, now)
-        whole = together[fact.read]
-        as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
-        known[name] = Known(getattr(whole, fact.part), fact.source, as_of)
+        known[name] = part_of(fact, together[fact.read], now=now)
     return known
+
+
+def part_of(fact: Fact, whole: Any, *, now: datetime) -> Known:
+    """Return a fact that is computed together with others, of the object that its `read` returned."""
+    as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
+    return Known(getattr(whole, str(fact.part)), fact.source, as_of)
 
 
 def gather(names: Iterable[str], *, now: datetime, **about: Any) -> dict[str, Any]:

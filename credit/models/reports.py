@@ -21,7 +21,7 @@ STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 
 
 class ReportFigures(NamedTuple):
-    """The newest unexpired values of an application's first applicant; None if missing."""
+    """The newest unexpired values of an application's applicant; None if missing."""
 
     status: str | None
     score: int | None
@@ -114,9 +114,9 @@ class Report(models.Model):
         return self.status == RECEIVED and self.expires_at is not None and self.expires_at > now
 
     @classmethod
-    def figures_of(cls, application: Any, now: datetime) -> ReportFigures:
-        """Return what the reports about the first applicant contain; costs one statement."""
-        newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=FIRST)}
+    def figures_of(cls, application: Any, now: datetime, applicant: int = FIRST) -> ReportFigures:
+        """Return what the reports about an applicant contain; costs one statement."""
+        newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=applicant)}
         summaries, days = {}, {}
         for kind, report in newest.items():
             summaries[kind] = (report.parsed_summary if report.is_current(now) else None) or {}

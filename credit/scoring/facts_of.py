@@ -20,12 +20,13 @@ from credit.core.facts import (
     claim_of,
     confirmed_name,
     name_of,
+    part_of,
     path_of,
     read_facts,
     shared,
 )
 from credit.core.profile import X_FACT
-from credit.models import Application, Confirmation, Correction, Score
+from credit.models import Application, Confirmation, Correction, Report, Score
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
 from credit.scoring.evaluator import evaluate
@@ -76,15 +77,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     claimed = read_facts(names | set(claims.values()), now=now, **about)
     known = with_corrections(claimed, corrected)
     return [
-        {
-            "name": name,
-            "value": known[name].value,
-            "source": known[name].source,
-            "as_of": None if known[name].value is None else known[name].as_of_text,
-            "differs_from_claim": _differs_from(
-                claimed[claims[name]].value if name in claims else None, known[name].value
-            ),
-        }
+        _described(name, known[name], claimed[claims[name]].value if name in claims else None)
         for name in sorted(names)
         if name not in reported or known[name].value is not None
     ]
@@ -94,6 +87,24 @@ def currency_of(name: str, application: Application) -> str | None:
     """Return the currency of a fact for `figures.money`: claims are in that of the offer, other facts in dollars."""
     shown = application.shown_currency
     return shown if shown is None or path_of(name) else CURRENCY
+
+
+def facts_about(application: Application, applicant: int, *, now: datetime) -> list[dict[str, Any]]:
+    """Return the facts of the reports about an applicant, by name: banks and claims are the first applicant's."""
+    figures = Report.figures_of(application, now, applicant)
+    reported = {name: fact for name, fact in catalogue().items() if fact.source == REPORT}
+    known = {name: part_of(fact, figures, now=now) for name, fact in reported.items()}
+    return [_described(name, fact, None) for name, fact in known.items() if fact.value is not None]
+
+
+def _described(name: str, known: Known, claim: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "value": known.value,
+        "source": known.source,
+        "as_of": None if known.value is None else known.as_of_text,
+        "differs_from_claim": _differs_from(claim, known.value),
+    }
 
 
 class Comparison(NamedTuple):

@@ -19,14 +19,16 @@ from credit.api.scoring.serializers import (
     ApplicationFactsSerializer,
     ConfirmationRequestSerializer,
     ConfirmationSerializer,
+    FactsQuery,
     ScorePageSerializer,
 )
 from credit.applications.services import load_for, note_reading
+from credit.core.applicants import FIRST
 from credit.core.errors import READ_ERRORS, ApplicationNotFound, ReportPending, ScoreNotFound
 from credit.models import Confirmation
 from credit.models.scoring import Score
 from credit.review.confirmations import confirm
-from credit.scoring.facts_of import facts_of, score_again
+from credit.scoring.facts_of import facts_about, facts_of, score_again
 from credit.scoring.scores import DescribedScore, describe, describe_waiting
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
@@ -81,15 +83,25 @@ class ScoreViewSet(ApiViewSet):
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
-    @endpoint(access=FIRST_PARTY, answer=ApplicationFactsSerializer, errors=READ_ERRORS)
-    def facts(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+    @endpoint(
+        access=FIRST_PARTY,
+        query=FactsQuery,
+        answer=ApplicationFactsSerializer,
+        errors=(*READ_ERRORS, ReviewerRequired),
+    )
+    def facts(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the facts of an application.
 
         The list has the current data that the applicant shares with the lender, and the values that reviewers
-        confirmed.
+        confirmed. With `applicant=2` it has the facts of the reports about the second applicant, for reviewers and the
+        lender's members. The account that applies gets 403.
         """
-        application = load_for(application_id, actor_of(request))
-        return {"facts": facts_of(application, now=timezone.now())}
+        application, now = load_for(application_id, actor_of(request)), timezone.now()
+        if query["applicant"] == FIRST:
+            return {"facts": facts_of(application, now=now)}
+        if application.consumer_id == request.user.pk:
+            raise ReviewerRequired("Only the lender can read facts about the second applicant.")
+        return {"facts": facts_about(application, query["applicant"], now=now)}
 
     @endpoint(
         access=FIRST_PARTY,

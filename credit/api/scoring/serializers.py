@@ -8,6 +8,7 @@ from credit.api.scoring.about_serializers import AboutField, AboutRequestSeriali
 from credit.api.scoring.openapi import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
+from credit.core.applicants import APPLICANTS_MAX, FIRST
 from credit.core.card import SCORED_ON
 from credit.models import Confirmation
 from credit.models.scoring import CHALLENGER, CHAMPION, ModelVersion, ScoringModel
@@ -348,6 +349,14 @@ class ConfirmationSerializer(serializers.ModelResponseSerializer):
         model = Confirmation
         fields = ["id", "pointer", "value", "file_id", "confirmed_by", "confirmed_at"]
         extra_kwargs = {"confirmed_by": {"source": "confirmed_by_id"}}
+
+
+class FactsQuery(serializers.QuerySerializer):
+    """The applicant whom the facts are about."""
+
+    applicant = serializers.QueryInt64Field(
+        min_value=FIRST, max_value=APPLICANTS_MAX, default=FIRST, help_text="The number of the applicant: 1 or 2."
+    )
 
 
 class ApplicationFactSerializer(serializers.JsonPartSerializer):

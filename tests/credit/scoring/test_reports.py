@@ -215,6 +215,22 @@ class TestReaders:
         ask(ritas, application, applicant=2)
         assert facts(ritas, application) == {}
 
+    def test_lender_alone_reads_the_facts_about_the_second_applicant(self, api, ritas, application):
+        ask(ritas, application, applicant=2)
+        path = f"/applications/{application.pk}/facts?applicant=2"
+        reader = UserFactory()
+        ProviderMember.objects.create(provider=ProviderFactory(pk="700"), user=reader, role="reader")
+        for client in (ritas, client_of(reader)):
+            found = {fact["name"]: fact for fact in client.read(path).json()["facts"]}
+            assert found["report.score"] == {
+                "name": "report.score", "value": 611, "source": "report", "as_of": str(timezone.now().date()),
+                "differs_from_claim": None,
+            }  # fmt: skip
+            assert {name.partition(".")[0] for name in found} == {"report"}
+        assert_error(api.read(path), 403, "E2010")
+        assert_error(client_of(UserFactory()).read(path), 404, "E4002")
+        assert_error(ritas.read(path.replace("=2", "=3")), 400, "E1001")
+
     def test_applicant_reader_and_stranger_request_none(self, api, application):
         reader = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(pk="700"), user=reader, role="reader")
