@@ -193,7 +193,7 @@ TABLES = {
     "identity.Export": table(
         personal("key", erase=DELETE_ROW, secret=True),
         about_staff("requested_by"),
-        none("id", "account", "status", "name", "claimed_until", "created_at", "ready_at", "expires_at"),
+        none("id", "account", "status", "name", "language", "claimed_until", "created_at", "ready_at", "expires_at"),
         subject="account",
         purpose="copies of the account's data",
         ground=LEGAL_OBLIGATION,

@@ -83,6 +83,14 @@ def change(user: User, token: str, *, now: datetime) -> None:
         queue_mail(before, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
 
 
+def mail_about_privacy(user: User, template: str, *, language: str | None = None, now: datetime) -> None:
+    """Mail an account about a request for its data or for its erasure, which its owner may not have made."""
+    confirmed = EmailAddress.objects.filter(user=user, email=user.email, verified=True)
+    if user.email and (confirmed.exists() or is_set_by_operator(user, user.email)):
+        link = f"{settings.APP_URL}{reverse('account_privacy')}"
+        queue_mail(user.email, template, {"link": link}, language=language, now=now)
+
+
 def confirm(user: User, email: str) -> bool:
     """Store an address whose mail the account has read as its only one; False where it is another's."""
     email = normalize(email)

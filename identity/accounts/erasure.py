@@ -25,6 +25,7 @@ from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import require_second_factor
 from identity.accounts import erasure_log
+from identity.accounts.addresses import mail_about_privacy
 from identity.accounts.models import DeletionRequest, Erasure
 from identity.errors import ErasureNotPossible
 
@@ -66,6 +67,8 @@ def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
             return erasure
         _refuse_obstacles(user)
         AccountHistory.note("account.deletion_requested", actor, account_id=user.pk, now=now)
+        if account_id == actor.user.pk:
+            mail_about_privacy(user, "erasure_requested", now=now)
         return _record(user.pk, requested_at=now)
 
 

@@ -16,6 +16,7 @@ from django.core.files.storage import Storage, storages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import get_language
 
 from config.core import audit
 from config.core.errors import NotFound, Unavailable
@@ -25,6 +26,7 @@ from config.core.lifecycle import Actor, audit_actor
 from config.core.sealed_files import SealedWriter, new_key, opened_chunks
 from config.ops.failed_items import FailedItems, dead_letters
 from identity.access.models import AccountHistory, User
+from identity.accounts.addresses import mail_about_privacy
 from identity.accounts.models import Export
 
 logger = logging.getLogger("platform.privacy")
@@ -55,7 +57,10 @@ def request_export(actor: Actor, account_id: int, *, now: datetime) -> Export:
         if export := recent.exclude(status=Export.FAILED).first():
             return export
         AccountHistory.note("account.export_requested", actor, account_id=account_id, now=now)
-        return Export.objects.create(account_id=account_id, requested_by=actor.user, created_at=now)
+        if account_id == actor.user.pk:
+            mail_about_privacy(actor.user, "export_requested", now=now)
+        language = (get_language() or "en")[:2]
+        return Export.objects.create(account_id=account_id, requested_by=actor.user, language=language, created_at=now)
 
 
 def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[bytes]:
@@ -118,6 +123,8 @@ def _make(export: Export, *, now: datetime) -> bool:
             # Locks the row: an erasure that comes later finds the file's name in it.
             stored = Export.objects.select_for_update().filter(pk=export.pk, name=name).first()
             if stored is not None and stored.status == Export.PREPARING and stored.account.erased_at is None:
+                if not is_for_partner:
+                    mail_about_privacy(stored.account, "export_ready", language=stored.language, now=now)
                 return bool(Export.objects.filter(pk=export.pk).update(**ready))
     except Exception:
         _storage().delete(name)

@@ -175,6 +175,7 @@ class Export(models.Model):
     key = EncryptedTextField(default="", editable=False)
     name = models.CharField(max_length=100, null=True, editable=False)  # noqa: DJ001  null until a worker claims the row
     claimed_until = models.DateTimeField(null=True, editable=False)
+    language = models.CharField(max_length=2, default="en", db_default="en", editable=False)
     created_at = models.DateTimeField(help_text="When the export was requested (UTC).")
     ready_at = models.DateTimeField(null=True, help_text="When the zip was ready (UTC); null before.")
     expires_at = models.DateTimeField(null=True, help_text="When the zip is deleted (UTC); null before it is ready.")

@@ -6,15 +6,19 @@ from io import BytesIO, StringIO
 from zipfile import ZipFile
 
 import pytest
+from allauth.account.models import EmailAddress
 from cryptography.exceptions import InvalidTag
 from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.core.management import call_command
 from django.utils import timezone
+from django.utils.translation import override
 
 from config.core import sealed_files
 from config.core.export import write_export
+from config.core.lifecycle import Actor
+from config.mail.models import OutgoingMail
 from config.ops.models import FailedItem
 from identity.access.authentication import forget_credentials
 from identity.accounts import erasure, exports
@@ -64,6 +68,31 @@ def partner(user):
 @pytest.fixture
 def customer(partner):
     return partner.send("/accounts", {"external_id": "customer-1"}).json()["id"]
+
+
+def test_requests_and_ready_exports_are_mailed_to_a_confirmed_address(api, user):
+    user.email = "own@example.test"
+    user.save(update_fields=["email"])
+    EmailAddress.objects.create(user=user, email="own@example.test", verified=True)
+    with override("es"):
+        exports.request_export(Actor(user, "session"), user.pk, now=timezone.now())
+    api.send(PATH)
+    work()
+    work()
+    api.send("/account/erasure")
+    mails = list(OutgoingMail.objects.order_by("pk"))
+    expected = [("export_requested", "es"), ("export_ready", "es"), ("erasure_requested", "en")]
+    assert [(mail.template, mail.language) for mail in mails] == expected
+    assert {mail.recipient for mail in mails} == {"own@example.test"}
+
+
+def test_unconfirmed_address_and_a_partners_customer_get_no_mail(api, user, partner, customer):
+    User.objects.filter(pk__in=[user.pk, customer]).update(email="other@example.test")
+    EmailAddress.objects.create(user=user, email="other@example.test", verified=False)
+    api.send(PATH)
+    partner.send(f"/accounts/{customer}/exports")
+    work()
+    assert not OutgoingMail.objects.exists()
 
 
 def test_requested_export_is_made_and_downloaded(api, user):
