@@ -126,7 +126,7 @@ GUARDS = (
     ),
     Guard(
         "answer-kept-under-key", "config/api/idempotency.py",
-        "            key.store(outcome)\n", "            pass\n", "config/test_idempotency.py",
+        "        key.store(outcome)\n", "        pass\n", "config/test_idempotency.py",
     ),
     Guard(
         "key-of-another-request", "config/api/idempotency.py",
@@ -283,7 +283,8 @@ GUARDS = (
     ),
     Guard(
         "delivery-by-an-own-channel", "credit/api/notices/serializers.py",
-        "OneOfField(RECORDED,", "OneOfField((*RECORDED, 'portal', 'email'),", "credit/notices/test_notices_api.py",
+        "        RECORDED, help_text", "        (*RECORDED, 'portal', 'email'), help_text",
+        "credit/notices/test_notices_api.py",
     ),
     Guard(
         "delivery-by-a-used-channel", "credit/notices/services.py",
