@@ -2,6 +2,7 @@
 
 import json
 import logging
+from datetime import timedelta
 from io import StringIO
 from uuid import uuid4
 
@@ -9,15 +10,20 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
+from django.utils import timezone
 
 from config.core.context import RequestIdFilter
-from credit.models import DecisionAnchor
+from credit.models import ApplicationHistory, DecisionAnchor
+from identity.accounts.erasure import erase
+from identity.accounts.models import Erasure
 from ledger.keys import signer
+from ledger.models import Entry
 from tests.credit.test_application_proof import move, read_proof
 from tests.dripping import dripping
 from tests.factories import ApplicationFactory
 from tests.ledger import foreign
 from tests.ledger.conftest import SIGNING_KEY
+from tests.ledger.test_verify_ledger import verify
 from tests.system.authority import private_server
 
 
@@ -132,3 +138,21 @@ def test_an_anchored_record_cannot_be_changed_unseen(decided, api):
         cursor.execute("UPDATE credit_decisionanchor SET record = replace(record, 'approved', 'rejected')")
     body = read_proof(api, decided).json()
     assert body["record_sha256"] != body["proof"]["hash"]
+
+
+def test_proof_handed_out_before_an_erasure_verifies_after_everything_is_erased(decided, api, user):
+    anchor()
+    before = read_proof(api, decided).json()
+    type(decided).objects.update(status="withdrawn")
+    call_command("erase_subject", str(user.pk), stdout=StringIO())
+    record = Erasure.objects.get()
+    assert record.status == "waiting"
+    erase(record, now=timezone.now() + timedelta(days=6 * 366))
+    assert [each["ground"] for each in record.kept] == ["decision_records"]
+    decision = DecisionAnchor.objects.get(application=decided)
+    assert (decision.record, decision.nonce) == (before["record"], "")
+    assert ApplicationHistory.objects.get(application=decided).reason is None
+    leaf = bytes.fromhex(before["proof"]["leaf_hash"])
+    assert foreign.accepts_proof_file(before["proof_file"], leaf, signer().verifier.vkey)
+    assert Entry.objects.filter(leaf_hash=leaf, user_id=None, nonce=None).exists()
+    assert verify()["ok"]
