@@ -15,7 +15,7 @@ from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired
 from identity.access.second_factor import require_second_factor
 from identity.access.tokens import require_recent_log_in
 from identity.accounts import consents, erasure, exports, managed
-from identity.accounts.models import Erasure, Export
+from identity.accounts.models import Erasure, Export, ManagedAccount
 from identity.accounts.serializers import AccountConsentsPageSerializer, ErasureSerializer, ExportSerializer
 from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible, LogInTooOld
 
@@ -24,11 +24,16 @@ ZIP = "application/zip"
 _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditable)
 
 
-def _partner_of(request: ApiRequest) -> Actor:
-    """Return the partner. An app would reach all of its customers: it gets InsufficientScope."""
+def _customer_of(
+    request: ApiRequest, account_id: str, *, second_factor: bool = False, also_erased: bool = False
+) -> tuple[Actor, ManagedAccount]:
+    """Return the partner and the customer. An app would reach all customers: it gets InsufficientScope."""
     if request.auth.delegated:
         raise InsufficientScope("Apps can't use a customer's rights: send the partner's own token or API key.")
-    return actor_of(request)
+    actor = actor_of(request)
+    if second_factor:
+        require_second_factor(actor)
+    return actor, managed.load_unclaimed(actor, account_id, also_erased=also_erased)
 
 
 def zip_response(actor: Actor, export: Export) -> StreamingHttpResponse:
@@ -159,24 +164,20 @@ class ManagedExportViewSet(ApiViewSet):
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the copy.
         """
-        actor = _partner_of(request)
-        require_second_factor(actor)
-        account = managed.load_unclaimed(actor, account_id)
+        actor, account = _customer_of(request, account_id, second_factor=True)
         return exports.request_export(actor, account.pk, now=timezone.now())
 
     @endpoint(access=PARTNER_SCOPE, answer=ExportSerializer, errors=(*_OF_CUSTOMER, NotFound))
     def retrieve(self, request: ApiRequest, account_id: str, export_id: str) -> Export:
         """Get an export of a customer's data."""
-        actor = _partner_of(request)
-        return exports.load_export(actor, managed.load_unclaimed(actor, account_id).pk, export_id)
+        actor, account = _customer_of(request, account_id)
+        return exports.load_export(actor, account.pk, export_id)
 
     @renderer_classes([renderer_for(ZIP)])
     @endpoint(access=PARTNER_SCOPE, errors=(*_OF_CUSTOMER, SecondFactorRequired, NotFound))
     def file(self, request: ApiRequest, account_id: str, export_id: str) -> StreamingHttpResponse:
         """Download the zip of a customer's export."""
-        actor = _partner_of(request)
-        require_second_factor(actor)
-        account = managed.load_unclaimed(actor, account_id)
+        actor, account = _customer_of(request, account_id, second_factor=True)
         return zip_response(actor, exports.load_export(actor, account.pk, export_id))
 
 
@@ -197,8 +198,7 @@ class ManagedErasureViewSet(ApiViewSet):
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
         """
-        actor = _partner_of(request)
-        account = managed.load_unclaimed(actor, account_id)
+        actor, account = _customer_of(request, account_id)
         erasure.request_erasure(actor, account.pk, now=timezone.now())
         return erasure.show_erasure(account.user)
 
@@ -208,7 +208,7 @@ class ManagedErasureViewSet(ApiViewSet):
 
         You can also get it after the erasure is completed. If none is requested, `status` is `none`.
         """
-        return erasure.show_erasure(managed.load_unclaimed(_partner_of(request), account_id, also_erased=True).user)
+        return erasure.show_erasure(_customer_of(request, account_id, also_erased=True)[1].user)
 
     @endpoint(access=PARTNER_SCOPE, idempotent=True, errors=_OF_CUSTOMER)
     def destroy(self, request: ApiRequest, account_id: str) -> None:
@@ -216,6 +216,5 @@ class ManagedErasureViewSet(ApiViewSet):
 
         The erasure can be canceled within 14 days of the request. Idempotent.
         """
-        actor = _partner_of(request)
-        account = managed.load_unclaimed(actor, account_id)
+        actor, account = _customer_of(request, account_id)
         erasure.cancel_erasure(actor, account.pk, now=timezone.now())
