@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from babel.core import get_global
 from django.utils import formats, timezone
 from django.utils.translation import gettext
-from holidays.countries import UnitedStates
+from holidays import country_holidays
 
 from credit.core.applicants import Applicants
 
@@ -34,7 +34,7 @@ _MAIN = {
     "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
     "NZ": "Pacific/Auckland", "PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
-_STATES_BY_NAME = {name.upper(): code for name, code in UnitedStates.subdivisions_aliases.items()}
+_STATES_BY_NAME = {name.upper(): code for name, code in country_holidays("US").subdivisions_aliases.items()}
 _ZONE_OF_STATE = {state: zone for zone, states in _STATES.items() for state in states.split()}
 
 
