@@ -17,6 +17,7 @@ from config.ops import demo_ids
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import FAIL, OK, verify
 from credit.console.charts import decisions_per_day
+from credit.core.card import Card
 from credit.core.machine import APPROVED, DECIDED, MACHINE, REJECTED
 from credit.demo import book
 from credit.models import (
@@ -72,6 +73,9 @@ def test_the_book_has_its_documented_size():
     assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
     card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
     assert len(card["characteristics"]) == 8
+    verified = Card.of({**card, "verified": True})  # reads no claims
+    sourced = {source.name for source in verified.inputs if source.facts}
+    assert sum(each.input in sourced for each in verified.characteristics) >= 6
     assert {file.content_type for file in DocumentFile.objects.all()} == {"application/pdf", "image/png"}
 
 

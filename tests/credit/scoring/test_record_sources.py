@@ -1,6 +1,7 @@
 """Sources of facts in the record of a decision (version 4), and opening them."""
 
 import json
+import os
 from base64 import b64encode
 from random import Random
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from tests.credit.scoring.bundles import NONCE, bundle, record_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer, move
 
-DECISIONS = 500  # 10,000 in the measurement of the design
+DECISIONS = int(os.environ.get("DECISIONS", "500"))  # 10,000 in the measurement of the design
 CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
 
 

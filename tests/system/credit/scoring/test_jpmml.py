@@ -3,16 +3,20 @@
 `SCORE_PAIRS=100000` asks for that many. JPMML also lists the reasons whose loss is zero, behind the others.
 """
 
+import json
 import os
 import random
+import re
 
 import pytest
 
-from credit.core.card import Card
+from credit.anchoring.verify_decision import FAIL, verify
+from credit.core.card import Card, is_claimed
 from credit.core.reasons import key_of
 from credit.scoring import definition, pmml
 from credit.scoring.evaluator import REASONS_MAX, evaluate
-from tests.credit.scoring import pairs, sourced
+from tests.credit.scoring import pairs
+from tests.credit.scoring.test_record_sources import DECISIONS, bundled
 from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
 
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
@@ -65,15 +69,42 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
     assert ties
 
 
-@pytest.mark.timeout(SECONDS)
-def test_a_verified_card_has_the_total_and_the_reasons_of_jpmml_whatever_is_claimed(engine):
-    one = sourced.card(verified=True)
-    definition.check(one)
-    chance, card = random.Random(7), Card.of(one)
-    rows = [sourced.facts(chance) for _ in range(min(PAIRS, 2_000))]
-    # A caller gives the facts of their types; the claims are no fields of the document.
-    fields = [{name: value for name, value in facts.items() if value is not None} for facts in rows]
-    for facts, (total, codes) in zip(rows, engine.compute(pmml.write(one, name="verified"), fields), strict=True):
-        found = evaluate(card, facts)
-        lost = sum(loss > 0 for loss in losses(one, found))
-        assert (found.total, [key_of(each) for each in found.reasons]) == (total, codes[: min(REASONS_MAX, lost)])
+def sourced_of(chance, one, rows):
+    """Return a verified card of a random one, and its rows: some of the claims are confirmed values in both."""
+    numbers = [n for n in range(len(one["inputs"])) if chance.random() < 0.7]
+    claims = re.compile(rf"application_data\.f({'|'.join(map(str, numbers)) or 'x'})(?![0-9])")
+
+    def renamed(value):
+        return json.loads(claims.sub(r"confirmed.f\1", json.dumps(value)))
+
+    own = {one["inputs"][n]["name"] for n in numbers}
+    more = {"verified": True}
+    return {**renamed(one), **more}, [
+        (renamed(facts), {name: value for name, value in renamed(fields).items() if name in own or name[0] == "c"})
+        for facts, fields in rows
+    ]
+
+
+@pytest.mark.timeout(60 + DECISIONS // 5)
+def test_a_random_verified_card_decides_as_its_record_and_jpmml_whatever_is_claimed(engine):
+    """Each decision: the record names the sources, verifies offline, and equals JPMML; a claim changes nothing."""
+    chance, done, named = random.Random(7), 0, 0
+    while done < DECISIONS:
+        one, samples = pairs.card(chance)
+        one, rows = sourced_of(chance, one, pairs.rows_of(chance, samples))
+        definition.check(one)
+        answers = engine.compute(pmml.write(one, name="verified"), [fields for _, fields in rows])
+        for (facts, fields), (total, codes) in zip(rows, answers, strict=True):
+            found = evaluate(Card.of(one), facts)
+            lost = sum(loss > 0 for loss in losses(one, found))
+            wanted = codes[: min(REASONS_MAX, lost)]
+            assert (found.total, [key_of(each) for each in found.reasons]) == (total, wanted), (one, fields)
+            made = bundled(one, facts)
+            record = json.loads(made["record"])
+            assert (record["total"], {fact["source"] for fact in record["facts"]} <= {"confirmed"}) == (total, True)
+            named += len(record["facts"])
+            assert FAIL not in {step.state for step in verify(json.dumps(made).encode())}
+            others = {name: chance.choice((None, 7, "x")) if is_claimed(name) else facts[name] for name in facts}
+            assert evaluate(Card.of(one), others) == found
+        done += len(rows)
+    assert named
