@@ -241,8 +241,8 @@ class DecisionRules(StatefulModel):
         An approval or a counteroffer of an offer that discloses scores has `ranks_above_percent` with each score.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
-        if to == REJECTED and Conventions.of(self.offer_snapshot).is_eu:
-            require_result(reports)
+        if to in {REJECTED, COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
+            require_result(reports)  # a counteroffer that expires rejects on the same reports
         if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:

@@ -105,6 +105,18 @@ def test_rejection_on_a_database_without_its_result_is_refused(missing):
     assert f"metadata.consumer_report[0].{missing}" in answer.content.decode()
 
 
+def test_counteroffer_on_a_database_without_its_result_is_refused():
+    """Art. 19(6): if it expires, it rejects on the same report."""
+    world = World(offer_of("eu"))
+    world.submit(0)
+    terms = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
+    expires_at = (timezone.now() + timedelta(days=20)).isoformat().replace("+00:00", "Z")
+    body = {"terms": terms, "reasons": BECAUSE, "expires_at": expires_at, "consumer_report": REPORT}
+    answer = client_of(world.lender.user).send(f"/applications/{world.pk}/counteroffers", body)
+    assert_error(answer, 400, "E1001")
+    assert "consumer_report[0].result" in answer.content.decode()
+
+
 @pytest.mark.parametrize("wrong", [
     {"result": ""}, {"result": 7}, {"categories": []}, {"categories": "debts"}, {"categories": ["x"] * 21},
     {"categories": [7]}, {"supplier": ""}, {"result": "\u202e"},

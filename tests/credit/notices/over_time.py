@@ -18,7 +18,7 @@ from config.webhooks.models import Event
 from credit.models import Application, Clock, Counteroffer, Notice
 from credit.notices import services
 from credit.terms import counteroffers
-from tests.credit.notices.test_table import REPORT, SCORE
+from tests.credit.notices.test_table import FOUND, REPORT, SCORE
 from tests.credit.notices.world import TERMS, WHOLE, World
 
 LENDER_DECIDES_WITHIN = 20  # days of every complete application
@@ -28,6 +28,7 @@ class Simulation:
     def __init__(self, offer, *, seed: int, start: datetime) -> None:
         self.chance, self.start, self.day = random.Random(seed), start, 0
         self.offer, self.worlds, self.stories, self.next_day = offer, {}, {}, {}
+        self.is_eu = offer.conventions.is_eu
         self.done: Counter[str] = Counter()
 
     def live(self, *, wanted: int, days: int) -> dict[str, int]:
@@ -35,7 +36,7 @@ class Simulation:
         down_until, fresh = 0, max(1, round(wanted / days / 1.4))
         for self.day in range(days):
             if self.day >= down_until and self.chance.random() < 0.03:
-                down_until = self.day + self.chance.randrange(2, 6)
+                down_until = self.day + (1 if self.is_eu else self.chance.randrange(2, 6))
             if self.day < days - 100:
                 for _ in range(fresh):
                     self.apply()
@@ -84,20 +85,29 @@ class Simulation:
             if roll < 0.2:
                 return lambda: world.supply(self.day)
             return (lambda: world.reject(self.day)) if age >= LENDER_DECIDES_WITHIN and roll < 0.5 else None
-        if application.status in {"approved", "rejected"} and roll > 0.95:
+        # In the EU, who reopens before the notice is delivered still owes it within the 3 days.
+        may_reopen = not self.is_eu or (notice is not None and notice.status == "delivered")
+        if application.status in {"approved", "rejected"} and roll > 0.95 and may_reopen:
             return lambda: world.reopen(self.day)
         if roll < 0.3 and (application.status == "withdrawn" or (notice is not None and notice.status == "delivered")):
             del self.worlds[world.pk]  # the story is over
             return None
-        return (lambda: world.take_up(self.day)) if application.status == "approved" and roll > 0.9 else None
+        takes_up = application.status == "approved" and roll > (0.4 if self.is_eu else 0.9)
+        return (lambda: self.take_up(world)) if takes_up else None
 
     def decision(self, world: World, application, roll: float, *, is_last_day: bool):
-        report = self.chance.choice([{}, {}, {"consumer_report": REPORT}, {"consumer_report": REPORT | SCORE}])
+        found = REPORT | (FOUND if self.is_eu else {})
+        report = self.chance.choice([{}, {}, {"consumer_report": found}, {"consumer_report": found | SCORE}])
         offered = application.counteroffers.filter(closed_at=None).exists()
         if is_last_day and not offered:
             return lambda: world.reject(self.day, **report)
         if offered:
-            steps = [(0.15, world.take_up), (0.1, world.decline), (0.1, world.take_back), (0.1, world.reject)]
+            steps = [
+                (0.15, lambda _day: self.take_up(world)),
+                (0.1, world.decline),
+                (0.1, world.take_back),
+                (0.1, world.reject),
+            ]
         else:
             until, combined = self.day + self.chance.randrange(1, 60), self.chance.random() < 0.3
             steps = [
@@ -112,6 +122,9 @@ class Simulation:
                 return lambda: step(self.day)
             roll -= share
         return None
+
+    def take_up(self, world: World) -> None:
+        world.take_up(self.day, form_days=self.chance.choice([0.5, 2]) if self.is_eu else 2)
 
     def work(self) -> None:
         """Let the workers run in the evening: mail is sent, most of it; what lies about is posted in time."""
@@ -164,8 +177,11 @@ class Simulation:
         return decisions != expected.get(counteroffer.outcome, []) or is_late != must_be_late
 
     def ran_out(self, clock: Clock) -> bool:
-        """Say whether a clock ran out, by its days alone: thirty, or ninety after a counteroffer's notice."""
+        """Say whether a clock ran out, by its days alone: 30, 90 after a counteroffer's notice, or 3 in the EU."""
         days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
+        asked = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
+        if self.is_eu and clock.kind == "action" and not asked.exists():
+            days = 3  # ours, for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
         end = clock.stopped_at or self.start + timedelta(days=self.day, hours=8)
         return end > clock.started_at + timedelta(days=days)
 

@@ -7,7 +7,7 @@ import pytest
 from credit.models import Clock, Counteroffer, Notice
 from credit.notices import services
 from tests.credit.notices.over_time import Simulation
-from tests.credit.notices.world import START, World, provider_offer
+from tests.credit.notices.world import START, World, offer_of, provider_offer
 
 pytestmark = pytest.mark.django_db
 
@@ -18,15 +18,17 @@ def _many(no_rate_limits):
 
 
 @pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
-def test_notices_are_in_time_although_the_worker_pauses_for_days():
-    simulation = Simulation(provider_offer(), seed=30, start=START)
+@pytest.mark.parametrize(("jurisdiction", "seed"), [("us", 30), ("eu", 31)])
+def test_notices_are_in_time_although_the_worker_pauses_for_days(jurisdiction, seed):
+    simulation = Simulation(offer_of(jurisdiction), seed=seed, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 360, days=400 if wanted else 125)
     found = simulation.finish()
     print(found)
     assert found["notices"] > 50
     kinds = set(Notice.objects.filter(status="delivered").values_list("kind", flat=True))
-    assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete", "pricing"}
+    own = {"us": "pricing", "eu": "withdrawal_reminder"}[jurisdiction]
+    assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete", own}
     outcomes = set(Counteroffer.objects.values_list("outcome", flat=True))
     assert outcomes >= {"accepted", "declined", "expired", "superseded", "withdrawn"}
     counted = ("overdue", "named", "forgotten", "hashes_wrong", "owed_twice", "counteroffers_wrong")

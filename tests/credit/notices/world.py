@@ -16,7 +16,8 @@ from credit.models.notices import WITHOUT_CLOCK
 from credit.notices import services
 from credit.review.services import change_status
 from credit.terms import counteroffers
-from credit.terms.acceptance import accept, describe
+from credit.terms.acceptance import accept, describe, form_to_read
+from credit.terms.provision import provide
 from tests.credit.applicants import PERSON
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.support import make_reviewer as reviewer
@@ -137,9 +138,15 @@ class World:
     def take_back(self, day):
         self.end_counter(day, counteroffers.withdraw)
 
-    def take_up(self, day):
-        sha = describe(self.application, now=self.at(day)).terms_sha256
-        accept(str(self.pk), terms_sha256=sha, actor=self.consumer, now=self.at(day))
+    def take_up(self, day, *, form_days=2):
+        """Accept the terms; of EU credit, `form_days` after the information form was provided."""
+        application, now = self.application, self.at(day)
+        sha, form = describe(application, now=now).terms_sha256, None
+        if application.conventions.is_eu:
+            form = form_to_read(application, language="en", now=self.at(day - form_days))
+            provide(application, form, medium="my", is_opened=True, now=self.at(day - form_days))
+        form_sha = None if form is None else form.sha256
+        accept(str(self.pk), terms_sha256=sha, precontract_sha256=form_sha, actor=self.consumer, now=now)
 
     def issue(self, day):
         """Let the worker run until it finds nothing more."""
