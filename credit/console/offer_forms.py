@@ -59,14 +59,20 @@ class OfferForm(SeenForm):
     )
     amount_min, amount_max = _amounts(None).values()
     rate_min, rate_max = _rate("Lowest rate, percent a year"), _rate("Highest rate, percent a year")
-    terms = forms.CharField(label="Terms in months", help_text="Separated by commas, as in 12, 24, 36.")
+    terms = forms.CharField(
+        label="Terms in months",
+        required=False,
+        help_text="Separated by commas, as in 12, 24, 36. Without any, the offer is a line of credit.",
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.currency = self.initial.get("currency")
         self.fields.update(_amounts(self.currency))
 
-    def clean_terms(self) -> list[int]:
+    def clean_terms(self) -> list[int] | None:
+        if not self.cleaned_data["terms"]:
+            return None
         parts = [part.strip() for part in self.cleaned_data["terms"].split(",")]
         if not all(part.isascii() and part.isdigit() and len(part) < 5 for part in parts):
             raise forms.ValidationError("Enter whole numbers of months, separated by commas: 12, 24, 36.")
@@ -124,9 +130,15 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
 
 
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term."""
+    """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term.
+
+    A line of credit has no terms, and its payments depend on its use: it gets its limit at each rate.
+    """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
     currency = Conventions.of(terms).shown_currency
+    if months is None:
+        rates = sorted({terms["apr_min_percent"], terms["apr_max_percent"]})
+        return [("Line of credit", f"up to {money(amount, currency)} at {rate:.2f} %") for rate in rates]
     return [
         (
             f"{money(amount, currency)} at {rate:.2f} % for {term} months",

@@ -64,6 +64,18 @@ def test_an_owner_changes_their_offer_and_keeps_its_other_terms(owner, offer):
     assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
 
 
+def test_an_offer_without_terms_is_a_line_of_credit_and_stays_one(owner, lender):
+    first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS, "terms": ""})
+    assert "up to $10,000.00 at 17.50 %" in text_of(first)
+    confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
+    line = Offer.objects.get(name="Harbor loan")
+    assert line.term_options_months is None
+    assert owner.get(action_of(line)).context["form"].initial["terms"] == ""
+    confirm(owner, action_of(line), **{**FIELDS, "terms": "", "rate_max": "16"})
+    line.refresh_from_db()
+    assert (line.term_options_months, line.apr_max_percent) == (None, 16.0)
+
+
 def test_an_owner_deactivates_their_offer(owner, offer):
     confirm(owner, action_of(offer, "deactivate"))
     offer.refresh_from_db()
