@@ -16,13 +16,13 @@ from credit.core.applicants import Applicants
 from credit.core.loan_words import FIGURES, in_words, rows_of
 from credit.models import Notice, Precontract
 from tests.api import client_of
+from tests.credit.eu.forms import LANGUAGES, TODAY, random_form
 from tests.credit.eu.offers import eu_offer
 from tests.credit.eu.test_figures import LOAN
 from tests.credit.eu.test_precontract import accept, path_of
 from tests.credit.notices.world import WHOLE
 from tests.credit.terms.lending import applied, approve
 from tests.credit.test_my_pages import browser_of
-from tests.system.credit.test_precontract_pages import LANGUAGES, TODAY, random_form
 
 DOCUMENTS = int(os.environ.get("EU_DOCUMENTS", "30"))
 SMALL = {"regime": "ccd2_small", "regime_reason": "Small.", "loan_amount_min_cents": 1}
