@@ -23,10 +23,12 @@ from config.core.json_text import rfc3339
 ROWS_MAX = 100_000
 CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
-# A cell that begins so is a formula to a spreadsheet, also in full-width letters.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# A cell that begins so is a formula to a spreadsheet, also in full-width and small letters, and behind what it trims.
+_SIGNS = "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
+_TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
+_FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")
 # Where a spreadsheet separates cells by semicolons or tabs, the rest of a text is a cell of its own.
-_FORMULA_WITHIN = re.compile("([;\t\r\n][\"' \xa0]*)([=+\\-@\uff1d\uff0b\uff0d\uff20])")
+_FORMULA_WITHIN = re.compile(f"([;\t\r\n]{_TRIMMED})({_SIGNS})")
 _BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel reads another encoding than UTF-8
 
 
@@ -41,7 +43,7 @@ def plain_cell(value: Any) -> Any:
     if isinstance(value, int | float) or value is None:
         return value
     text = _FORMULA_WITHIN.sub(r"\1'\2", str(value))
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
