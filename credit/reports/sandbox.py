@@ -9,7 +9,7 @@ from django.utils import timezone
 from config.clients.provider import ProviderError
 from config.core.json_text import canonical_json
 from credit.models.reports import FROZEN, INCOME, NO_FILE, RECEIVED
-from credit.reports.vendor import PENDING, ReportRequest, VendorReport
+from credit.reports.vendor import PENDING, ReportRequest, UnknownReport, VendorReport
 
 SLOW = timedelta(seconds=30)
 _AGENCY = {
@@ -31,8 +31,7 @@ class SandboxVendor:
     name = "sandbox"
 
     def request(self, request: ReportRequest) -> VendorReport:
-        words = str(request.person["legal_name"]).split()
-        case = CASES.get(words[-1] if words else "", "thick")
+        case = _case_of(request)
         if case == "broken":
             raise ProviderError("unreadable", outcome_unknown=False)
         if case == "slow":
@@ -44,7 +43,10 @@ class SandboxVendor:
             return VendorReport(found[0], {"agency": _AGENCY, "result": found[1]}, request.requested_at.date())
         return _report(case, request)
 
-    result = request
+    def result(self, request: ReportRequest) -> VendorReport:
+        if _case_of(request) == "broken":
+            raise UnknownReport
+        return self.request(request)
 
     def sandbox_cases(self) -> Mapping[str, Mapping[str, Any]]:
         address = {"line1": "1 Main St", "city": "Austin", "region": "TX", "postal_code": "78701", "country": "US"}
@@ -53,6 +55,11 @@ class SandboxVendor:
             for name, case in CASES.items()
             if case != "broken"
         }
+
+
+def _case_of(request: ReportRequest) -> str:
+    words = str(request.person["legal_name"]).split()
+    return CASES.get(words[-1] if words else "", "thick")
 
 
 def _report(case: str, request: ReportRequest) -> VendorReport:

@@ -25,6 +25,7 @@ _ROLES = {
     rights.ASSISTED: _("A score was computed from your data. It is a proposal to the person who decides."),
     rights.ALONE: _("A score was computed from your data, and it decided without a person."),
 }
+_WAITS = _("Your score waits for reports about you that the lender requested.")
 _DECIDERS = {
     None: _("The application is not decided."),
     rights.NONE: _("A reviewer of the lender decided."),
@@ -78,7 +79,7 @@ def _explain(application: Application) -> dict[str, Any]:
         "outcome": outcome,
         "decided_at": None if move is None else rfc3339(move.changed_at),
         "decided_by": gettext(_DECIDERS[None if move is None else way]),
-        "role": gettext(_ROLES[way]),
+        "role": gettext(_WAITS if score is None and application.score_waits else _ROLES[way]),
         "reasons": [gettext(text_of(reason)) for reason in reasons],
         **_score_parts(score),
         "can_do": [gettext(text) for text in ways_on],

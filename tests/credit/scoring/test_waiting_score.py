@@ -150,6 +150,24 @@ def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
         assert score["reasons"][0]["text"] == REASONS[name]
 
 
+def test_refusal_of_the_vendor_ends_the_wait(api, user, settings):
+    settings.REPORTS = "sandbox"
+    application = submitted(user, offer_with("credit"), "Broken")
+    assert work() == (1, 0)
+    assert (Report.objects.get().status, score_of(api, application)["outcome"]) == ("failed", "refer")
+
+
+def test_explanation_states_that_the_score_waits(api, user):
+    application = submitted(user, offer_with("credit"), "Slow")
+    page = f"/applications/{application.pk}/explanation"
+    assert api.read(f"{page}?language=en").json()["role"] == (
+        "Your score waits for reports about you that the lender requested."
+    )
+    assert api.read(f"{page}?language=es").json()["role"].startswith("Su puntuación espera")
+    work(hours=25)
+    assert api.read(f"{page}?language=en").json()["role"].startswith("A score was computed")
+
+
 def test_unknown_outcome_is_scored_after_a_day(api, user):
     application = submitted(user, offer_with("credit"), "Broken")
     assert work(hours=23) == (0, 0)
