@@ -19,6 +19,7 @@ class CreditConfig(Declarations, AppConfig):
     erasure_steps = ("erasure.delete_files",)
     erasure_grounds = "erasure.GROUNDS"
     account_not_erased = ("erasure.open_applications",)
+    export_values = "export.COPIED_VALUES"
     export_parts = ("export.uploaded_files", "export.rendered_notices", "export.rendered_agreements")
     consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
     prune_rules = "offers.invited.PRUNE_RULES"

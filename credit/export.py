@@ -1,14 +1,30 @@
-"""Files, notices and agreements of applications in the copy of a person's data."""
+"""Applications in the copy of a person's data: files, notices, agreements, and the values of rows that differ.
+
+The copy has no data of the second applicant, and no facts about other applications. A partner's has no reports.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
+from config.core.json_text import canonical_json
 from credit.api.terms.views import agreement_page
+from credit.core.applicants import FIRST
+from credit.core.facts import PERSON
 from credit.documents import storage
-from credit.models import Application, DocumentFile, Notice
+from credit.models import (
+    Application,
+    ApplicationHistory,
+    Counteroffer,
+    DocumentFile,
+    Notice,
+    Proposal,
+    Score,
+    ScoreFacts,
+)
 from credit.terms.agreement import agreement_of
 
 Part = tuple[str, bytes | str, str]  # its name in the zip, its content, and the table that it belongs to
@@ -52,3 +68,51 @@ def _or_unreadable(read: Callable[[], bytes | str]) -> bytes | str:
         return read()
     except UnreadableSecret:
         return UNREADABLE
+
+
+def _reports(named: Any, *, is_for_partner: bool) -> Any:
+    """Return the reports of a `consumer_report` that are about the first applicant."""
+    if is_for_partner or named is None:
+        return None
+    if not isinstance(named, list):
+        return named if _is_first(named) else None
+    return [report for report in named if _is_first(report)]
+
+
+def _is_first(report: Any) -> bool:
+    return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
+
+
+def _decision(row: ApplicationHistory | Proposal, *, is_for_partner: bool) -> dict[str, Any]:
+    if not isinstance(row.metadata, dict) or "consumer_report" not in row.metadata:
+        return {}
+    reports = _reports(row.metadata["consumer_report"], is_for_partner=is_for_partner)
+    return {"metadata": {**row.metadata, "consumer_report": reports}}
+
+
+def _counteroffer(row: Counteroffer, *, is_for_partner: bool) -> dict[str, Any]:
+    return {"consumer_report": _reports(row.consumer_report, is_for_partner=is_for_partner)}
+
+
+def _score(row: Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+    return {"sources": row.sources_for_applicant, **dict.fromkeys(row.RESULT)} if row.is_withheld else {}
+
+
+def _facts(row: ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
+    hidden = (PERSON, "report.") if is_for_partner else (PERSON,)
+    try:
+        if not any(prefix in row.facts for prefix in hidden):
+            return {}
+    except UnreadableSecret:
+        return {}
+    own = {name: value for name, value in row.values().items() if not name.startswith(hidden)}
+    return {"facts": canonical_json(own).decode()}
+
+
+COPIED_VALUES = {
+    "credit.ApplicationHistory": _decision,
+    "credit.Proposal": _decision,
+    "credit.Counteroffer": _counteroffer,
+    "credit.Score": _score,
+    "credit.ScoreFacts": _facts,
+}

@@ -46,6 +46,8 @@ class Declarations:
     erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
     # each yields what a person's copy of their data has next to the rows: name, content, and the label of its table
     export_parts: ClassVar[Places] = ()
+    # by a table's label what returns the values of a row that differ in the copy
+    export_values: ClassVar[Places] = ()
     prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
     # further work that falls due with time: called with `now`, returns its counts by name
     prune_tasks: ClassVar[Places] = ()

@@ -51,27 +51,6 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     return reports
 
 
-def exported_reports(named: Any, *, is_for_partner: bool) -> Any:
-    """Return a `consumer_report` for the copy of the first applicant's data: a partner gets no report."""
-    if is_for_partner or named is None:
-        return None
-    if not isinstance(named, list):
-        return named if _is_first(named) else None
-    return [report for report in named if _is_first(report)]
-
-
-def _is_first(report: Any) -> bool:
-    return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
-
-
-def exported_metadata(metadata: Any, *, is_for_partner: bool) -> Any:
-    """Return the metadata of a decision as `exported_reports`."""
-    if not isinstance(metadata, dict) or "consumer_report" not in metadata:
-        return metadata
-    reports = exported_reports(metadata["consumer_report"], is_for_partner=is_for_partner)
-    return {**metadata, "consumer_report": reports}
-
-
 def _report(named: Any, where: str, applicants: int) -> dict[str, Any]:
     if not isinstance(named, dict):
         raise ValidationFailed.of_member(where, "Must be an object.")

@@ -18,7 +18,6 @@ from config.core.json_text import JsonTextField, canonical_json
 from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import ApplicantsField
-from credit.core.consumer_reports import exported_metadata
 from credit.core.errors import InvalidApplicationTransition
 from credit.core.jurisdictions import EU
 from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
@@ -267,10 +266,6 @@ class ApplicationHistory(lifecycle.StatusHistory):
         is_withdrawn = (self.previous_status, self.status) == (APPROVED, WITHDRAWN)
         is_declined = is_withdrawn and self.principal_id == self.application.consumer_id
         return DECLINED_BY_APPLICANT if is_declined else None
-
-    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:
-        """Return the values that differ in a copy of the first applicant's data."""
-        return {"metadata": exported_metadata(self.metadata, is_for_partner=is_for_partner)}
 
     class Meta(lifecycle.StatusHistory.Meta):
         verbose_name_plural = "application history"

@@ -8,7 +8,6 @@ from django.db.models import Q
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor
-from credit.core.consumer_reports import exported_metadata
 from credit.core.machine import APPROVED, COUNTEROFFER
 from credit.models.closable import ClosableModel
 
@@ -38,10 +37,6 @@ class Proposal(ClosableModel):
     )
     proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
     proposed_at = models.DateTimeField(help_text="When it was proposed (UTC).")
-
-    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:
-        """Return the values that differ in a copy of the first applicant's data."""
-        return {"metadata": exported_metadata(self.metadata, is_for_partner=is_for_partner)}
 
     class Meta(ClosableModel.Meta):
         constraints = [

@@ -9,7 +9,7 @@ from django.utils.functional import cached_property
 from config.core import lifecycle
 from config.core.context import request_id
 from config.core.digest import digest_of
-from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
@@ -256,11 +256,6 @@ class Score(models.Model):
         sources: Any = self.sources
         return sources and [source for source in sources if not source["name"].startswith(PERSON)]
 
-    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG002  the signature of every model
-        """Return the values that differ in a copy of the person's data."""
-        values = {"sources": self.sources_for_applicant}
-        return {**values, **dict.fromkeys(self.RESULT)} if self.is_withheld else {}
-
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
         """Select the scores that decide or propose about an application, with their versions; the first counts."""
@@ -313,17 +308,6 @@ class ScoreFacts(models.Model):
 
     def __str__(self) -> str:
         return str(self.score_id)
-
-    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:
-        """Return the facts without those that only the lender may read; a partner gets none of a report."""
-        hidden = (PERSON, "report.") if is_for_partner else (PERSON,)
-        try:
-            if not any(prefix in self.facts for prefix in hidden):
-                return {}
-        except UnreadableSecret:
-            return {}
-        own = {name: value for name, value in self.values().items() if not name.startswith(hidden)}
-        return {"facts": canonical_json(own).decode()}
 
     def values(self) -> dict[str, Any]:
         return dict(orjson.loads(self.facts))

@@ -10,7 +10,6 @@ from django.db.models import Q
 
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, rfc3339
-from credit.core.consumer_reports import exported_reports
 from credit.core.jurisdictions import EU, METHODS
 from credit.core.quotes import eu_totals
 from credit.models.closable import ClosableModel
@@ -176,10 +175,6 @@ class Counteroffer(ClosableModel):
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
         offered = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
         return {**offered, "reasons": self.reasons, **two}
-
-    def exported_values(self, *, is_for_partner: bool) -> dict[str, Any]:
-        """Return the values that differ in a copy of the first applicant's data."""
-        return {"consumer_report": exported_reports(self.consumer_report, is_for_partner=is_for_partner)}
 
     @property
     def rejection_metadata(self) -> dict[str, Any]:

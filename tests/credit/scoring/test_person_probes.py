@@ -17,6 +17,7 @@ from credit.anchoring.fact_hashes import facts_in_record, result_in_record
 from credit.anchoring.verify_decision import FAIL, SKIPPED, verify
 from credit.core.card import Card
 from credit.core.facts import Known, source_of, values_of
+from credit.export import COPIED_VALUES
 from credit.models import Application, LastScore, ModelVersion, Score
 from credit.scoring import explanation, scores
 from credit.scoring.evaluator import evaluate
@@ -99,8 +100,8 @@ def shown(score, remembered):
         "score": scores.describe(score, for_applicant=True)._asdict(),
         "explanation": explanation._score_parts(score),
         "record": record,
-        "copy": copied | score.exported_values(is_for_partner=False),
-        "facts": score.kept_facts.exported_values(is_for_partner=False) or score.kept_facts.facts,
+        "copy": copied | COPIED_VALUES["credit.Score"](score, is_for_partner=False),
+        "facts": COPIED_VALUES["credit.ScoreFacts"](score.kept_facts, is_for_partner=False) or score.kept_facts.facts,
         "catalog": remembered,
     }
     return re.sub(r"[0-9a-f]{64}", "hash", json.dumps(values, default=str))
