@@ -177,6 +177,7 @@ class CredentialAuthentication(BaseAuthentication):
         scheme, _, text = header.partition(" ")
         if scheme.lower() != "bearer":
             raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
+        text = text.lstrip(" ")  # RFC 9110, 11.4: one or more spaces
         if not text or " " in text:
             raise credentials.InvalidToken("The bearer token is missing or has a space in it.")
         return _signed(request, text) if text.startswith(KEY_START) else _remember(text, _check_token).caller

@@ -201,3 +201,10 @@ def test_each_html_page_below_v1_runs_page_middleware():
     ]
     assert html
     assert [route for route in html if not route.startswith(PAGES_OF_THE_API) and "openapi" not in route] == []
+
+
+@pytest.mark.parametrize("spelling", ["{}", "W/{}", "*", '"other", {}', '{} , "other"', 'W/"other",W/{}'])
+def test_a_static_file_is_304_for_every_spelling_of_its_etag(client, spelling):
+    etag = client.get("/static/brand.css").headers["ETag"]
+    again = client.get("/static/brand.css", HTTP_IF_NONE_MATCH=spelling.format(etag))
+    assert (again.status_code, b"".join(again)) == (304, b"")

@@ -121,6 +121,7 @@ class TestServer:
             assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
             assert ask(port, 1, "/health") == {200}
             assert status_of(exchange(port, request("GET", "/health", version="HTTP/1.0", host=None))) == 200
+            assert {status_of(exchange(port, request(method, "/health"))) for method in ("HEAD", "OPTIONS")} == {200}
             assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
             answer = exchange(port, request("GET", "/metrics?a=b"))
             assert b"Content-Type: text/plain; version=0.0.4" in answer
@@ -132,6 +133,10 @@ class TestServer:
                     answer = exchange(port, request("GET", target, host=host))
                     assert status_of(answer) == 400, host
                     assert b"platform_" not in answer
+
+    def test_metrics_server_listens_on_an_ipv6_address(self, server):
+        with metrics_server(*server, METRICS_HOST="::") as port:
+            assert ask(port, 1, "/health") == {200}
 
     def test_a_port_that_is_taken_gives_one_clear_line(self, server):
         with silent_port() as port:

@@ -1,10 +1,10 @@
 import logging
+import socket
 import sys
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from socket import gethostname
 from typing import Any
 
 from django.conf import settings
@@ -32,6 +32,7 @@ class Command(JsonCommand):
 
     def run(self, **_options: Any) -> dict[str, Any]:
         address = (settings.METRICS_HOST, settings.METRICS_PORT)
+        _Server.address_family = socket.AF_INET6 if ":" in settings.METRICS_HOST else socket.AF_INET
         try:
             server = _Server(address, _Handler)
         except OSError as error:
@@ -87,7 +88,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", media_type)
         self.send_header("Content-Length", str(len(page)))
         self.end_headers()
-        self.wfile.write(page)
+        if self.command != "HEAD":
+            self.wfile.write(page)
+
+    do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send them, too
 
     def _is_asked_by_its_name(self) -> bool:
         """Return whether the request names this machine: a web page's own name can resolve to it.
@@ -99,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         host, _port = split_domain_port(self.headers.get("Host", ""))
         with suppress(ValueError):
             return bool(ip_address(host.strip("[]")))
-        return validate_host(host, ["localhost", settings.METRICS_HOST, gethostname(), *settings.ALLOWED_HOSTS])
+        return validate_host(host, ["localhost", settings.METRICS_HOST, socket.gethostname(), *settings.ALLOWED_HOSTS])
 
     def log_message(self, *_line: Any) -> None:
         """Keep quiet."""
