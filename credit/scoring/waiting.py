@@ -1,6 +1,7 @@
 """Scores of submissions that waited for reports: each is computed once, with what has arrived."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -28,14 +29,19 @@ def score_waiting(*, now: datetime) -> tuple[int, int]:
 
     def score(application: Application) -> None:
         nonlocal scored
-        with transaction.atomic():
-            locked = Application.objects.select_for_update().get(pk=application.pk)
-            if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:
-                return
-            corrected, about = Correction.known_of(locked.pk), about_application(locked)
-            computed = compute(versions_for(locked), corrected=corrected, now=now, **about)
-            keep_all(locked, computed, now=now)
-            scored += bool(computed)
+        scored += _score(application.pk, now)
 
     failed = FailedItems("waiting_score", queue.order_by("pk"), lease=_LEASE).process(score, now=now)
     return scored, failed
+
+
+def _score(pk: UUID, now: datetime) -> bool:
+    """Score one application; return False if another process was first, and for one that gets no score."""
+    with transaction.atomic():
+        locked = Application.objects.select_for_update().get(pk=pk)
+        if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:
+            return False
+        corrected, about = Correction.known_of(locked.pk), about_application(locked)
+        computed = compute(versions_for(locked), corrected=corrected, now=now, **about)
+        keep_all(locked, computed, now=now)
+        return bool(computed)

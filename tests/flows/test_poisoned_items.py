@@ -20,9 +20,10 @@ from config.webhooks.models import Event
 from credit.anchoring import record_keys
 from credit.anchoring import services as anchoring
 from credit.applications import services as applications
-from credit.models import Application, Clock, Counteroffer, DecisionAnchor, Notice
+from credit.models import Application, Clock, Counteroffer, DecisionAnchor, Notice, Report, Score
 from credit.notices import services as notices
 from credit.review import automatic
+from credit.scoring import waiting
 from credit.terms import counteroffers
 from identity.access import keys
 from identity.bank import services as bank
@@ -184,6 +185,23 @@ def test_a_poisoned_decision_waits_and_is_listed(settings, poison):
     poison(automatic, "_decide", poisoned.pk)
     failing("decide_applications", "1 applications could not be decided", "automatic_decision", str(poisoned.pk))
     assert Application.objects.get(pk=good.pk).status == "approved"
+    passing("decide_applications")
+
+
+def test_poisoned_waiting_score_leaves_the_others_scored(poison):
+    now, offer = timezone.now(), scored_offer()[0]
+    about = {"offer_id": offer.pk, "provider_id": int(offer.provider_id), "offer_snapshot": offer.terms()}
+    poisoned, good = (
+        ApplicationFactory(status="submitted", submitted_at=now, application_data=SAYS_GOOD, **about) for _ in range(2)
+    )
+    report = {"kind": "credit", "applicant": 1, "purpose": "credit_transaction", "vendor": "v", "person": "p"}
+    for application in (poisoned, good):
+        Report.objects.create(
+            application=application, status="failed", score_waits=True, requested_at=now, look_at=now, **report
+        )
+    poison(waiting, "_score", poisoned.pk)
+    failing("decide_applications", "1 applications could not be decided", "waiting_score", str(poisoned.pk))
+    assert Score.objects.get().application_id == good.pk
     passing("decide_applications")
 
 
