@@ -83,6 +83,7 @@ def _by_authorization(header: str) -> Caller:
     if "," in header:
         raise AmbiguousCredentials("Send one Authorization header.")
     scheme, _, text = header.partition(" ")
+    text = text.lstrip(" ")  # RFC 9110, 11.4: one or more spaces
     if scheme.lower() != "bearer":
         raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
     return _by_token(text) if text.count(".") == 2 else _by_key(text)

@@ -3,6 +3,7 @@
 import re
 import secrets
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,9 @@ from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"  # RFC 1123, and the underscore that browsers accept
+_DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 CLIENTS_MAX = 20  # per account
 
 
@@ -89,15 +93,24 @@ def check_redirect(address: str) -> None:
         )
     try:
         parts = urlsplit(address)
-        _ = parts.port
-    except ValueError as error:
-        raise ValidationError(f"{address} is not a URI.") from error
+        is_uri = parts.port != 0 and not _BAD_ESCAPE.search(address) and _is_host(parts.netloc, parts.hostname or "")
+    except ValueError:
+        is_uri = False
+    if not is_uri:
+        raise ValidationError(f"{address} must be a URI with a host that browsers can open.")
     is_allowed = bool(parts.scheme == "https" and parts.hostname) or is_loopback(address)
     if not is_allowed or "@" in parts.netloc or "*" in address:
         raise ValidationError(
             f"{address} must begin with https://, or with http:// and 127.0.0.1, [::1] or localhost. It must not "
             "contain a user name or a wildcard."
         )
+
+
+def _is_host(netloc: str, host: str) -> bool:
+    """Return whether this is a domain name or an IP address without a zone; raises ValueError for another address."""
+    if "[" in netloc or host.removesuffix(".").rpartition(".")[2].isdigit():
+        return "%" not in host and bool(ip_address(host))
+    return bool(_DOMAIN.fullmatch(host))
 
 
 def clients_of(owner: Any) -> QuerySet[OAuthClient]:

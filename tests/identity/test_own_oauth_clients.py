@@ -56,6 +56,11 @@ def test_a_public_client_has_no_secret(api):
         {"name": "a\u200bb"}, {"redirect_uris": ["http://app.example\u00a0/x#y"]},
         {"redirect_uris": ["https://app.example/a http://evil.example/"]}, {"redirect_uris": ["https://["]},
         {"redirect_uris": ["http://app.example/x"]}, {"redirect_uris": ["https://me:secret@app.example/x"]},
+        *({"redirect_uris": [f"https://{host}/x"]} for host in (
+            "a..example", "-a.example", ".example", "256.1.1.1", "1.2.3", "[v1.x]", "a.example:0",
+            "a.example,b.example",
+            "%61.example", "[fe80::1%25eth0]", f"{'a' * 64}.example", "a!b", "a.example/%zz", "a.example/%",
+        )),
         {"redirect_uris": ["https://app.example\\x"]}, {"redirect_uris": ["http://127.0.0.1:99999/x"]},
         {"redirect_uris": ["https://app.example/#fragment"]}, {"redirect_uris": ["javascript:alert(1)"]},
         {"redirect_uris": ["https://app.example:99999/"]}, {"scopes": ["everything"]},
