@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info
 
 from config.core.errors import PayloadTooLarge, Unavailable, UnsupportedMediaType
+from credit.core.errors import BrokenFile
 
 logger = logging.getLogger("platform.documents")
 
@@ -32,20 +33,23 @@ def find_infection(content: bytes) -> str:
     """Return what the scanner calls the file, the empty text for a clean one or where no scanner is set.
 
     Raises ScannerUnavailable, PayloadTooLarge beyond the scanner's limits, UnsupportedMediaType for a file that needs a
-    password.
+    password, BrokenFile for a damaged one.
     """
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return ""
     verdict = _ask(address, b"INSTREAM", content).rpartition(": ")[2]
-    if verdict == "OK":
+    # With StructuredDataDetection clamd reports numbers of cards and persons, which documents of applicants contain.
+    if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
-    # With AlertExceedsMax and AlertEncrypted clamd reports as found what it could not scan.
+    # With AlertExceedsMax, AlertEncrypted and AlertBroken* clamd reports as found what it could not scan.
     if _is_beyond_limits(verdict):
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
     if verdict.startswith("Heuristics.Encrypted"):
         raise UnsupportedMediaType("The file needs a password. Remove the password, and send the file again.")
+    if verdict.startswith("Heuristics.Broken."):
+        raise BrokenFile.of_member("file", BrokenFile.message)
     if not verdict.endswith(" FOUND"):
         raise ScannerUnavailable
     return verdict.removesuffix(" FOUND")[:255]

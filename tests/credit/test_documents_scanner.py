@@ -82,6 +82,13 @@ def test_a_scanner_whose_limit_is_lower_than_ours_keeps_nothing(api, application
         (b"Heuristics.Encrypted.PDF FOUND", 415, "E1013"),
         (b"Can't allocate memory ERROR", 503, "E5030"),
         (b"", 503, "E5030"),
+        (b"Time limit reached ERROR", 503, "E5030"),
+        (b"Excluded", 503, "E5030"),
+        (b"Heuristics.Broken.Media.JPEG.JFIFdupAppMarker FOUND", 400, "E1001"),
+        (b"ok", 503, "E5030"),
+        (b"Heuristics.Broken.Executable FOUND", 400, "E1001"),
+        (b"Heuristics.Encrypted.Doc FOUND", 415, "E1013"),
+        (b"Heuristics.Phishing.Email.SpoofedDomain FOUND", 400, "E1021"),
         (b"PUA.Pdf.Trojan FOUND", 400, "E1021"),
         (b"Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND", 400, "E1021"),
     ],
@@ -90,6 +97,12 @@ def test_other_scanner_verdicts_are_distinguished(api, application, scanner, ver
     scanner.verdict = verdict
     assert_error(hand_in(api, application), status, code)
     assert DocumentFile.objects.exists() == (code == "E1021")
+
+
+@pytest.mark.parametrize("kind", [b"SSN", b"CreditCardNumber"])
+def test_a_file_with_numbers_of_persons_is_not_infected(api, application, scanner, kind):
+    scanner.verdict = b"Heuristics.Structured." + kind + b" FOUND"
+    assert hand_in(api, application).status_code == 201
 
 
 @pytest.mark.parametrize("nobody", ["tcp", "unix"])
