@@ -215,7 +215,7 @@ def answered(
     except ApiError as refusal:
         return _refused(request, application_id, refusal, field)
     else:
-        messages.success(request, done or gettext("Nothing was changed: this page does not know that button."))
+        messages.success(request, done or gettext("Nothing was changed. Reload the page, and try again."))
     return HttpResponseRedirect(reverse("my_application", args=[application_id]))
 
 
@@ -228,11 +228,11 @@ def _refused(request: HttpRequest, application_id: str, refusal: ApiError, field
 def _send(request: HttpRequest, application_id: str) -> str:
     status = Application.objects.values_list("status", flat=True).get(pk=application_id)
     to, _words = _SENDS.get(status, (states.SUBMITTED, ""))
-    return _move(request, application_id, to, gettext("It is with the lender."))
+    return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:
-    return _move(request, application_id, states.WITHDRAWN, gettext("It is withdrawn."))
+    return _move(request, application_id, states.WITHDRAWN, gettext("The application was withdrawn."))
 
 
 def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:

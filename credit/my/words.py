@@ -39,38 +39,40 @@ class Standing:
 BY_STATUS = {
     states.DRAFT: Standing(_("Not sent yet"), _("Send it to the lender when nothing is missing."), is_due=True),
     states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will look at it.")),
-    states.UNDER_REVIEW: Standing(_("The lender is looking at it"), _("They decide, or ask you for something.")),
+    states.UNDER_REVIEW: Standing(
+        _("The lender is looking at it"), _("The lender decides, or requests more from you.")
+    ),
     states.PENDING_DOCUMENTS: Standing(
-        _("The lender asks for documents"), _("Hand them in, then send it back."), is_due=True
+        _("The lender asks for documents"), _("Upload them, then send the application back."), is_due=True
     ),
     states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), is_due=True),
-    states.REJECTED: Standing(_("Declined"), _("You can ask for a person to look again.")),
-    states.WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
-    states.EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
+    states.REJECTED: Standing(_("Declined"), _("You can request reconsideration by a person.")),
+    states.WITHDRAWN: Standing(_("Withdrawn"), _("The application is closed.")),
+    states.EXPIRED: Standing(_("Expired"), _("You can apply again.")),
 }
 _ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
 _WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), is_due=True)
 _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
-_DECLINED = Standing(_("You declined the loan"), _("Nothing more happens with it."))
-_ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))
-_CHANGED = _("The application has changed meanwhile. Look again at where it stands.")
+_DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
+_ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."))
+_CHANGED = _("The application has changed. Check its current status.")
 # Why something did not happen, as a person reads it: what they saw was perhaps of before. The first that fits.
 _REFUSALS: dict[type[ApiError], Any] = {
     RequirementsDue: _("Something is still missing."),
     TermsChanged: _("The terms have changed. Check them again before you accept."),
-    DocumentClosed: _("The document takes no more files."),
-    InfectedFile: _("The file is infected. It was not kept."),
+    DocumentClosed: _("The document accepts no more files."),
+    InfectedFile: _("The file is infected. It was not stored."),
     LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
     BrokenFile: _("The file is damaged, or only a part of it arrived. Save or scan it again, and send that."),
     PhonePicture: _("This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."),
-    UnsupportedMediaType: _("The file's content must be a PDF, JPEG or PNG."),
+    UnsupportedMediaType: _("The file must be a PDF, JPEG, or PNG."),
     PayloadTooLarge: _("The file is too large."),
-    RateLimited: _("That was too often. Wait a little, then try again."),
+    RateLimited: _("You sent too many requests. Wait a minute, then try again."),
     InvalidApplicationTransition: _CHANGED,
     NothingToAccept: _CHANGED,
     RecordNotEditable: _CHANGED,
     NotFound: _CHANGED,
-    Unavailable: _("That does not work at the moment. Try again later."),
+    Unavailable: _("This is not available now. Try again later."),
 }
 
 
@@ -115,6 +117,6 @@ def lacks(due: Due) -> str:
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
         return words % {"years": due.coming.years, "day": day}
     is_missing = due.why == REQUIRED
-    return (gettext("%s: is missing.") if is_missing else gettext("%s: is not as the lender asks for it.")) % gettext(
-        due.title
-    )
+    return (
+        gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")
+    ) % gettext(due.title)

@@ -35,7 +35,7 @@ class OwnNameValidator:
             raise ValidationError(self.get_help_text(), code="password_own_name")
 
     def get_help_text(self) -> str:
-        return gettext("Your password cannot be little more than our name.")
+        return gettext("Your password must not be similar to our name.")
 
 
 def _words() -> list[str]:

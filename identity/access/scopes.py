@@ -6,27 +6,27 @@ scope gets the first reading one that it may have.
 
 SCOPES = {
     "offers:read": "See the offers of lenders on this marketplace",
-    "identity:read": "See whether your identity was checked, and how it ended",
-    "wallet:read": "See your crypto wallets and what is in them",
-    "score:read": "See your credit scores and what they were worked out from",
+    "identity:read": "See your identity checks and their results",
+    "wallet:read": "See your crypto wallets and their balances",
+    "score:read": "See your credit scores and the data that they use",
     "applications:read": (
-        "See your credit applications: what is in them, where they stand and what was decided. If you act for a lender,"
-        " the same of those that people sent to it"
+        "See your credit applications: their data, status, and decisions. If you are a member of a lender, also "
+        "see the applications that it received"
     ),
-    "bankdata:read": "See your linked bank accounts: their balances, and every payment in and out",
-    "offers:write": "Make and change offers in your name, as a lender",
+    "bankdata:read": "See your linked bank accounts: their balances and all transactions",
+    "offers:write": "Create and change offers in your name, as a lender",
     "identity:write": "Start a check of your identity",
-    "score:write": "Make and change scoring models in your name",
+    "score:write": "Create and change scoring models in your name",
     "applications:write": (
-        "Apply for credit on your behalf: make, change, submit and withdraw applications, and accept an approval."
-        " It can show the lender those of your bank accounts and identity checks that it may see itself"
+        "Apply for credit on your behalf: create, change, submit, and withdraw applications, and accept an "
+        "approval. It can share the bank accounts and identity checks that it can see itself with the lender"
     ),
-    "bankdata:write": "Link a bank account of yours",
+    "bankdata:write": "Link your bank accounts",
     "accounts:write": (
-        "Make accounts for your customers, if you are a partner, and act for them: apply for credit in their name, and"
-        " see their applications, bank accounts and wallets"
+        "Create accounts for your customers, if you are a partner, and act on their behalf: apply for credit in "
+        "their name, and see their applications, bank accounts, and wallets"
     ),
-    "webhooks": "Be told whenever something happens in your account: what it was and how it stands, not what is in it",
+    "webhooks": "Get events about your account: their type and the new status, without the contents",
 }
 
 # Scopes of a partner's token on behalf of a managed account: reading and applying only.
@@ -38,15 +38,15 @@ ACTING_SCOPES = (
 # Effects for an app that has no scope of the area.
 _AREAS = {
     "identity": "see or start checks of your identity",
-    "bankdata": "see your bank accounts, or what goes in and out of them",
+    "bankdata": "see your bank accounts or their transactions",
     "applications": "see your credit applications, or apply in your name",
     "wallet": "see your wallets",
 }
 _NEVER = (
     "see or change your password",
     "pay, or move your money",
-    "decide about an application, yours or anybody else's",
-    "approve anything that waits for your approval",
+    "decide any application",
+    "approve items that wait for your approval",
 )
 
 

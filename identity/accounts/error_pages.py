@@ -27,18 +27,18 @@ _WORDS = {
     ),
     410: (
         _("This page is no longer available"),
-        _("Its link was used already, or its time is over."),
+        _("Its link was already used, or has expired."),
         _("Start from one of these pages."),
     ),
     429: (_("Too many requests"), _("You sent too many requests."), _("Wait a minute, then try again.")),
     503: (
         _("Temporarily unavailable"),
-        _("The page does not work at the moment."),
-        _("Try again in a few minutes. Nothing of what you saved is lost."),
+        _("The page is not available now."),
+        _("Try again in a few minutes. Your saved data are not lost."),
     ),
 }
 _REFUSED = (_("This request can't be answered"), _("Nothing was saved."), _("Go back and try again."))
-_FAULT = (_("Something went wrong"), _("The fault is ours, and it was recorded."), _("Try again in a few minutes."))
+_FAULT = (_("Something went wrong"), _("The error is on our side, and was recorded."), _("Try again in a few minutes."))
 # Where a page's section begins, and what the link to it is called.
 _SECTIONS = {"/my": _("My applications"), "/developers": _("Developers"), "/admin/": _("Back office")}
 _ACCOUNT = ("/account/", _("My account"))

@@ -119,7 +119,7 @@ class _CodeForm(forms.Form):
         code = self.cleaned_data["code"]
         self.authenticator = get_adapter().use_code(self.user, code)
         if self.authenticator is None:
-            raise forms.ValidationError(gettext("This code is wrong, or was used already. Wait for the next one."))
+            raise forms.ValidationError(gettext("This code is wrong, or was already used. Wait for the next one."))
         return code
 
 
@@ -132,7 +132,7 @@ class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
 
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
-    code = _code_field(gettext_lazy("Code that it shows"), inputmode="numeric")
+    code = _code_field(gettext_lazy("Code from the app"), inputmode="numeric")
 
     def clean_code(self) -> str:
         code = super().clean_code()

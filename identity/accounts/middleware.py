@@ -90,7 +90,7 @@ class AccountPages:
         if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
             return _error_page(request, gettext("This link has ended"), 410)
         if isinstance(error, IntegrityError):
-            return _error_page(request, gettext("This was done elsewhere at the same moment."), 409)
+            return _error_page(request, gettext("Another request did this at the same moment."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
 
 

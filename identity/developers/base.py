@@ -101,7 +101,7 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
         name = request.POST.get("do", "")
         try:
             if name not in self.buttons:
-                raise ValidationFailed("Nothing was changed: this page does not know that button.")
+                raise ValidationFailed("Nothing was changed. Reload the page, and try again.")
             answer = getattr(self, name)(request, **parts)
         except SecondFactorRequired:
             way = reverse("mfa_reauthenticate" if has_one(request.user) else "mfa_index")

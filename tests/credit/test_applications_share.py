@@ -167,4 +167,4 @@ def test_the_console_shows_the_shared_areas(share, words):
 def test_the_consent_page_says_that_an_app_may_show_a_lender_what_it_sees():
     from identity.access.scopes import SCOPES
 
-    assert "show the lender those of your bank accounts and identity checks" in SCOPES["applications:write"]
+    assert "share the bank accounts and identity checks that it can see itself" in SCOPES["applications:write"]

@@ -151,7 +151,7 @@ class TestApplying:
         page = page_of(draft)
         assert "What you will send" in page
         assert "$8,000.50" in page
-        assert "It is with the lender." in press(draft, "send")
+        assert "The application was sent to the lender." in press(draft, "send")
         assert draft.status == "submitted"
         assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
 
@@ -284,7 +284,7 @@ class TestApplying:
     def test_saving_counts_for_the_limit_of_writes(self, asking, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
-        assert "That was too often." in page
+        assert "You sent too many requests." in page
         assert 'value="Ada Example"' in page
         assert not Application.objects.exists()
 
@@ -322,7 +322,7 @@ class TestEditing:
         monkeypatch.setattr(OfferRequirements, "due", lambda *_args, **_options: [fault])
         answer, page = send(f"/my/applications/{draft.pk}/edit", user, do, **TYPED)
         assert answer.status_code == 400
-        assert "Unlisted: is not as the lender asks for it." in page
+        assert "Unlisted: doesn&#x27;t meet the lender&#x27;s requirement." in page
 
     def test_a_text_in_place_of_an_amount_is_not_shown_as_dollars(self, asking, user):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})

@@ -101,7 +101,7 @@ class TestList:
 class TestButtons:
     def test_a_draft_is_sent(self, committed, offer):
         application = applied(offer, status="draft", submitted_at=None)
-        assert "It is with the lender." in press(application, "send")
+        assert "The application was sent to the lender." in press(application, "send")
         assert application.status == "submitted"
 
     def test_a_draft_in_which_something_is_missing_says_what_and_is_not_sent(self, offer):
@@ -120,8 +120,8 @@ class TestButtons:
 
     def test_one_is_withdrawn(self, offer):
         application = applied(offer)
-        assert "It is withdrawn." in press(application, "withdraw")
-        assert "The application has changed meanwhile." in press(application, "withdraw")
+        assert "The application was withdrawn." in press(application, "withdraw")
+        assert "The application has changed." in press(application, "withdraw")
         assert application.status == "withdrawn"
 
     def test_another_button_changes_nothing(self, offer):
@@ -145,7 +145,7 @@ class TestButtons:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
         press(application, "send")
-        assert "That was too often." in press(application, "withdraw")
+        assert "You sent too many requests." in press(application, "withdraw")
 
 
 class TestDocuments:
@@ -162,7 +162,7 @@ class TestDocuments:
 
     def test_upload_of_another_file_type_is_rejected(self):
         application = asked(UserFactory())
-        assert "must be a PDF, JPEG or PNG" in hand_in(application, b"MZ")
+        assert "must be a PDF, JPEG, or PNG" in hand_in(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
     def test_upload_of_a_large_file_is_read_and_rejected(self, settings):
@@ -184,7 +184,7 @@ class TestDocuments:
             field = f"file-{document.pk}"
             assert f'<label for="{field}"><bdi>{document.name}</bdi></label>' in page
             error = re.search(rf'<div id="{field}-error">(.*?)</div>', page)[1]
-            assert ("must be a PDF, JPEG or PNG" in error) is is_wrong
+            assert ("must be a PDF, JPEG, or PNG" in error) is is_wrong
             attributes = re.search(rf'<input type="file" id="{field}"([^>]*)>', page)[1]
             assert f'aria-describedby="{field}-hint {field}-error"' in attributes
             assert ('aria-invalid="true"' in attributes) is is_wrong
@@ -195,7 +195,7 @@ class TestDocuments:
         document = application.requested_documents.get()
         mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
         assert "It was accepted." in page_of(application)
-        assert "takes no more files" in hand_in(application)
+        assert "accepts no more files" in hand_in(application)
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
     def test_nobody_else_hands_in(self, fault):
@@ -258,15 +258,15 @@ class TestNotices:
         assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
 
     def test_somebody_looks_again_when_asked_once(self, rejected):
-        assert "Ask a person to look again" in page_of(rejected)
+        assert "Request reconsideration" in page_of(rejected)
         assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
         assert "A reviewer who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
         page = page_of(rejected)
-        assert "You have asked for it" in page
-        assert "A person looks at it again." in page
-        assert "You can ask for a person" not in page
-        assert "A person looks at it again." in browser_of(rejected.consumer).get("/my").content.decode()
-        assert "What should they know?" not in page
+        assert "You requested it" in page
+        assert "A reviewer reconsiders the decision." in page
+        assert "You can request reconsideration" not in page
+        assert "A reviewer reconsiders the decision." in browser_of(rejected.consumer).get("/my").content.decode()
+        assert "Your reasons" not in page
         assert rejected.review_requests.count() == 1
 
     def test_letters_come_electronically_once_somebody_agrees(self, user):
@@ -277,7 +277,7 @@ class TestNotices:
         assert not Consent.is_given_by(user.pk)
         browser.post("/my/consent", {"do": "agree", "language": "es", "text_sha256": digest_of(text)})
         assert Consent.is_given_by(user.pk)
-        assert "Take that back" in browser.get("/my/consent").content.decode()
+        assert "Withdraw the consent" in browser.get("/my/consent").content.decode()
         browser.post("/my/consent", {"do": "withdraw"})
         assert not Consent.is_given_by(user.pk)
 

@@ -106,7 +106,7 @@ class TestPage:
         )
         page = terms_page(application)
         assert "Starter loan" in page
-        assert "without naming a loan" in page
+        assert "It has not set a loan amount" in page
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
@@ -182,7 +182,7 @@ class TestAcceptance:
     def test_decisions_count_for_the_limit_of_writes(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         decide(approved, "accept", terms_sha256="0" * 64)
-        assert "That was too often." in decide(approved, "decline")
+        assert "You sent too many requests." in decide(approved, "decline")
         assert approved.status == "approved"
 
 
@@ -234,12 +234,12 @@ class TestDecline:
     def test_a_reopened_application_is_not_withdrawn_by_an_old_page(self, committed, approved, offer):
         body = {"status": "under_review", "updated_by": "x", "reason": "Anew."}
         assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
-        assert "The application has changed meanwhile." in decide(approved, "decline")
+        assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "under_review"
 
     def test_an_accepted_loan_is_not_declined(self, committed, approved):
         decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
-        assert "The application has changed meanwhile." in decide(approved, "decline")
+        assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "approved"
 
     def test_approved_terms_are_declined_on_their_page_alone(self, approved):
@@ -267,9 +267,9 @@ class TestCounteroffers:
         assert counter(lender_of(offer), application).status_code == 201
         made = Counteroffer.objects.get()
         decide(application, "decline", counteroffer_id=made.pk)
-        assert "The application has changed meanwhile." in decide(application, "decline", counteroffer_id=made.pk)
+        assert "The application has changed." in decide(application, "decline", counteroffer_id=made.pk)
         assert application.status == "under_review"
-        assert "The application has changed meanwhile." in decide(application, "decline", counteroffer_id="x")
+        assert "The application has changed." in decide(application, "decline", counteroffer_id="x")
 
 
 class TestAgreement:

@@ -311,7 +311,7 @@ def test_a_form_needs_its_token(user):
 
 def test_a_button_that_is_none_changes_nothing(browser):
     for path in PAGES:
-        assert "does not know that button" in press(browser, path, "facts", 400)
+        assert "Reload the page, and try again" in press(browser, path, "facts", 400)
 
 
 def test_forms_count_against_the_limit(browser, settings):

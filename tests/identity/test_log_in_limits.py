@@ -377,7 +377,7 @@ def test_a_log_in_rejected_for_load_does_not_count(staff, settings, slow, door):
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowInTurn"]
     answer = answer_of(door, username="nobody")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
-    assert "Too many people are logging in at this moment" in answer.content.decode()
+    assert "The server is processing too many log-ins" in answer.content.decode()
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
 

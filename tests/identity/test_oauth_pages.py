@@ -56,7 +56,7 @@ def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, r
     page = ask(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
     for words in (
-        "Budget app", user.username, "See the offers", "See whether your identity was checked", "app.example",
+        "Budget app", user.username, "See the offers", "See your identity checks", "app.example",
     ):  # fmt: skip
         assert words in text
     assert "form-action 'self' https://app.example" in page.headers["Content-Security-Policy"]
@@ -67,9 +67,9 @@ def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, r
 @pytest.mark.parametrize(
     ("asked", "cannot", "can"),
     [
-        ("identity:read", "your bank accounts", "whether your identity"),
+        ("identity:read", "your bank accounts", "your identity checks"),
         ("bankdata:read", "checks of your identity", "their balances"),
-        ("applications:write", "decide about an application", "Apply for credit on your behalf"),
+        ("applications:write", "decide any application", "Apply for credit on your behalf"),
     ],
 )
 def test_the_consent_page_lists_what_the_client_cannot_do(browser, db, asked, cannot, can):
@@ -257,7 +257,7 @@ def test_a_person_sees_and_ends_what_they_allowed(user, browser, registered):
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
     assert end(browser, page, registered[0]).status_code == 302
-    assert b"No application can act for you" in browser.get("/oauth/grants").content
+    assert b"No app can act on your behalf" in browser.get("/oauth/grants").content
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
 

@@ -73,7 +73,7 @@ def test_from_none_to_a_log_in_with_it(transactional_db, user):
     secret, codes = add_app(browser)
     assert browser.get(f"{HOME}/codes").headers["Location"] == HOME
     page = browser.get(HOME).content.decode()
-    assert "10 are left" in page
+    assert "10 codes are left" in page
     assert codes[0] not in page, "they are shown once"
     assert browser.get("/account/email").status_code == 200, "the session that added it has it"
     for given in (code_of(secret, steps=1), codes[7]):
@@ -81,7 +81,7 @@ def test_from_none_to_a_log_in_with_it(transactional_db, user):
         assert other.get("/account/").status_code == 302
         assert other.post(LOG_IN, {"code": given}).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200
-    assert "9 are left" in browser.get(HOME).content.decode()
+    assert "9 codes are left" in browser.get(HOME).content.decode()
 
 
 def test_the_code_that_added_it_is_spent(transactional_db, user):
@@ -132,7 +132,7 @@ def fresh_code(user, kind):
 def test_a_code_is_good_once(user, kind):
     code = fresh_code(user, kind)
     assert browser_of(user).post(LOG_IN, {"code": code}).status_code == 302
-    assert "used already" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
+    assert "already used" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])

@@ -79,7 +79,7 @@ def test_rejection_without_a_score_has_no_word_about_automation():
     text = text_of(world)
     assert "automated" not in text
     assert "human assessment" not in text
-    assert "You can ask for another look at this decision." in text
+    assert "You can request reconsideration of this decision." in text
 
 
 def test_automatic_rejection_on_a_database_states_its_result_and_categories(settings):

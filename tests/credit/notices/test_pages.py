@@ -85,7 +85,7 @@ REQUIRED = [
      ["based on a consultation of the following database", "Example Bureau", "Supplied by: Example Data",
       "Result of the consultation: Two arrears",
       "Categories of data that were taken into account: Payment history Debts",
-      "you can get advice here: Debt Advice Center", CREDITOR, "You can ask for another look at this decision."]),
+      "you can get advice here: Debt Advice Center", CREDITOR, "You can request reconsideration of this decision."]),
     ("eu", "es", [(5, "reject", {"consumer_report": REPORT | FOUND})],
      ["se basa en la consulta de la siguiente base de datos", "Resultado de la consulta: Two arrears",
       "Categorías de datos que se tuvieron en cuenta: Payment history Debts", "Debt Advice Center"]),

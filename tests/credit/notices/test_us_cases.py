@@ -133,7 +133,7 @@ def test_a_counteroffer_with_denial_is_one_notice_and_takes_reconsideration():
     text = documents_of(world)["counteroffer", None]
     for part in (
         "On February 5, 2028", "We cannot grant the credit that you asked for.", CREDITOR, ECOA + AGENCIES["ftc"],
-        "Amount $5,000.00", "Principal reasons for our decision Income insufficient", "You can ask for another look",
+        "Amount $5,000.00", "Principal reasons for our decision Income insufficient", "You can request reconsideration",
     ):  # fmt: skip
         assert part in text, part
     path = f"/applications/{world.pk}/review-requests"
