@@ -15,7 +15,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
         unfinished.filter(status=UNKNOWN),
         name="payments_unknown",
-        meaning="Card payments whose outcome the processor has not told.",
+        meaning="Card payments whose result is unknown.",
         since="created_at",
         now=now,
     )

@@ -9,16 +9,24 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     # The index holds them by account: of more than COUNT_MAX the age is that of the oldest among those looked at.
     unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
     yield from read_queue(
-        unpublished, name="events_unpublished", meaning="Events without a number yet.", since="created_at", now=now
+        unpublished,
+        name="events_unpublished",
+        meaning="Events that have no sequence number yet.",
+        since="created_at",
+        now=now,
     )
     pending = Delivery.objects.using(using).filter(status=PENDING).order_by("due_at")
     yield from read_queue(
-        pending, name="webhook_deliveries_pending", meaning="Deliveries not yet accepted.", since="created_at", now=now
+        pending,
+        name="webhook_deliveries_pending",
+        meaning="Deliveries that are not accepted yet.",
+        since="created_at",
+        now=now,
     )
     due_since = pending.values_list("due_at", flat=True).first()
     yield Reading(
         "platform_webhook_deliveries_late_seconds",
-        "For how long the delivery that is due first has been due: how far the workers are behind.",
+        "The time since the oldest due delivery became due, in seconds: the delay of the workers.",
         max(0.0, (now - due_since).total_seconds()) if due_since else 0.0,
     )
     failing = Endpoint.objects.using(using).enabled().filter(failing_since__isnull=False)

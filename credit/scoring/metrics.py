@@ -23,7 +23,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
         DecisionAnchor.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
         name="anchors_pending",
-        meaning="Decisions that are not in the ledger yet.",
+        meaning="Decisions that are not anchored yet.",
         since="history__changed_at",
         now=now,
     )
@@ -34,10 +34,10 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield Reading("platform_score_proposals", meaning, proposals.as_proposed, {"decided": "as_proposed"})
     yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})
     undelivered = Notice.objects.using(using).filter(status__in=UNDELIVERED).order_by("created_at")
-    meaning = "Notices that have not reached the person yet."
+    meaning = "Notices that are not delivered yet."
     yield from read_queue(undelivered, name="notices_due", meaning=meaning, since="created_at", now=now)
     late = Clock.objects.using(using).filter(stopped_at__isnull=True, due_at__lte=now).order_by("due_at")
-    yield read_queue(late, name="clocks_overdue", meaning="Clocks that ran out.", since="due_at", now=now)[0]
+    yield read_queue(late, name="clocks_overdue", meaning="Missed deadlines.", since="due_at", now=now)[0]
 
 
 READING = (Application, measure)

@@ -168,7 +168,7 @@ def test_rotation_finishes_and_reports(user, stranger, settings):
     key = lose_the_key(lost.record)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     out = StringIO()
-    with pytest.raises(CommandError, match="1 values were left") as failure:
+    with pytest.raises(CommandError, match="1 values did not change") as failure:
         call_command("rotate_encryption_key", as_json=True, stdout=out)
     assert failure.value.returncode == 1
     result = json.loads(out.getvalue().splitlines()[-1])

@@ -123,7 +123,7 @@ def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, 
     assert not DocumentFile.objects.exists()
     assert "must be a folder that this account may write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
-    with pytest.raises(CommandError, match="1 rules, tasks or rows failed"):
+    with pytest.raises(CommandError, match="1 rules, tasks, or rows failed"):
         run_json("prune")
 
 

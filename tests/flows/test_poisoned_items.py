@@ -137,7 +137,7 @@ def two_rejected(settings):
 def test_a_poisoned_notice_leaves_the_others_made(settings, poison):
     poisoned, good = two_rejected(settings)
     poison(notices, "gather", poisoned.notice.pk)
-    failing("issue_notices", "1 notices or clocks failed", "notice", str(poisoned.notice.pk))
+    failing("issue_notices", "1 notices or deadlines failed", "notice", str(poisoned.notice.pk))
     assert (good.notice.status, poisoned.notice.status, poisoned.notice.waits_for) == ("ready", "due", "fault")
     passing("issue_notices")
 
@@ -161,7 +161,7 @@ def test_a_poisoned_notice_mail_leaves_the_others_delivered(settings, poison):
     Notice.objects.filter(pk=good.notice.pk).update(mail=other)
     type(mail).objects.update(status=SENT, due_at=None)
     poison(notices, "_after_mail", poisoned.notice.pk)
-    failing("issue_notices", "1 notices or clocks failed")
+    failing("issue_notices", "1 notices or deadlines failed")
     assert (good.notice.status, poisoned.notice.status) == ("delivered", "ready")
     assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
 
@@ -173,7 +173,7 @@ def test_a_poisoned_clock_leaves_the_others_named(settings, poison):
     row = Clock.objects.filter(application=poisoned.pk).first()
     Clock.objects.exclude(pk=row.pk).filter(application=poisoned.pk).update(stopped_at=past)
     poison(notices, "_name_overdue", row.pk)
-    failing("issue_notices", "1 notices or clocks failed")
+    failing("issue_notices", "1 notices or deadlines failed")
     assert Event.objects.filter(type="notice.overdue").count() == Clock.objects.filter(application=good.pk).count() > 0
     assert [key for key, *_ in listed("notice_clock")] == [str(row.pk)]
 
@@ -241,14 +241,14 @@ def test_a_poisoned_verification_leaves_the_others_expired(api, stranger_api, po
     for shown in (poisoned, good):
         age(shown["verification_id"], expires_at=timedelta(hours=25))
     poison(kyc, "_expire", poisoned["verification_id"])
-    failing("prune", "1 rules, tasks or rows failed", "verification", poisoned["verification_id"])
+    failing("prune", "1 rules, tasks, or rows failed", "verification", poisoned["verification_id"])
     assert row_of(good).status == "expired"
 
 
 def test_a_poisoned_row_leaves_the_others_pruned(poison):
     poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
     poison(pruning, "_delete", poisoned.pk)
-    failing("prune", "1 rules, tasks or rows failed", "prune", f"rate_counters {poisoned.pk}")
+    failing("prune", "1 rules, tasks, or rows failed", "prune", f"rate_counters {poisoned.pk}")
     assert list(RateCounter.objects.all()) == [poisoned]
     assert not RateCounter.objects.filter(pk=good.pk).exists()
 
@@ -263,7 +263,7 @@ def test_a_poisoned_rule_or_task_leaves_the_others_run(monkeypatch, what):
     first = pruning.Rule(RateCounter, "broken", broken) if what == "prune_rules" else broken
     declared = pruning.declared
     monkeypatch.setattr(pruning, "declared", lambda name: [first, *declared(name)] if name == what else declared(name))
-    failing("prune", "1 rules, tasks or rows failed", "prune", "broken")
+    failing("prune", "1 rules, tasks, or rows failed", "prune", "broken")
     assert not RateCounter.objects.exists()
     monkeypatch.undo()
     passing("prune")
@@ -274,7 +274,7 @@ def test_a_poisoned_staged_item_leaves_the_others_expired(poison):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
     poison(staging, "_decide", poisoned.pk)
-    failing("prune", "1 rules, tasks or rows failed", "staged_item", str(poisoned.pk))
+    failing("prune", "1 rules, tasks, or rows failed", "staged_item", str(poisoned.pk))
     assert StagedItem.objects.get(pk=good.pk).status == "expired"
 
 
@@ -293,7 +293,7 @@ def test_a_poisoned_key_leaves_the_others_announced(user, poison):
     poisoned, good = (keys.create_api_key(owner=user, name=name, scopes=None, now=now).record for name in "xy")
     ApiKey.objects.update(expires_at=now + timedelta(days=1))
     poison(keys, "_record_event", poisoned.pk)
-    failing("prune", "1 rules, tasks or rows failed", "api_key", str(poisoned.pk))
+    failing("prune", "1 rules, tasks, or rows failed", "api_key", str(poisoned.pk))
     assert ApiKey.objects.get(expiry_announced_at__isnull=False).pk == good.pk
 
 

@@ -88,7 +88,7 @@ class TestOnce:
     def test_another_machine_is_refused(self, user):
         for url in ("http://93.184.215.14/hook", "https://10.0.0.1/", "http://192.168.1.1:3000/", "http://[fe80::1]/",
                     "http://no-such-name.invalid/"):  # fmt: skip
-            with pytest.raises(CommandError, match=r"Must lead to this machine.*--allow-remote"):
+            with pytest.raises(CommandError, match=r"Must be an address of this machine.*--allow-remote"):
                 listen(user, "--forward-to", url)
 
     def test_an_invalid_address_is_rejected(self, user):

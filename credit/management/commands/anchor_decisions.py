@@ -5,7 +5,10 @@ from credit.anchoring.services import anchor_due
 
 
 class Command(WorkerCommand):
-    help = "Anchor what is decided, accepted and published in the ledger, until SIGTERM; with --once what is due now."
+    help = (
+        "Anchor decisions, acceptances, and publications in the ledger, until SIGTERM. With --once, anchor what is "
+        "due now, and exit."
+    )
     fault = "{failed} records could not be anchored; they are tried again later."
 
     def work(self, *, now: datetime) -> dict[str, int]:

@@ -9,7 +9,10 @@ from credit.reports.checking import check_vendor
 
 
 class Command(JsonCommand):
-    help = "Check an adapter of a vendor of reports against the vendor's sandbox: about 40 calls, a line for each."
+    help = (
+        "Check an adapter for a vendor of reports against the vendor's sandbox. The command makes about 40 calls, and "
+        "prints a line for each."
+    )
     fault = "{failed} checks failed."
 
     def arguments(self, parser: ArgumentParser) -> None:

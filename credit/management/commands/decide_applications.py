@@ -8,8 +8,8 @@ from credit.scoring.waiting import score_waiting
 
 class Command(WorkerCommand):
     help = (
-        "Collect reports of vendors, and score what waited for them; with DECISIONING=automatic decide by scores. "
-        "Until SIGTERM; or --once."
+        "Collect reports of vendors, and score the applications that wait for them, until SIGTERM or with --once. With "
+        "DECISIONING=automatic, also decide by score."
     )
     fault = "{failed} applications could not be decided; they are tried again later."
     no_progress = frozenset({FAILED})

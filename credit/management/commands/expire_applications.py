@@ -12,7 +12,7 @@ class Command(JsonCommand):
     help = (
         "Expire applications that sat idle too long: "
         + ", ".join(f"{status} {days} days" for status, days in IDLE_DAYS.items())
-        + ". Reject those whose counteroffer nobody took up in time."
+        + ". Also reject applications whose counteroffer was not accepted in time."
     )
 
     fault = "{failed} applications or counteroffers failed; they are tried again later."

@@ -44,7 +44,7 @@ def system_under_test():
 
 
 class Command(JsonCommand):
-    help = "Write the rules, decisions, and notices of a scoring model's version as reasonsmith reads them."
+    help = "Write the rules, decisions, and notices of a scoring model's version in the format of reasonsmith."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("version", metavar="MODEL@VERSION", help="The model's id and the version's number.")

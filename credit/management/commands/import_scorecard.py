@@ -62,32 +62,32 @@ def reason(text: str) -> tuple[str, Reason]:
 
 class Command(JsonCommand):
     help = (
-        "Make the next version of a scoring model, a draft, from the CSV of optbinning's Scorecard.table(), or from "
-        "the JSON of a definition, which needs no further options."
+        "Create the next version of a scoring model as a draft. The file is the CSV of optbinning's "
+        "Scorecard.table(), or the JSON of a definition. A definition needs no further options."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
-        parser.add_argument("--user", help="The version's author; by default the owner of the model's provider.")
+        parser.add_argument("--user", help="The version's author. Default: the owner of the model's provider.")
         parser.add_argument("--note", type=shown, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
-            help="The lowest total of an outcome, approve or refer. May be repeated; who has less is declined.",
+            help="The lowest total of an outcome, approve or refer. Repeatable. Lower totals are declined.",
         )  # fmt: skip
         parser.add_argument(
             "--from", type=_pair, action="append", default=[], dest="facts", metavar="NAME=FACT",
-            help="The fact that a variable is; without it application_data.NAME. May be repeated.",
+            help="The fact of a variable. Default: application_data.NAME. Repeatable.",
         )  # fmt: skip
         parser.add_argument(
             "--reason", type=reason, action="append", default=[], metavar="NAME=CODE",
-            help="The reason of points that a variable lost: a code, or other:WORDS. May be repeated.",
+            help="The reason if a variable loses points: a code, or other:WORDS. Repeatable.",
         )  # fmt: skip
         parser.add_argument(
             "--round", choices=sorted(optbinning.ROUNDINGS),
             help=f"How optbinning's points become integers, without it {_HALF_EVEN}.",
         )  # fmt: skip
-        parser.add_argument("--base-points", type=points, help="The `intercept_` of a card of optbinning.")
+        parser.add_argument("--base-points", type=points, help="The `intercept_` of an optbinning scorecard.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         model = first_or(
@@ -127,7 +127,7 @@ def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any
     if document.lstrip()[:1] == b"{":
         options_given = [options[name] for name in ("outcome", "facts", "reason", "round")]
         if any(options_given) or options["base_points"] is not None:
-            raise CommandError("A definition is complete: --note is the only option for it.")
+            raise CommandError("A definition allows no other option than --note.")
         return parse_json(document, members_max=DEFINITION_MEMBERS_MAX), "0"
     outcomes = sorted(options["outcome"], key=lambda band: -band[1])
     terms = optbinning.Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))

@@ -11,7 +11,7 @@ from identity.accounts.restored import apply_erasures
 
 class Command(JsonCommand):
     help = "Erase accounts again after a restored backup, from a copy of erasures.jsonl."
-    fault = "{failed} erasures failed: run the command again."
+    fault = "{failed} erasures failed. Run the command again."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="The newest copy of erasures.jsonl.")

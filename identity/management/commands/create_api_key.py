@@ -14,17 +14,19 @@ from identity.access.keys import DEFAULT_DAYS, create_api_key
 
 class Command(JsonCommand):
     help = (
-        "Make an API key for an account. The key and its secret are shown this once. It counts as created without a "
-        "second factor: where one is required, the API returns 403 E2012."
+        "Create an API key for an account, and print the key and its secret once. The key counts as created "
+        "without a second factor. If an operation requires one, the API returns 403 E2012."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--name", required=True)
-        parser.add_argument("--scope", action="append", help="May be repeated; without it the key is not limited.")
+        parser.add_argument(
+            "--scope", action="append", help="A scope of the key. Repeatable. Without it, the key is unrestricted."
+        )
         end = parser.add_mutually_exclusive_group()
         end.add_argument("--expires-days", type=days, default=DEFAULT_DAYS)
-        end.add_argument("--expires-at", help="RFC 3339, for example 2030-01-31T12:00:00Z")
+        end.add_argument("--expires-at", help="The expiry in RFC 3339, for example 2030-01-31T12:00:00Z.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         now = timezone.now()

@@ -9,13 +9,19 @@ from identity.oauth.clients import create_client
 
 
 class Command(JsonCommand):
-    help = "Make an OAuth client. Its name must not look like another client's: it would deceive people."
+    help = "Create an OAuth client. Its name must not look like another client's name."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--redirect-uri", action="append", required=True, help="Where codes are sent; repeatable.")
-        parser.add_argument("--scope", action="append", required=True, help="A scope that it may request; repeatable.")
-        parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
+        parser.add_argument("--redirect-uri", action="append", required=True, help="A redirect URI. Repeatable.")
+        parser.add_argument(
+            "--scope", action="append", required=True, help="A scope that the client can request. Repeatable."
+        )
+        parser.add_argument(
+            "--public",
+            action="store_true",
+            help="Create a client without a secret, such as a mobile app or a web page. It must use PKCE.",
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         try:

@@ -13,15 +13,17 @@ from identity.models import User
 
 
 class Command(JsonCommand):
-    help = "Make an account. Run again with the same name and password it changes nothing and prints the account's id."
+    help = "Create an account, and print its id. Idempotent with the same name and password."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username", help="Letters A to Z, digits, '.', '-' and '_'.")
+        parser.add_argument("username", help="The user name: letters A to Z, digits, '.', '-', and '_'.")
         add_password_arguments(parser)
         parser.add_argument("--email", default="")
-        parser.add_argument("--staff", action="store_true", help="May log in to the admin.")
-        parser.add_argument("--superuser", action="store_true", help="May do everything in the admin.")
-        parser.add_argument("--group", action="append", default=[], help="Reviewer, Support or Operations.")
+        parser.add_argument("--staff", action="store_true", help="Allow log-ins to the back office.")
+        parser.add_argument("--superuser", action="store_true", help="Allow every action in the back office.")
+        parser.add_argument(
+            "--group", action="append", default=[], help="The group: Reviewer, Support, or Operations. Repeatable."
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         groups = list(Group.objects.filter(name__in=options["group"]))

@@ -6,7 +6,7 @@ from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    help = "Disable an account: no log-in, no token, no API key works any more. Its records stay."
+    help = "Disable an account. Its log-ins, tokens, and API keys stop working. Its records stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

@@ -12,13 +12,16 @@ from identity.accounts.roles import roles
 
 
 class Command(JsonCommand):
-    help = "Mail a link, good once and for seven days, to have an account with a role. A repetition sends another."
+    help = (
+        "Mail an invitation to an account with a role. Its link works once, for 7 days. Run the command again to send "
+        "a new link."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--role", choices=tuple(roles()), default="developer")
-        parser.add_argument("--provider-id", default="", help="The provider that a member is to act for.")
-        parser.add_argument("--group", default="", help="The group that staff are to belong to.")
+        parser.add_argument("--provider-id", default="", help="The provider that the invited member acts for.")
+        parser.add_argument("--group", default="", help="The group of the invited staff.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         facts = {name: options[name] for name in ("email", "role", "provider_id", "group")}

@@ -9,10 +9,12 @@ from identity.models import ApiKey
 
 
 class Command(JsonCommand):
-    help = "List API keys, oldest first. With --older-than, those that are due for rotation."
+    help = "List API keys, oldest first. With --older-than, list only older keys, to rotate them."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--older-than", type=days, metavar="DAYS", help="Only keys made more than DAYS days ago.")
+        parser.add_argument(
+            "--older-than", type=days, metavar="DAYS", help="Only keys created more than DAYS days ago."
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         now = timezone.now()

@@ -6,7 +6,7 @@ from identity.accounts.exports import process_exports
 
 
 class Command(WorkerCommand):
-    help = "Make exports of people's data, and erase accounts whose erasure is due, until SIGTERM, or --once."
+    help = "Create requested exports, and erase accounts whose erasure is due, until SIGTERM or with --once."
     idle_seconds = 30.0
     no_progress = frozenset({"failed"})
     fault = "{failed} exports or erasures failed; they are tried again later."

@@ -6,7 +6,10 @@ from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    help = "Remove a person's second factor; if they need one, they add a new one at the next log-in."
+    help = (
+        "Remove the second factor of an account. If the account requires one, its owner adds a new one at the next "
+        "log-in."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

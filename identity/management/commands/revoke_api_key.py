@@ -9,7 +9,7 @@ from identity.access.keys import revoke_api_key
 
 
 class Command(JsonCommand):
-    help = "Revoke an API key. Run again it prints when the key was revoked."
+    help = "Revoke an API key, and print when it was revoked. Idempotent."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id")

@@ -10,7 +10,10 @@ from identity.access.keys import rotate_api_key
 
 
 class Command(JsonCommand):
-    help = "Make a successor with the same owner, name and scopes. The old key works until its grace period ends."
+    help = (
+        "Rotate an API key. The new key has the same owner, name, and scopes. The old key works until its grace "
+        "period ends."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id")

@@ -12,14 +12,14 @@ class Command(JsonCommand):
     """Encrypt everything with the first of FIELD_ENCRYPTION_KEYS; name what no key opens, and end with status 1."""
 
     help = (
-        "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. From the "
-        "first run on, values that servers of version 1.0 write are refused. Safe while traffic runs; a killed run is "
-        "continued by the next."
+        "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. After "
+        "the first run, the database rejects values that servers of version 1.0 write. Safe during traffic. The "
+        "next run continues an interrupted one."
     )
 
     fault = (
-        "{unreadable} values were left as they are, because no key opens them. Everything else is rotated. Add the key "
-        "that they were encrypted with and run this again, or have each secret replaced."
+        "{unreadable} values did not change, because no key decrypts them. All others are rotated. Add the key "
+        "that encrypted them and run the command again, or replace each secret."
     )
     fault_count = "unreadable"
 

@@ -10,9 +10,9 @@ from identity.access.signing_keys import PUBLISHED_AHEAD_SECONDS, rotate_signing
 
 class Command(JsonCommand):
     help = (
-        f"Make a new token signing key. It is published at once and signs after {PUBLISHED_AHEAD_SECONDS} seconds, so "
-        "that every verifier knows the key of a token. Tokens of the older keys are accepted for the "
-        "overlap, and at least until then."
+        "Create a new token signing key. The key is published immediately, and signs after "
+        f"{PUBLISHED_AHEAD_SECONDS} seconds, so that every verifier knows it. Tokens of the older keys are valid for "
+        "the overlap, and at least until then."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

@@ -24,11 +24,11 @@ class Command(JsonCommand):
     Scripts read there how to log in, and where.
     """
 
-    help = "Make demo data once, and print how to log in. Development only."
+    help = "Create demo data once, and print how to log in. Development only."
 
     def run(self, **_options: Any) -> dict[str, Any]:
         if settings.PRODUCTION:
-            raise CommandError("Demo data has known log-ins: it is never made in production.")
+            raise CommandError("Demo data has known log-ins, so this command does not run in production.")
         path = Path(settings.VAR_DIR) / "demo.json"
         kept = json.loads(path.read_text()) if path.exists() else {}
         with transaction.atomic():

@@ -6,7 +6,7 @@ from identity.access.accounts import add_password_arguments, find_user, take_pas
 
 
 class Command(JsonCommand):
-    help = "Set an account's password and end every token issued under the old one."
+    help = "Set an account's password, and revoke every token from the old one."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

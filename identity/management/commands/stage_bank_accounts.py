@@ -8,7 +8,7 @@ from identity.bank.services import stage_missing
 
 
 class Command(JsonCommand):
-    help = "Stage the accounts and bookings of bank items that a first fetch did not bring. Safe to run at any time."
+    help = "Stage the accounts and transactions of bank items that the first read missed. Safe to run at any time."
 
     fault = "{failed} bank items failed; they are tried again later."
 

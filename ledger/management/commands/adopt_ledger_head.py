@@ -14,19 +14,20 @@ from ledger.sealing import lock_and_read_heads
 
 class Command(JsonCommand):
     help = (
-        "Confirm that the database's head is the newest that was ever signed, when the guard file is lost or damaged. "
-        "Compare it with an independent checkpoint: if it were older, the log would get a second history."
+        "Confirm that the database's head is the newest signed one. Use it if the guard file is lost or damaged. "
+        "First compare the head with an independent checkpoint. An older head would give the log a second "
+        "history."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--size", type=int, required=True, help="Entries in the tree.")
-        parser.add_argument("--root", required=True, help="Root of the tree, 64 hex characters.")
+        parser.add_argument("--size", type=int, required=True, help="The number of entries in the tree.")
+        parser.add_argument("--root", required=True, help="The root hash of the tree: 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Write the guard file; safe to run twice. CommandError when the log has another head: nothing is changed."""
         size, root = options["size"], parse_report_hash(options["root"])
         if root is None:
-            raise CommandError("A root has exactly 64 hexadecimal characters.")
+            raise CommandError("A root hash must have exactly 64 hexadecimal characters.")
         try:
             with transaction.atomic(using=database().alias), database().cursor() as cursor:
                 head, _before = lock_and_read_heads(cursor, database().vendor)

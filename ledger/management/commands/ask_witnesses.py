@@ -10,8 +10,11 @@ from ledger import witnessing
 class Command(WorkerCommand):
     """One process is enough; several only ask twice."""
 
-    help = "Ask the witnesses of WITNESS_POLICY to cosign the newest checkpoint, until SIGTERM; with --once now."
-    fault = "{failed} witnesses did not cosign; the log says why."
+    help = (
+        "Request cosignatures of the newest checkpoint from the witnesses of WITNESS_POLICY, until SIGTERM or with "
+        "--once."
+    )
+    fault = "{failed} witnesses did not cosign. The log has the reasons."
     # A round a second at most, however fast the log grows: a later checkpoint covers the earlier ones.
     no_progress = frozenset({witnessing.COSIGNED, "failed"})
 
@@ -19,7 +22,7 @@ class Command(WorkerCommand):
     def _asker(self) -> witnessing.Asker:
         policy = witnessing.policy()
         if policy is None:
-            raise ImproperlyConfigured("WITNESS_POLICY is missing: set it to a file that names the log's witnesses.")
+            raise ImproperlyConfigured("WITNESS_POLICY is missing: set it to a file with the log's witnesses.")
         return witnessing.Asker(policy)
 
     def work(self, *, now: datetime) -> dict[str, int]:

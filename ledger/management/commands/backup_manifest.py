@@ -22,10 +22,13 @@ from ledger.models import database
 class Command(JsonCommand):
     """Name databases, guard file and secrets as they are now. No secret is shown: only the start of its SHA-256."""
 
-    help = "Print what a backup must hold together (JSON); --check compares a restored machine with such a file."
+    help = (
+        "Print a manifest of the parts that a backup must contain, as JSON. --check compares a restored machine with "
+        "a manifest."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--check", type=Path, metavar="FILE", help="A manifest that was printed before.")
+        parser.add_argument("--check", type=Path, metavar="FILE", help="The manifest from the time of the backup.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Describe this machine; CommandError when it lacks something that the manifest to check against names."""

@@ -21,15 +21,17 @@ FORKED = 3  # the exit status that nothing else has
 class Command(JsonCommand):
     """Exit 0 when every head continued the one before; 3 on a fork, with both checkpoints; 1 when out of reach."""
 
-    help = "Follow a log with C2SP tiles, until SIGTERM: each of its heads must continue the one before."
+    help = "Follow a log with C2SP tiles, until SIGTERM. Each head of the log must continue the previous one."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("url", help="The log's prefix: its checkpoint is at URL/checkpoint.")
+        parser.add_argument("url", help="The prefix of the log's URLs. The checkpoint is at URL/checkpoint.")
         parser.add_argument("--key", required=True, help="The log's verifier key (name+id+base64).")
-        parser.add_argument("--state", type=Path, help="Where its newest head is kept; by default in VAR_DIR.")
-        parser.add_argument("--once", action="store_true", help="Look once, and end.")
-        parser.add_argument("--interval", type=int, default=60, metavar="SECONDS", help="Between two looks.")
+        parser.add_argument(
+            "--state", type=Path, help="The file that stores the newest head. Default: a file in VAR_DIR."
+        )
+        parser.add_argument("--once", action="store_true", help="Check once, and exit.")
+        parser.add_argument("--interval", type=int, default=60, metavar="SECONDS", help="The time between two checks.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         try:
@@ -37,7 +39,7 @@ class Command(JsonCommand):
         except NoteError as error:
             raise CommandError(f"--key is no key of a log: {error}.") from error
         if options["interval"] < 1:
-            raise CommandError("--interval is a number of seconds of at least 1.")
+            raise CommandError("--interval must be a number of seconds of at least 1.")
         default = Path(settings.VAR_DIR) / f"follow-{hashlib.sha256(options['key'].encode()).hexdigest()[:16]}"
         follower = Follower(options["url"], verifier, options["state"] or default)
         if options["once"]:

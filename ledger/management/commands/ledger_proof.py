@@ -9,16 +9,16 @@ from ledger.proofs import parse_report_hash
 
 
 class Command(BaseCommand):
-    help = "Print the proof (C2SP tlog-proof) that a hash is anchored."
+    help = "Print the inclusion proof of a hash (C2SP tlog-proof)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("hash", help="SHA-256 of the report, 64 hex characters.")
-        parser.add_argument("--index", type=int, help="Which entry, when the hash is anchored more than once.")
+        parser.add_argument("hash", help="The SHA-256 of the report: 64 hex characters.")
+        parser.add_argument("--index", type=int, help="The index of the entry, if several have this hash.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         report_hash = parse_report_hash(options["hash"])
         if report_hash is None:
-            raise CommandError("A hash has exactly 64 hexadecimal characters.")
+            raise CommandError("A hash must have exactly 64 hexadecimal characters.")
         try:
             proof = log.prove(report_hash, options["index"])
         except LogUnavailableError as error:

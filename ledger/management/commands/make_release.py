@@ -23,14 +23,14 @@ SECONDS = 60.0  # that a ledger may take; for its witnesses it waits 20 of them
 MAX_BYTES = 1024 * 1024
 THROW_AWAY_ORIGIN = "throw-away.invalid"
 START_SECONDS = 120.0  # also while other work runs
-NO_PROOF = "CHAIN_URL is not set, so a throw-away ledger was made: its proof proves nothing to others."
+NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."
 
 
 class Command(JsonCommand):
     """Refuses a tree with changes. Made again from the same commit, archive, SBOM and statement have the same bytes."""
 
     help = (
-        "Make the files of a release from the commit that is checked out, and anchor their statement in the ledger at "
+        "Create the files of a release from the checked-out commit, and anchor their statement in the ledger at "
         "CHAIN_URL."
     )
     requires_system_checks: list[str] = []
@@ -38,9 +38,9 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--to", type=Path, default=BASE_DIR / "dist", metavar="FOLDER")
         parser.add_argument(
-            "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="A clone; this one without it."
+            "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="The clone to release. Default: this one."
         )
-        parser.add_argument("--sbom", type=Path, metavar="FILE", help="Take this SBOM, and do not make one.")
+        parser.add_argument("--sbom", type=Path, metavar="FILE", help="Use this SBOM, and do not create one.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         try:
@@ -129,7 +129,7 @@ def _ledger() -> Iterator[Ledger]:
         gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"{LOCAL}:{port}", "--workers", "1"]
         running: Processes = {}
         try:
-            running["The throw-away ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
+            running["The temporary ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
             wait_until_healthy(running, f"{ledger.url}/key", seconds=START_SECONDS)
             yield ledger
         finally:

@@ -47,9 +47,9 @@ class Command(JsonCommand):
     """Exit 0 if the file is verified; 1 if a step fails; 3 if a key is missing; 4 if a decision is unsigned."""
 
     help = (
-        "Verify a proof file with its report, a decision bundle, a log with lines of the audit stream, or the archive "
-        "of a release with the files next to it. Offline, except for a proof without --ledger-key and --policy: its "
-        "key is the one on this machine, or the one of the ledger at CHAIN_URL."
+        "Verify a proof file with its report, a decision bundle, a log with lines of the audit stream, or the "
+        "archive of a release with the files next to it. The command works offline, except for a proof without "
+        "--ledger-key and --policy. It then uses the key on this machine, or the key of the ledger at CHAIN_URL."
     )
     requires_system_checks: list[str] = []
 
@@ -60,9 +60,9 @@ class Command(JsonCommand):
             metavar="FILE",
             help="A .tlog-proof, a decision bundle, a log with audit lines, or credit-platform-VERSION.tar.gz.",
         )
-        parser.add_argument("--report", type=Path, metavar="FILE", help="of a proof: the report, byte for byte")
+        parser.add_argument("--report", type=Path, metavar="FILE", help="for a proof: the report, byte for byte")
         parser.add_argument(
-            "--policy", type=Path, metavar="FILE", help="of a proof or release: trusted logs and witnesses (C2SP)"
+            "--policy", type=Path, metavar="FILE", help="for a proof or release: trusted logs and witnesses (C2SP)"
         )
         verify_decision.add_keys(parser)
 
@@ -122,12 +122,12 @@ def _verify(*, file: Path, **options: Any) -> _Verification:
     if kind == RELEASE:
         if not verifiers:
             raise CommandError(
-                "A release needs the ledger's key with --ledger-key, or a policy that names logs with --policy."
+                "A release requires the ledger's key with --ledger-key, or a policy with logs with --policy."
             )
         release = Release(file, verifiers, policy)
         return _of_ledger(RELEASE, [*release.check()], release.verifier)
     if not options["report"]:
-        raise CommandError("A proof needs the report that it proves with --report.")
+        raise CommandError("A proof requires its report with --report.")
     with options["report"].open("rb") as opened:
         report_hash = file_digest(opened, "sha256").digest()
     text = content[: MAX_NOTE_BYTES + 1].decode()

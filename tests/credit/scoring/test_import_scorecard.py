@@ -220,15 +220,15 @@ def test_a_card_without_outcomes_is_refused(run):
     ("--reason", "x=income_insufficient"),
 ])  # fmt: skip
 def test_a_definition_allows_only_the_note_option(run, options):
-    with pytest.raises(CommandError, match="--note is the only option"):
+    with pytest.raises(CommandError, match="allows no other option than --note"):
         run(json.dumps(OWN).encode(), *options)
     assert not ModelVersion.objects.exists()
 
 
 @pytest.mark.parametrize(("content", "why"), [
     (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
-    (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper"), (b"{}", "/definition"),
-    (b'{"a": [' + b"0," * 60_000 + b"0]}", "members"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
+    (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
+    (b'{"a": [' + b"0," * 60_000 + b"0]}", "fields"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
 ])  # fmt: skip
 def test_json_that_is_not_a_definition_is_rejected(run, content, why):
     with pytest.raises(CommandError, match=why):

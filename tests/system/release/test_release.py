@@ -50,7 +50,7 @@ def test_five_files_verify_offline(made):
     root, said, warning = made
     names = Names(Source.of(root).version())
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}
-    assert "proves nothing to others" in warning
+    assert "has no value for others" in warning
     assert said["ledger"] is None
     told, shown = io.StringIO(), io.StringIO()
     call_command(

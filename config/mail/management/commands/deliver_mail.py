@@ -5,7 +5,7 @@ from config.ops.commands import WorkerCommand
 
 
 class Command(WorkerCommand):
-    help = "Send mail until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
+    help = "Send mail until SIGTERM or SIGINT. The command first finishes the mail that it is sending."
     takes_a_part = True
 
     def work(self, *, now: datetime) -> dict[str, int]:

@@ -9,11 +9,13 @@ from config.ops.commands import JsonCommand
 
 
 class Command(JsonCommand):
-    help = "Examine keys, migrations, database, clock, Redis and settings. Read-only; exit status 78 on a failure."
+    help = (
+        "Check keys, migrations, database, clock, Redis, and settings. Read-only. The exit status of a failure is 78."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--at-start", action="store_true", help="Make only the checks without which a server must not start."
+            "--at-start", action="store_true", help="Run only the checks that a server requires to start."
         )
 
     def handle(self, *arguments: Any, **options: Any) -> None:

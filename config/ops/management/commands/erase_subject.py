@@ -8,10 +8,10 @@ from config.ops.commands import JsonCommand
 
 
 class Command(JsonCommand):
-    help = "Erase a person's data at once, and their metadata in the ledger; hashes and proofs stay."
+    help = "Erase a person's data immediately, and their metadata in the ledger. Hashes and proofs stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user_id", help="The account's user_id, exactly as it was anchored.")
+        parser.add_argument("user_id", help="The account's `user_id`, exactly as anchored.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Erase a person in every app that this process serves; safe to run twice.

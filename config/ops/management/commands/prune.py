@@ -8,9 +8,9 @@ from config.ops.failed_items import failures_at
 
 
 class Command(JsonCommand):
-    help = "Delete stored answers, counters, tokens and items whose time is over, in short transactions."
+    help = "Delete expired responses, counters, tokens, and items, in short transactions."
 
-    fault = "{failed} rules, tasks or rows failed; they are tried again by the next run."
+    fault = "{failed} rules, tasks, or rows failed. The next run retries them."
 
     def run(self, **_options: Any) -> dict[str, Any]:
         now = timezone.now()

@@ -28,7 +28,7 @@ class Command(JsonCommand):
     Run one on every machine that runs a service, with the same `VAR_DIR/metrics`; never let strangers reach its port.
     """
 
-    help = "Serve the counts of this machine's servers, and the state of the queues, in Prometheus' format."
+    help = "Serve the metrics of this machine's servers and queues in the Prometheus format."
 
     def run(self, **_options: Any) -> dict[str, Any]:
         address = (settings.METRICS_HOST, settings.METRICS_PORT)

@@ -7,10 +7,10 @@ from config.webhooks.worker import Worker
 
 
 class Command(JsonCommand):
-    help = "Deliver webhooks until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
+    help = "Deliver webhooks until SIGTERM or SIGINT. The command first finishes the deliveries that it is sending."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="End when nothing is due any more.")
+        parser.add_argument("--once", action="store_true", help="Exit once no delivery is due.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         checks.require_at_start()

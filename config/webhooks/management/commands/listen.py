@@ -30,7 +30,9 @@ class Forward:
         target = read_url(url, allow_private=True)
         self._secret, self._allow_remote = secret, allow_remote
         if not allow_remote and not (target.literal.is_loopback if target.literal else self._resolve(target.host)):
-            raise AddressRefused("blocked_address", "Must lead to this machine, such as http://127.0.0.1:3000/hook.")
+            raise AddressRefused(
+                "blocked_address", "Must be an address of this machine, such as http://127.0.0.1:3000/hook."
+            )
         self._channel = Channel(url, resolve=self._resolve, allow_private=True)
 
     def send(self, body: bytes, *, event_id: str, now: datetime) -> str:
@@ -58,24 +60,28 @@ class Forward:
 
 
 class Command(WorkerCommand):
-    help = "Print an account's events as they happen, and forward them, signed, until stopped. Development only."
+    help = "Print an account's events, and forward them with a signature, until stopped. Development only."
     idle_seconds = 0.5
     takes_a_part = True
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--account", required=True, metavar="USERNAME")
         parser.add_argument(
-            "--forward-to", metavar="URL", help="Where to send each event; without it they are printed."
+            "--forward-to",
+            metavar="URL",
+            help="The address that receives each event. Without it, the command only prints events.",
         )
-        parser.add_argument("--allow-remote", action="store_true", help="Forward to another machine, too.")
+        parser.add_argument("--allow-remote", action="store_true", help="Also allow the address of another machine.")
         parser.add_argument(
-            "--after", metavar="SEQUENCE", help="Begin after this event; 0 is all. Default: the newest."
+            "--after",
+            metavar="SEQUENCE",
+            help="Start after the event with this number; 0 for all events. Default: the newest event.",
         )
-        parser.add_argument("--once", action="store_true", help="End after all events that exist so far.")
+        parser.add_argument("--once", action="store_true", help="Exit after all existing events.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         if settings.PRODUCTION:
-            raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
+            raise CommandError("This command is for development. In production, use webhook endpoints.")
         named = get_user_model().objects.filter(username__iexact=options["account"])
         self._account_id = first_or(named, CommandError(f"Account {options['account']!r} not found.")).pk
         self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])

@@ -11,7 +11,7 @@ from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS, 
 
 
 class Command(JsonCommand):
-    help = "Give a webhook endpoint a new secret; the old one also signs during the grace."
+    help = "Rotate the secret of a webhook endpoint. The old secret also signs during the grace period."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("endpoint_id")
