@@ -56,7 +56,7 @@ def fault_of(identifier: str) -> str:
         return "Must have visible characters."
     digits = _isbn_digits(text)
     if digits and not _isbn_of(digits):
-        return "The check digit of the ISBN is wrong. Compare it with the book, and send it again."
+        return "The check digit of the ISBN is wrong. Compare it with the book, and send the right ISBN."
     return ""
 
 

@@ -161,7 +161,7 @@ class Claim(StatefulModel):
             return None
         is_owner = actor.user.pk == self.user_id
         if role is Role.OWNER or (role is Role.EITHER and is_owner):
-            return None if is_owner else ReviewerRequired("Only the claim's owner may make this move.")
+            return None if is_owner else ReviewerRequired("Only the claim's owner can make this transition.")
         if not actor.user.has_perm(REVIEW_PERMISSION):
             return ReviewerRequired()
         if actor.lacks_second_factor:

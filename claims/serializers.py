@@ -24,8 +24,8 @@ class EvidenceField(serializers.TextField):
     """One piece of evidence: an http(s) address, or the name or text of a document. Nothing is ever fetched."""
 
     default_error_messages = {
-        "scheme": "An address must begin with http:// or https://.",
-        "host": "An address must name a host.",
+        "scheme": "A web address must begin with http:// or https://.",
+        "host": "A web address must have a host.",
     }
 
     def to_internal_value(self, data: Any) -> str:

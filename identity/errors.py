@@ -12,7 +12,7 @@ _OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": 
 
 
 class NothingToCollect(NotFound):
-    message = "No key of yours waits to be collected under this id."
+    message = "You have no rotated key with this id to collect."
 
 
 class VerificationNotFound(ApiError):
@@ -26,7 +26,7 @@ class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
 
 class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
-    message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
+    message = f"At most {ATTEMPTS_MAX} verifications can be started in {ATTEMPTS_DAYS} days."
 
     @classmethod
     def until(cls, moment: datetime) -> "TooManyAttempts":
@@ -36,42 +36,42 @@ class TooManyAttempts(ApiError):
 
 class BankItemNotFound(ApiError):
     status, error, code = 404, "bank_item_not_found", "E4008"
-    message = "No bank is linked. Get a link token, and exchange what Link returns."
+    message = "No bank is linked. Create a link token, open Plaid Link with it, and exchange the result."
 
 
 class RelinkRequired(ApiError):
     status, error, code = 502, "relink_required", "E5004"
-    message = "The bank wants the person to log in again. Open Link with the link token in `details`."
+    message = "The bank requires a new log-in. Open Plaid Link with the link token in `details`."
 
 
 class TokenNotAccepted(ValidationFailed):
     """A public token or an access token that the provider, or we, do not take; it names `field`, never the token."""
 
     def __init__(self, field: str) -> None:
-        message = "The provider does not accept this token."
+        message = "The vendor does not accept this token."
         super().__init__(f"{field}: {message}", details=[{"field": field, "message": message}])
 
 
 class AccountNotFound(ApiError):
     status, error, code, stored = 404, "account_not_found", "E4014", True
-    message = "Account not found among those that you manage."
+    message = "You manage no account with this id."
 
 
 class AccessEnded(ApiError):
     status, error, code = 403, "access_ended", "E2013"
-    message = "The person has ended your access to their account."
+    message = "Your access to this account has ended."
 
 
 class LogInTooOld(ApiError):
     status, error, code = 403, "log_in_too_old", "E2014"
-    message = "Log in again: this needs a log-in of the last 10 minutes."
+    message = "This operation requires a log-in of the last 10 minutes. Log in again."
 
 
 class ErasureNotPossible(ApiError):
     """An erasure has an obstacle; `details.obstacles` has each reason, and its end if that is known."""
 
     error, code, stored = "erasure_not_possible", "E3021", True
-    message = "The account can't be erased now."
+    message = "The account can't be erased now. `details.obstacles` has the reasons."
 
 
 class OAuthError(ApiError):
@@ -80,7 +80,9 @@ class OAuthError(ApiError):
     def __init__(self, word: str, status: int, message: str = "") -> None:
         """Take the protocol's word; the status is 401 for a client that failed to authenticate, 400 otherwise."""
         headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
-        super().__init__(message or f"The authorization server refuses: {word.replace('_', ' ')}.", headers=headers)
+        super().__init__(
+            message or f"The authorization server rejects the request: {word.replace('_', ' ')}.", headers=headers
+        )
         self.error = word  # type: ignore[misc]
         self.code = _OAUTH_CODES.get(word, ValidationFailed.code)  # type: ignore[misc]
         self.status = status  # type: ignore[misc]

@@ -66,6 +66,6 @@ class SandboxIdentityViewSet(SandboxViewSet):
         """
         own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
         if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():
-            raise BankItemNotFound("You have no such item at the sandbox's bank.")
+            raise BankItemNotFound("You have no item with this id at the sandbox bank.")
         SandboxItem.objects.filter(pk=item_id).update(login_required=True)
         return {"item_id": item_id, "login_required": True}

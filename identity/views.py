@@ -20,11 +20,13 @@ from identity.errors import NothingToCollect
 from identity.oidc.services import exchange_code
 
 WRONG_LOG_IN = (
-    "The user name, the password or the code is wrong. An account with an authenticator needs its current code, or a "
-    "recovery code, as `otp`."
+    "The user name, the password, or the code is wrong. For an account with an authenticator, send its current "
+    "code or a recovery code as `otp`."
 )
 
-WRONG_CODE = "The code is unknown, used, or older than 2 minutes, or its session has ended. Create one at /account/."
+WRONG_CODE = (
+    "The code is unknown, used, or older than 2 minutes, or its session has ended. Create a new one at /account/."
+)
 
 
 class AuthViewSet(ApiViewSet):

@@ -11,14 +11,14 @@ class _TryAgainError(ApiError):
 class InvalidHashError(ApiError):
     """The hash in the path is not one (specification section 8: exactly 64 hex characters)."""
 
-    error, code, message = "invalid_hash", "E7001", "A hash has exactly 64 hexadecimal characters."
+    error, code, message = "invalid_hash", "E7001", "A hash must have exactly 64 hexadecimal characters."
 
 
 class LogUnavailableError(_TryAgainError):
     """The log does not sign now: nothing of this request was acknowledged, nothing new was signed."""
 
     error, code = "log_unavailable", "E7002"
-    message = "The log cannot sign now. Nothing was acknowledged; try again later."
+    message = "The log can't sign now. The ledger anchored nothing. Retry later."
 
 
 class GuardOutOfReachError(LogUnavailableError):
@@ -59,7 +59,7 @@ class ForeignHeadError(LogUnavailableError):
 class LogDamagedError(LogUnavailableError):
     """The stored tree contradicts itself; `verify_ledger` finds the place."""
 
-    message = "The stored log is damaged: nothing can be proven from it until its operator has looked."
+    message = "The stored log is damaged. The ledger returns no proofs until its operator has repaired it."
 
 
 class LogMovedError(LogUnavailableError):
@@ -70,4 +70,4 @@ class NotWitnessedYetError(_TryAgainError):
     """No checkpoint over this entry has its witnesses' quorum yet: it is anchored, and may be asked for again."""
 
     error, code = "not_witnessed_yet", "E7003"
-    message = "The entry is anchored, but its witnesses have not cosigned it yet. Ask again, or without `witnessed`."
+    message = "The entry is anchored, but the witnesses have not cosigned it yet. Retry later, or omit `witnessed`."

@@ -85,7 +85,7 @@ class VerifyRequestSerializer(serializers.RequestSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("report_data" in attrs) == ("hash" in attrs):
-            raise serializers.ValidationError({"report_data": "Give either report_data or hash."})
+            raise serializers.ValidationError({"report_data": "Send either `report_data` or `hash`."})
         return attrs
 
 

@@ -63,8 +63,8 @@ def read_user_id(text: str) -> str:
         raise NotFound
     if "\0" in text or len(text) > USER_ID_MAX:
         raise ValidationFailed(
-            f"A user_id has 1 to {USER_ID_MAX} characters, none of them NUL.",
-            details=[{"field": "user_id", "message": "Not a user id."}],
+            f"`user_id` must have 1 to {USER_ID_MAX} characters, without NUL.",
+            details=[{"field": "user_id", "message": "The user id is not valid."}],
         )
     return text
 
@@ -108,7 +108,7 @@ class NodeViewSet(LedgerViewSet):
         """
         head = log.read_head()
         if head.number == 0:
-            raise NotFound("Nothing is anchored yet, so nothing is signed.")
+            raise NotFound("The log has no entries yet, so it has no checkpoint.")
         return HttpResponse(log.cosigned_checkpoint(head), content_type=TEXT)
 
     @renderer_classes([renderer_for("text/plain")])
@@ -151,8 +151,8 @@ class NodeViewSet(LedgerViewSet):
         """
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
-            limit = f"at most {head.tree_size}, the tree's size now"
-            raise ValidationFailed(f"`from` and `to` are sizes in that order, {limit}.")
+            limit = f"at most {head.tree_size} (the current size)"
+            raise ValidationFailed(f"`from` and `to` must be tree sizes in ascending order, {limit}.")
         proof = log.consistency_proof(old_size, new_size, head)
         return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
@@ -166,10 +166,10 @@ class NodeViewSet(LedgerViewSet):
         try:
             name = tiles.parse_tile_path(path)
         except ValueError as error:
-            raise NotFound("This is not the canonical path of a tile.") from error
+            raise NotFound("The path must be the canonical path of a tile.") from error
         content = log.read_tile(name)
         if content is None:
-            raise NotFound("The tree is not that large.")
+            raise NotFound("The tree has fewer entries than this tile.")
         return HttpResponse(content, content_type=BYTES, headers=FOR_EVER)
 
 

@@ -172,7 +172,7 @@ class CryptoPaymentAdmin(OwnedRecords):
         ("On the chain", {"fields": (
             "network", "from_address", "to_address", "token_address", "hash_shown", "block_number",
         )}),
-        ("What happened", {"fields": ("transactions_shown", "history_shown")}),
+        ("History", {"fields": ("transactions_shown", "history_shown")}),
     )  # fmt: skip
 
     wallet_link = column(partial(record_link, "payments_wallet"), "wallet_id", "wallet")

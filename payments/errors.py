@@ -6,24 +6,30 @@ class PaymentNotFound(ApiError):
 
 
 class InvalidAmount(ApiError):
-    error, code, message = "invalid_amount", "E1003", "`amount` is a number of cents from 1 to 9223372036854775807."
+    error, code, message = (
+        "invalid_amount",
+        "E1003",
+        ("`amount` must be a number of cents from 1 to 9223372036854775807."),
+    )
 
 
 class CardDataRefused(ApiError):
     error, code = "card_data_refused", "E1012"
-    message = "The request holds a card number. Send the processor's token instead; the number was not kept."
+    message = (
+        "The request contains a card number. Send the processor's token instead. The API did not store the number."
+    )
 
 
 class CardDeclined(ApiError):
     status, error, code, stored = 502, "card_declined", "E5001", True
-    message = "The card was declined. Nothing was charged."
+    message = "The card was declined. No amount was charged."
 
 
 class ProcessorUnavailable(ApiError):
     """The outcome is not known yet: the same request goes on with its key; without one it would be another payment."""
 
     status, error, code = 502, "processor_unavailable", "E5002"
-    message = "The card processor did not give a clear answer. Send the same request with the same key again."
+    message = "The card processor returned no clear result. Send the same request with the same Idempotency-Key again."
 
 
 class WalletNotFound(ApiError):
@@ -32,19 +38,19 @@ class WalletNotFound(ApiError):
 
 class SignedTransactionMismatch(ApiError):
     error, code = "signed_transaction_mismatch", "E3007"
-    message = "The signed transaction is not the one that was initiated. Nothing was sent."
+    message = "The signed transaction differs from the initiated one. The API sent nothing to the network."
 
 
 class PaymentExpired(ApiError):
     error, code = "payment_expired", "E3008"
-    message = "The payment was not signed in time. Initiate it again."
+    message = "The payment was not signed in time. Initiate a new one."
 
 
 class TransferWouldFail(ApiError):
     error, code = "transfer_would_fail", "E3017"
-    message = "The network says that this transfer would fail."
+    message = "The network reports that this transfer would fail."
 
 
 class BroadcastRefused(ApiError):
     error, code = "broadcast_refused", "E3009"
-    message = "The network refuses the signed transaction."
+    message = "The network rejects the signed transaction."

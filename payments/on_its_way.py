@@ -13,11 +13,11 @@ from payments.crypto.models import CryptoPayment, CryptoTransaction
 def why_not_closed(user_id: int) -> str:
     """Return why an account cannot be closed now, "" if nothing is in flight."""
     if Payment.objects.filter(user_id=user_id, status__in=OPEN).exists():
-        return "A card payment is on its way. Wait until it is Completed or Failed."
+        return "A card payment is in flight. Wait until its status is Completed or Failed."
     is_signed = Exists(CryptoTransaction.objects.filter(payment=OuterRef("pk")))
     on_its_way = Q(status__in=(BROADCASTING, SUBMITTED)) | Q(is_signed, status=AWAITING_SIGNATURE)
     if CryptoPayment.objects.filter(on_its_way, user_id=user_id).exists():
-        return "A signed crypto payment is on its way. Wait until it has settled."
+        return "A signed crypto payment is in flight. Wait until it has settled."
     return ""
 
 

@@ -37,7 +37,7 @@ def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
     with transaction.atomic(savepoint=False):
         item = _take_one(item_id, actor)
         if item.kind not in kinds():
-            raise RecordNotEditable(f"Items of the kind `{item.kind}` can't be approved any more. Reject it.")
+            raise RecordNotEditable(f"Items of the kind `{item.kind}` can no longer be approved. Reject the item.")
         return _approve([item], actor=actor, now=now)[0]
 
 

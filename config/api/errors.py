@@ -54,7 +54,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """
     path = request.path_info
     if path.endswith("/") and is_valid_path(path.removesuffix("/")):
-        return errors.NotFound("Nothing is here. The same address without the slash at its end is served.").response()
+        return errors.NotFound("No resource has this path. Send the request without the slash at the end.").response()
     return errors.NotFound().response()
 
 
@@ -63,7 +63,9 @@ def bad_request(_request: HttpRequest, exception: Exception | None = None) -> Ht
 
 
 def permission_denied(_request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    return HttpResponse("You may not do this.", status=403, content_type="text/plain; charset=utf-8")
+    return HttpResponse(
+        "Your account lacks the permission for this operation.", status=403, content_type="text/plain; charset=utf-8"
+    )
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:

@@ -57,7 +57,7 @@ def slot(request: Any) -> Iterator[None]:
     whom = _account_of(request)
     with _slot_of_account(whom):
         if not _wait_for(lambda: _slots.acquire(blocking=False), whom):
-            raise Unavailable("Other large requests are being worked on. Try again.")
+            raise Unavailable("The server is processing other large requests. Retry later.")
         try:
             yield
         finally:
@@ -99,7 +99,7 @@ def _slot_of_account(whom: str) -> Iterator[None]:
         yield
         return
     if not is_taken:
-        message = "Your account has another large request running. Send this one when that is answered."
+        message = "Another large request of your account is running. Send this one after its response."
         raise RateLimited(message, headers={"Retry-After": str(RETRY_SECONDS)})
     try:
         yield

@@ -50,7 +50,7 @@ RESERVED = 0  # the status of a key whose request has no answer yet
 
 class IdempotencyMismatch(ApiError):
     status, error, code = 422, "idempotency_mismatch", "E1010"
-    message = "This Idempotency-Key was used for another request. Use a new key."
+    message = "This Idempotency-Key was used for another request. Send a new key."
 
 
 _find_record = PreparedSelect(

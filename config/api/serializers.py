@@ -115,7 +115,7 @@ class IdField(TextField):
 class PrintableIdField(IdField):
     """An id that others read in lists, links and files: no control characters, line breaks or invisible marks."""
 
-    default_error_messages = {"unprintable": "Must have printable characters only."}
+    default_error_messages = {"unprintable": "Must contain only printable characters."}
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
@@ -145,7 +145,7 @@ class WordsField(NameField):
 class DayField(TextField):
     """A calendar day, `2026-01-31`."""
 
-    default_error_messages = {"day": "Must be a day such as 2026-01-31."}
+    default_error_messages = {"day": "Must be a date such as 2026-01-31."}
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
@@ -281,7 +281,7 @@ class QuerySerializer(RequestSerializer):
         for name, field in fields.items():
             values = data.getlist(name)
             if len(values) > 1:
-                refusal, message = getattr(field, "refusal", ValidationFailed), "Must be given once."
+                refusal, message = getattr(field, "refusal", ValidationFailed), "Must be sent once."
                 raise refusal(f"{name}: {message}", details=[{"field": name, "message": message}])
             if values:
                 given[name] = values[0]

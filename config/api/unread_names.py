@@ -42,7 +42,7 @@ def refuse(names: Collection[str], known: Collection[str]) -> None:
 
 def _message(name: str, known: Collection[str]) -> str:
     similar = difflib.get_close_matches(name, known, n=1) if len(name) <= NAME_MAX_LENGTH else []
-    return f"Is unknown. Did you mean `{similar[0]}`?" if similar else "Is unknown."
+    return f"Unknown field. Did you mean `{similar[0]}`?" if similar else "Is unknown."
 
 
 def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:

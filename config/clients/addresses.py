@@ -111,7 +111,7 @@ def read_url(url: str, *, allow_private: bool | None = None) -> Target:
     if len(url) > URL_MAX_LENGTH:
         raise AddressRefused("invalid_url", f"Must have at most {URL_MAX_LENGTH} characters.")
     if not _URL_CHARACTERS.fullmatch(url):
-        raise AddressRefused("invalid_url", "Must be an ASCII URL; write other names in their xn-- form.")
+        raise AddressRefused("invalid_url", "Must be an ASCII URL. Write other host names in their xn-- form.")
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -120,7 +120,7 @@ def read_url(url: str, *, allow_private: bool | None = None) -> Target:
     if parts.scheme not in schemes:
         raise AddressRefused("invalid_url", f"Must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
     if "@" in parts.netloc:
-        raise AddressRefused("invalid_url", "Must not hold a user name or a password.")
+        raise AddressRefused("invalid_url", "Must not contain a user name or a password.")
     if parts.fragment or url.endswith("#"):
         raise AddressRefused("invalid_url", "Must not have a fragment.")
     host, literal, port_text = _split_authority(parts.netloc.lower(), allow_private=allow_private)
@@ -139,7 +139,7 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
         try:
             literal: Address = IPv6Address(inside)
         except ValueError as error:
-            raise AddressRefused("invalid_url", "The address in brackets is not an IPv6 address.") from error
+            raise AddressRefused("invalid_url", "The address in brackets must be an IPv6 address.") from error
         return str(literal), literal, rest[1:] if rest else None
     host, colon, port = authority.partition(":")
     host = host.removesuffix(".")
@@ -147,7 +147,7 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
         try:
             literal = IPv4Address(host)
         except ValueError as error:
-            raise AddressRefused("invalid_url", "An IPv4 address is four decimal numbers.") from error
+            raise AddressRefused("invalid_url", "An IPv4 address must be four decimal numbers.") from error
         return host, literal, port if colon else None
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("invalid_url", "Must have a host.")
@@ -159,7 +159,7 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
 def _check_name(host: str) -> None:
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
-        raise AddressRefused("blocked_address", "Must be a name on the Internet.")
+        raise AddressRefused("blocked_address", "Must be a public host name.")
 
 
 def _read_port(text: str | None, scheme: str, *, allow_private: bool) -> int:
@@ -168,7 +168,7 @@ def _read_port(text: str | None, scheme: str, *, allow_private: bool) -> int:
     elif _PORT.fullmatch(text) and int(text) <= 65535:
         port = int(text)
     else:
-        raise AddressRefused("invalid_url", "The port is not a number from 1 to 65535.")
+        raise AddressRefused("invalid_url", "The port must be a number from 1 to 65535.")
     if allow_private:
         return port
     allowed = _PRODUCTION_PORTS if settings.PRODUCTION else _DEVELOPMENT_PORTS
@@ -188,7 +188,7 @@ def is_blocked(address: Address) -> bool:
 def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
     """Raise AddressRefused when any of the addresses is blocked: one bad address among good ones is an attack."""
     if not allow_private and any(map(is_blocked, addresses)):
-        raise AddressRefused("blocked_address", "Must not lead to a private, local or reserved address.")
+        raise AddressRefused("blocked_address", "Must not resolve to a private, local, or reserved address.")
 
 
 def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequence[Address]:
@@ -197,6 +197,6 @@ def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequenc
     else:
         addresses = resolve_within(resolve, target.host, seconds)
     if not addresses:
-        raise AddressRefused("unresolvable", "The name does not resolve.")
+        raise AddressRefused("unresolvable", "The host name does not resolve.")
     check_addresses(addresses, allow_private=target.allow_private)
     return addresses

@@ -16,7 +16,7 @@ _DEPTH_MAX = 64
 
 class ProviderUnavailable(ApiError):
     status, error, code = 502, "provider_unavailable", "E5003"
-    message = "A provider that this needs cannot be used at the moment. Try again."
+    message = "A vendor that this operation needs is not available. Retry later."
 
 
 class ProviderError(Exception):
@@ -25,7 +25,7 @@ class ProviderError(Exception):
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
-        super().__init__(f"The provider could not be used: {word}.")
+        super().__init__(f"The vendor is not available: {word}.")
         self.word = word
         self.outcome_unknown = outcome_unknown
 

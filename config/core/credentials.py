@@ -25,51 +25,66 @@ class AuthenticationRequired(ApiError):
 
 
 class InvalidToken(ApiError):
-    status, error, code, message = 401, "invalid_token", "E2002", "The token is not valid."
+    status, error, code, message = (
+        401,
+        "invalid_token",
+        "E2002",
+        ("The token is not valid. Log in, or refresh it, for a new one."),
+    )
 
 
 class ExpiredToken(ApiError):
-    status, error, code, message = 401, "expired_token", "E2003", "The token has expired."
+    status, error, code, message = 401, "expired_token", "E2003", "The token has expired. Refresh it, or log in again."
 
 
 class AmbiguousCredentials(ApiError):
     error, code = "ambiguous_credentials", "E1015"
-    message = "Send one credential: these belong to different accounts, or one was sent twice."
+    message = "The credentials belong to different accounts, or one was sent twice. Send one credential."
 
 
 class InsufficientScope(ApiError):
     status, error, code = 403, "insufficient_scope", "E2005"
-    message = "The credential lacks the scope for this."
+    message = "The credential lacks the required scope. Send one with the scope, or an unrestricted credential."
 
     @classmethod
     def lacking(cls, access: str) -> "InsufficientScope":
         if access == FIRST_PARTY:
-            return cls("No scope covers this: it needs the account's own log-in, or an API key without a scope list.")
+            return cls(
+                "No scope covers this operation. Send a token of the account's own log-in, or an unrestricted API key."
+            )
         if access == LOG_IN:
-            return cls("No key and no scope covers this: it needs a token of the account's own log-in.")
-        return cls(f"This needs the scope {access}.", details={"required": access})
+            return cls("API keys and apps can't use this operation. Send a token of the account's own log-in.")
+        return cls(
+            f"This operation requires the scope `{access}`. The credential does not have it.",
+            details={"required": access},
+        )
 
 
 class KeyExpiredOrRevoked(ApiError):
     status, error, code = 401, "key_expired_or_revoked", "E2009"
-    message = "The API key has expired or was revoked."
+    message = "The API key has expired or was revoked. Create a new one."
 
 
 class InvalidSignature(ApiError):
-    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
+    status, error, code, message = (
+        401,
+        "invalid_signature",
+        "E2006",
+        ("The request signature does not match the request and the secret. Sign the exact bytes that you send."),
+    )
 
 
 class SignatureReplayed(ApiError):
     status, error, code = 401, "signature_replayed", "E2007"
     message = (
-        "This signed request was received before (replay protection). Sign a new one, or repeat it with its "
+        "This signed request was received before (replay protection). Sign a new request, or send an "
         "Idempotency-Key if the operation accepts one."
     )
 
 
 class TimestampOutOfRange(ApiError):
     status, error, code = 401, "timestamp_out_of_range", "E2008"
-    message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of our clock."
+    message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of the server's clock."
 
 
 # Errors that any authenticated request can return.

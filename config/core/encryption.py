@@ -55,7 +55,7 @@ _DIGEST_BYTES = 8
 class UnreadableSecret(Unavailable):
     """A stored value that does not open at its place with any of FIELD_ENCRYPTION_KEYS."""
 
-    message = "A secret that this request needs cannot be read. Tell the operator."
+    message = "The server can't decrypt a secret that this request needs. Contact the operator."
 
     def __init__(self, kind: str, record_id: str) -> None:
         super().__init__()

@@ -93,7 +93,7 @@ class MalformedJSON(ApiError):
 
 
 class InvalidStatus(ApiError):
-    error, code, message = "invalid_status", "E1004", "The status is not known."
+    error, code, message = "invalid_status", "E1004", ("The status is unknown. Send one that the field's schema lists.")
 
 
 class MissingParameter(ApiError):
@@ -101,12 +101,12 @@ class MissingParameter(ApiError):
 
 
 class InvalidPagination(ApiError):
-    error, code, message = "invalid_pagination", "E1006", "`limit` is 1 to 100, `offset` is 0 or more."
+    error, code, message = "invalid_pagination", "E1006", "`limit` must be from 1 to 100, and `offset` 0 or more."
 
 
 class PayloadTooLarge(ApiError):
     status, error, code = 413, "payload_too_large", "E1007"
-    message = "The body is too large."
+    message = "The body is too large. Send a smaller one."
 
 
 class HttpsRequired(ApiError):
@@ -123,43 +123,43 @@ class UnsupportedMediaType(ApiError):
 
 class NotAcceptable(ApiError):
     status, error, code = 406, "not_acceptable", "E1014"
-    message = "This API answers in application/json only."
+    message = "`Accept` must allow a content type of this operation. Most operations return only application/json."
 
 
 class InvalidHost(ApiError):
-    error, code, message = "invalid_host", "E1016", "The Host header is missing or not served here."
+    error, code, message = "invalid_host", "E1016", "The Host header is missing, or is not a host of this service."
 
 
 class UserMismatch(ApiError):
     """A user id in the path, query or body that is not the caller's own (specification section 5, item 4)."""
 
     status, error, code = 401, "user_mismatch", "E2004"
-    message = "The user id does not match the authenticated user."
+    message = "`user_id` must be the id of the authenticated account."
 
     def __init__(self, member: str = "user_id") -> None:
-        message = f"`{member}` is not the authenticated user's id."
+        message = f"`{member}` must be the id of the authenticated account."
         super().__init__(message, details=[{"field": member, "message": message}])
 
 
 class NotFound(ApiError):
-    status, error, code, message, stored = 404, "not_found", "E4001", "Nothing is here.", True
+    status, error, code, message, stored = 404, "not_found", "E4001", "No resource has this path or id.", True
 
 
 class MethodNotAllowed(ApiError):
     status, error, code = 405, "method_not_allowed", "E4050"
-    message = "This address does not take that method."
+    message = "This path does not support the HTTP method. The response header `Allow` lists the supported ones."
 
 
 class InternalError(ApiError):
     status, error, code = 500, "internal_error", "E5000"
-    message = "Something failed on our side. Quote the request id when you write to us."
+    message = "The server failed. Retry later. If it fails again, contact support with the request id."
 
 
 class Unavailable(ApiError):
     """The database cannot be reached or is too busy: the same request may be sent again."""
 
     status, error, code = 503, "unavailable", "E5030"
-    message = "The service is briefly unavailable. Try again."
+    message = "The service is temporarily unavailable. Retry after the time in Retry-After."
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message, headers={"Retry-After": "1"})

@@ -18,7 +18,7 @@ class InvalidIdempotencyKey(ApiError):
 
 class RequestInProgress(ApiError):
     status, error, code = 409, "request_in_progress", "E3010"
-    message = "The first request with this Idempotency-Key is still running."
+    message = "The first request with this Idempotency-Key is still running. Retry later."
 
     def __init__(self, *, wait: timedelta = timedelta(seconds=1)) -> None:
         super().__init__(headers={"Retry-After": str(max(1, ceil(wait.total_seconds())))})

@@ -30,22 +30,22 @@ def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > limit:
-        raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
+        raise PayloadTooLarge(f"The body must have at most {limit} bytes.")
     try:
         body: bytes = request.body
     except RequestDataTooBig as error:
         raise PayloadTooLarge from error
     except OSError as error:
-        raise MalformedJSON("The body could not be read.") from error
+        raise MalformedJSON("The server could not read the body. Send the request again.") from error
     if len(body) < length:
-        raise MalformedJSON("The body ended before its announced length.")
+        raise MalformedJSON("The body is shorter than its `Content-Length`.")
     return body
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise MalformedJSON("A key stands twice in one object.")
+        raise MalformedJSON("An object has the same key twice.")
     return members
 
 
@@ -54,7 +54,7 @@ def _integer(text: str) -> int:
         number = int(text)
         if INT64_MIN <= number <= INT64_MAX:
             return number
-    raise MalformedJSON("An integer does not fit in 64 bits.")
+    raise MalformedJSON("An integer must fit in 64 bits.")
 
 
 def _number(text: str) -> float:
@@ -65,7 +65,7 @@ def _number(text: str) -> float:
 
 
 def _constant(text: str) -> NoReturn:
-    raise MalformedJSON(f"{text} is not JSON.")
+    raise MalformedJSON(f"{text} is not valid JSON.")
 
 
 # Parsing takes up to eight times the size of a body in memory, and parallel threads parse no faster.
@@ -74,7 +74,7 @@ _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_
 
 
 def _too_many(members_max: int) -> MalformedJSON:
-    return MalformedJSON(f"The document has more than {members_max} members.")
+    return MalformedJSON(f"The document must have at most {members_max} fields.")
 
 
 def _check_extent(body: bytes, members_max: int) -> None:
@@ -90,7 +90,7 @@ def _check_extent(body: bytes, members_max: int) -> None:
     if marks.count(b",") >= members_max or marks.count(b"[") + marks.count(b"{") > members_max + 1:
         raise _too_many(members_max)
     if depth(marks) > DEPTH_MAX:
-        raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
+        raise MalformedJSON(f"The document must have at most {DEPTH_MAX} levels of nesting.")
 
 
 def _check_content(document: Any, members_max: int) -> None:
@@ -100,11 +100,11 @@ def _check_content(document: Any, members_max: int) -> None:
         value = pending.pop()
         if isinstance(value, str):
             if "\0" in value:
-                raise MalformedJSON("A text holds a NUL character.")
+                raise MalformedJSON("A string must not contain a NUL character.")
             try:
                 value.encode()
             except UnicodeEncodeError as error:
-                raise MalformedJSON("A text holds half of a surrogate pair.") from error
+                raise MalformedJSON("A string must not contain half of a surrogate pair.") from error
         elif isinstance(value, dict | list):
             members += len(value)
             pending.extend(value)
@@ -124,7 +124,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
         try:
             text = body.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise MalformedJSON("The body is not UTF-8.") from error
+            raise MalformedJSON("The body must be UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
         # A container has one member more than it has commas, unless it is empty.
         may_be_large = containers + body.count(b",") > members_max

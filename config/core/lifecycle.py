@@ -98,21 +98,21 @@ class Machine:
 
 class ReviewerRequired(ApiError):
     status, error, code = 403, "reviewer_required", "E2010"
-    message = "This decision belongs to a reviewer."
+    message = "Only a reviewer can make this decision."
 
 
 class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
     message = (
-        "This requires a log-in with a second factor. Add an authenticator under /account/second-factor, and send its "
-        "code as `otp` to POST /v1/auth/token. Or use an API key or an app that was created in such a log-in. "
-        "`create_api_key` creates none."
+        "This operation requires a log-in with a second factor. Add an authenticator at /account/second-factor, "
+        "and send its code as `otp` to POST /v1/auth/token. Or use an API key or an app that was created in such "
+        "a log-in. A key from the command `create_api_key` does not count."
     )
 
 
 class RecordNotEditable(ApiError):
     error, code, stored = "record_not_editable", "E3004", True
-    message = "The record's status no longer allows this change."
+    message = "The record's status does not allow this change."
 
 
 class InvalidTransition(ApiError):
@@ -122,8 +122,8 @@ class InvalidTransition(ApiError):
     def between(cls, record: "StatefulModel", to: str) -> Self:
         allowed = record.requestable()
         return cls(
-            f"Cannot move {record._meta.verbose_name} {record.pk} from '{record.status}' to '{to}'; "
-            f"allowed: {', '.join(allowed) or 'none'}.",
+            f"Can't change the status of {record._meta.verbose_name} {record.pk} from `{record.status}` to `{to}`. "
+            f"Allowed: {', '.join(f'`{status}`' for status in allowed) or 'none'}.",
             details={"from": record.status, "to": to, "allowed": allowed},
         )
 

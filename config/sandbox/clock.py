@@ -82,7 +82,7 @@ def _check_room(account_id: int, by: timedelta) -> None:
     """Raise ValidationFailed when the account would have begun before BEGINNING."""
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - by < BEGINNING:
-        message = f"The account would have begun before {BEGINNING:%Y}. Use a new account."
+        message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
         raise ValidationFailed.of_member("advance_seconds", message)
 
 

@@ -192,7 +192,7 @@ def _lock_enabled(endpoint_id: UUID) -> Endpoint:
     endpoint = _lock(endpoint_id)
     if endpoint.status != ENABLED:
         raise ValidationFailed(
-            "The endpoint is disabled: enable it first.",
+            "The endpoint is disabled. Enable it first.",
             details=[{"field": "status", "message": "The endpoint is disabled."}],
         )
     return endpoint

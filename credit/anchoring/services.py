@@ -44,7 +44,7 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
         application.anchors.filter(history__isnull=False).select_related("history").order_by("history__position")
     )
     if not anchors:
-        raise NotFound("No decision about this application has been recorded for the ledger.")
+        raise NotFound("The application has no decision record for the ledger.")
     return anchors
 
 

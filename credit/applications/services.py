@@ -154,7 +154,7 @@ def create_application(
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
-        raise InvalidStatus(f"An application begins as {' or '.join(sorted(INITIAL_STATUSES))}.")
+        raise InvalidStatus(f"`initial_status` must be {' or '.join(sorted(INITIAL_STATUSES))}.")
     documents = _check_offer(offer_id, provider_id)
     persons = None if applicants is None else Applicants.of(applicants)
     application = Application(
@@ -221,7 +221,9 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
     offer = _find_offer(offer_id=offer_id)
     if offer is None:
         if settings.REQUIRE_LISTED_OFFERS:
-            raise OfferUnavailable("The offer is not listed here.")
+            raise OfferUnavailable(
+                "The offer is not listed here. Send the `offer_id` of an active offer of this service."
+            )
         _check_provider(provider_id)
         return ()
     offered_by, is_active, documents = offer
@@ -231,7 +233,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         return documents or ()
     # Where a provider's members review, naming another provider would choose one's own reviewers.
     if settings.REVIEW_POLICY != "open":
-        raise OfferUnavailable("The offer belongs to another provider.")
+        raise OfferUnavailable("The offer belongs to another provider. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
     return documents or ()
 
@@ -275,7 +277,7 @@ def change_application(
             unfrozen = unfrozen.filter(status=DRAFT)
         # The UPDATE statement checks the status again, so a concurrent decision wins.
         if not unfrozen.update(**columns):
-            raise RecordNotEditable("The application's data, or what is shared with its lender, can no longer change.")
+            raise RecordNotEditable("The status of the application allows no change of its data or of `share`.")
         if is_revised:
             ApplicationRevision.objects.create(
                 application=application,

@@ -52,7 +52,9 @@ def conclude(application: Application, *, is_told: bool, is_complete: bool) -> l
 def describe(application: Application) -> Withdrawable:
     """Return the right of withdrawal; raises NotFound before the acceptance, and without such a right."""
     if not is_withdrawable(application):
-        raise NotFound("There is no right of withdrawal: the terms were not accepted, or another law applies.")
+        raise NotFound(
+            "The application has no right of withdrawal: the terms were not accepted, or another law applies."
+        )
     used: ContractWithdrawal | None = getattr(application, "contract_withdrawal", None)
     terms = application.loan_terms
     return Withdrawable(

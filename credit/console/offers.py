@@ -100,7 +100,7 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
         for form in self.forms:
             loses = form in self.deleted_forms or form.instance.role != ProviderMember.OWNER
             if form.instance.pk and form.instance.user_id == self.instance.owner_id and loses:
-                raise forms.ValidationError("The account that a provider belongs to stays an owner of it.")
+                raise forms.ValidationError("The account that created the provider must stay an owner.")
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]

@@ -46,7 +46,7 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     for applicant in {report["applicant"] for report in reports}:
         agencies = [report["agency"].casefold() for report in reports if report["applicant"] == applicant]
         if len(agencies) > REPORTS_MAX or len(set(agencies)) < len(agencies):
-            message = f"Must name each agency once, and at most {REPORTS_MAX}, for an applicant."
+            message = f"Must have each agency once, and at most {REPORTS_MAX} reports, for an applicant."
             raise ValidationFailed.of_member(_WHERE, message)
     return reports
 
@@ -99,13 +99,13 @@ def _text(report: dict[str, Any], name: str, where: str) -> str:
     try:
         return _words(report.get(name))
     except ValueError:
-        raise _wrong(where, name, f"Must be a text of 1 to {TEXT_MAX} printable characters.") from None
+        raise _wrong(where, name, f"Must be a string of 1 to {TEXT_MAX} printable characters.") from None
 
 
 def _day(report: dict[str, Any], where: str) -> str:
     day = day_of(report.get("date"))
     if day is None:
-        raise _wrong(where, "date", "Must be a day such as 2026-01-31.")
+        raise _wrong(where, "date", "Must be a date such as 2026-01-31.")
     return day.isoformat()
 
 
@@ -116,7 +116,7 @@ def _categories(report: dict[str, Any], where: str) -> list[str]:
     except ValueError:
         categories = []
     if not 1 <= len(categories) <= CATEGORIES_MAX:
-        raise _wrong(where, CATEGORIES, f"Must be a list of 1 to {CATEGORIES_MAX} texts, such as payment history.")
+        raise _wrong(where, CATEGORIES, f"Must be a list of 1 to {CATEGORIES_MAX} strings, such as payment history.")
     return categories
 
 
@@ -136,8 +136,12 @@ def _factors(report: dict[str, Any], where: str) -> list[str]:
     except ValueError:
         factors = []
     if not factors:
-        raise _wrong(where, "factors", "Must be a list of texts, the most important first.")
+        raise _wrong(where, "factors", "Must be a list of strings, the most important first.")
     tells_inquiries = any("inquir" in factor.casefold() for factor in factors)
     if len(factors) > FACTORS_MAX + tells_inquiries:
-        raise _wrong(where, "factors", f"At most {FACTORS_MAX}, or one more where the number of inquiries is one.")
+        raise _wrong(
+            where,
+            "factors",
+            f"Must have at most {FACTORS_MAX} factors, or one more if the number of inquiries is one of them.",
+        )
     return factors

@@ -80,7 +80,7 @@ class OfferRequirements:
         """Return what is due: of the data, of the applicants, of the documents, each in the offer's order."""
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
-        documents = [Due(f"/documents/{escaped(name)}", name, "document", "Has no file yet.") for name in missing]
+        documents = [Due(f"/documents/{escaped(name)}", name, "document", "Upload a file.") for name in missing]
         ended = [OFFER_ENDED] if self.has_ended else []
         return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]
 
@@ -113,7 +113,7 @@ class OfferRequirements:
         # For an unknown person every required fact is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
             if coming := self._too_young(person):
-                why = f"Must be at least {coming.years} years old, which is from {coming.day.isoformat()} on."
+                why = f"Must be at least {coming.years} years old. That is the case from {coming.day.isoformat()}."
                 title = title_of_member("date_of_birth")
                 yield Due(f"/applicants/{number}/date_of_birth", title, "string", why, coming)
             for path in required:

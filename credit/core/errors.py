@@ -29,7 +29,7 @@ class ProviderNotFound(ApiError):
 
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
-    message = "This provider id belongs to another account."
+    message = "This provider id belongs to another account. Send one of your own."
 
 
 class ApplicationNotFound(ApiError):
@@ -45,14 +45,17 @@ READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequ
 
 class NothingToAccept(ApiError):
     error, code, stored = "not_acceptable", "E3011", True
-    message = "Only an approval, or a counteroffer in time, can be accepted."
+    message = (
+        "The application has no terms to accept. Only an approval or an open counteroffer can be accepted, by its "
+        "deadline."
+    )
 
 
 class PricingNoticeDue(NothingToAccept):
     stored = False
     message = (
-        "A notice about pricing must be delivered before the acceptance (12 CFR 1022.73(c)). Open it, or wait until "
-        "the lender records its delivery."
+        "A notice about pricing must be delivered before the acceptance (12 CFR 1022.73(c)). Open the notice, or "
+        "wait until the lender records its delivery."
     )
 
 
@@ -68,19 +71,22 @@ class PrecontractRequired(ApiError):
 
     error, code = "precontract_required", "E3018"
     message = (
-        "`precontract_sha256` must be that of the European information form of these terms. Get the form first: "
-        "`GET /v1/applications/{application_id}/precontract`."
+        "`precontract_sha256` must be the hash of the European information form of these terms. Get the form "
+        "first: `GET /v1/applications/{application_id}/precontract`."
     )
 
 
 class TermsChanged(ApiError):
     error, code, stored = "terms_changed", "E3012", True
-    message = "`terms_sha256` is not that of the terms that were approved."
+    message = (
+        "`terms_sha256` must be the hash of the current terms. Get them with `GET "
+        "/v1/applications/{application_id}/acceptance`."
+    )
 
 
 class InvalidApplicationTransition(InvalidTransition):
     error, code, stored = "invalid_application_transition", "E3001", True
-    message = "The application cannot be moved there."
+    message = "The application's status does not allow this change. `details.allowed` lists the possible ones."
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
@@ -93,7 +99,7 @@ class RequirementsDue(ApiError):
     """The offer asks for what the application does not have yet; `details` name each by its JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
-    message = "The offer asks for more than the application has."
+    message = "The application lacks requirements of its offer. `details` lists each one."
 
     @classmethod
     def of_each(cls, due: Iterable["Due"]) -> Self:
@@ -104,19 +110,19 @@ class DocumentClosed(ApiError):
     """The document was accepted, or has as many files as it takes."""
 
     error, code, stored = "document_closed", "E3015", True
-    message = "The document takes no more files."
+    message = "The document accepts no more files."
 
 
 class StorageQuotaExceeded(ApiError):
     """The files of the account or of its drafts would take more bytes than they may."""
 
     error, code, stored = "storage_quota_exceeded", "E3016", True
-    message = "Your files take too much storage."
+    message = "Your files exceed the storage limit. Submit or withdraw a draft, or send a smaller file."
 
 
 class InfectedFile(ApiError):
     error, code = "infected_file", "E1021"
-    message = "The file is infected. It was not kept."
+    message = "The file is infected. It was not stored."
 
 
 class LockedFile(ValidationFailed):
@@ -135,7 +141,7 @@ class ReasonsRequired(ApiError):
     """A rejection without its principal reasons where reviewers decide, or a reopening that needs a reason."""
 
     error, code = "reasons_required", "E1017"
-    message = "A rejection needs its principal reasons."
+    message = "A rejection requires its principal reasons in `metadata.reasons`."
 
 
 def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:
@@ -143,7 +149,8 @@ def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str
     details = {"codes": [*REASONS, OTHER]}
     if not reasons:
         raise ReasonsRequired(
-            f"`{member}` must name one to four principal reasons, each once, the most important first: codes, or "
+            f"`{member}` must have one to four principal reasons, each once, the most important first. A reason "
+            f"is a code, or "
             '{"code": "other", "text": "…"}.',
             details=details,
         )
@@ -167,14 +174,14 @@ class ReportNotPossible(ApiError):
 
 class ReportPending(ApiError):
     status, error, code = 409, "report_pending", "E3022"
-    message = "A report of this kind is already requested about this applicant. Wait for its end."
+    message = "A report of this kind about this applicant is already requested. Wait for its result."
 
 
 class ReportVendorError(ApiError):
     """The vendor certainly did not receive the request; a new request may succeed."""
 
     status, error, code = 502, "report_vendor_error", "E5005"
-    message = "The vendor of reports cannot be used at the moment. Request the report again."
+    message = "The vendor of reports is not available. Request the report again later."
 
 
 class ReportNotFound(ApiError):
@@ -185,7 +192,7 @@ class ReportNotFound(ApiError):
 
 
 class AlreadyProposed(ApiError):
-    message = "A proposal waits already. Confirm or decline that one first."
+    message = "The application has a proposed decision. Confirm or decline it first."
 
 
 class TermsRequired(ApiError):
@@ -193,14 +200,14 @@ class TermsRequired(ApiError):
 
     error, code = "terms_required", "E1018"
     message = (
-        "The decision must name the loan: its amount, its rate and its term. Omitted values come from the "
+        "The decision requires the loan in `metadata.terms`: amount, rate, and term. Missing values come from the "
         "application (amount, term) and from the offer (its lowest rate)."
     )
 
 
 class TermsOutsideOffer(ApiError):
     error, code = "terms_outside_offer", "E1019"
-    message = "The terms are not among those of the offer as it was at the submission."
+    message = "The terms must be within the limits of the offer as it was at the submission."
 
 
 class AprAboveCap(ApiError):
@@ -212,7 +219,7 @@ class AprAboveCap(ApiError):
 
 class CounterofferOpen(ApiError):
     status, error, code, stored = 409, "counteroffer_open", "E3013", True
-    message = "A counteroffer waits for the consumer already: withdraw that one first."
+    message = "The application has an open counteroffer. Withdraw it first."
 
 
 class NotCorrectable(ApiError):
@@ -225,7 +232,7 @@ class NotCorrectable(ApiError):
     def of(cls, status: str, fact: str, allowed: Sequence[str]) -> Self:
         """Return the error for a fact; `allowed` are the application's that can be corrected."""
         if not allowed:
-            return cls(f"Nothing can be corrected while the application is `{status}`.")
+            return cls(f"Values can't be corrected while the application is `{status}`.")
         why = "`fact` must be a value of the application or of its score"
         return cls(f"{why}, not `{fact}`. Allowed: {', '.join(allowed)}.", details={"allowed": list(allowed)})
 
@@ -246,4 +253,4 @@ class InvalidVersionTransition(InvalidTransition):
     """A scoring model's version that is retired, or was never published."""
 
     error, code, stored = "invalid_version_transition", "E3014", True
-    message = "The version cannot be moved there."
+    message = "The version's status does not allow this change. `details.allowed` lists the possible ones."

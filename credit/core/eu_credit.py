@@ -80,7 +80,7 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
         texts = terms["texts"] or {}
         for name in REQUIRED_TEXTS:
             if name not in texts:
-                yield f"texts.{name}", f"Required for EU credit; `{DOES_NOT_APPLY}` is a value."
+                yield f"texts.{name}", f"Required for EU credit. The value can be `{DOES_NOT_APPLY}`."
     if terms["regime"] == CCD2:
         yield from _ceiling_faults(terms)
     if terms["example"] is not None:
@@ -94,7 +94,7 @@ def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
         return
     rate, most = _PER_EURO.get(terms["currency"]), terms["loan_amount_max_cents"]
     if rate is None:
-        yield "currency", f"Must be one of {', '.join(_PER_EURO)} with `regime` `ccd2`, which has a ceiling in euros."
+        yield "currency", f"Must be one of {', '.join(_PER_EURO)} with `regime` `ccd2`, which has a limit in euros."
     if most is None:
         yield "loan_amount_max_cents", f"Required with `regime` `ccd2`, which ends at EUR {AMOUNT_MAX_EUR:,}."
     elif rate is not None and most > AMOUNT_MAX_EUR * rate * 10 ** exponent_of(terms["currency"]):

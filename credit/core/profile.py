@@ -63,11 +63,11 @@ def _refusals(schema: Any) -> Iterator[Refusal]:
     yield from _texts(schema, "")
     members = schema.get("properties")
     if not isinstance(members, dict) or not 1 <= len(members) <= MEMBERS_MAX:
-        yield "/properties", f"Must be an object of 1 to {MEMBERS_MAX} members."
+        yield "/properties", f"Must be an object of 1 to {MEMBERS_MAX} fields."
         return
     for name, member in members.items():
         if _NAME.fullmatch(name) is None:
-            yield "/properties", "The name of a member has 1 to 60 letters, digits, hyphens and underscores."
+            yield "/properties", "The name of a field must have 1 to 60 letters, digits, hyphens, and underscores."
         else:
             yield from _member(member, f"/properties/{name}")
     yield from _required(schema.get("required", []), members)
@@ -76,14 +76,14 @@ def _refusals(schema: Any) -> Iterator[Refusal]:
 def _unknown(schema: Mapping[str, Any], known: tuple[str, ...], here: str) -> Iterator[Refusal]:
     for name in schema:
         if name not in known:
-            yield here, f"Has no keyword {name[:_NAME_SHOWN]!r} here; known are {', '.join(known)}."
+            yield here, f"Unknown keyword {name[:_NAME_SHOWN]!r}. Allowed: {', '.join(known)}."
 
 
 def _texts(schema: Mapping[str, Any], here: str) -> Iterator[Refusal]:
     for name, longest in (("title", TITLE_MAX_LENGTH), ("description", DESCRIPTION_MAX_LENGTH)):
         text = schema.get(name, "-")
         if not isinstance(text, str) or not text.strip() or len(text) > longest:
-            yield f"{here}/{name}", f"Must be a text of 1 to {longest} characters."
+            yield f"{here}/{name}", f"Must be a string of 1 to {longest} characters."
 
 
 def _required(required: Any, members: Mapping[str, Any]) -> Iterator[Refusal]:
@@ -93,9 +93,9 @@ def _required(required: Any, members: Mapping[str, Any]) -> Iterator[Refusal]:
     seen: set[str] = set()
     for number, name in enumerate(required):
         if not isinstance(name, str) or name not in members:
-            yield f"/required/{number}", "Must be the name of a member of `properties`."
+            yield f"/required/{number}", "Must be the name of a field in `properties`."
         elif name in seen:
-            yield f"/required/{number}", "Is named twice."
+            yield f"/required/{number}", "Must not be listed twice."
         else:
             seen.add(name)
 
@@ -154,7 +154,7 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
         if (why := fault(rest, value)) is not None:
             yield f"{here}/{number}", why
         elif _in_nfc(value) in seen:
-            yield f"{here}/{number}", "Is there twice."
+            yield f"{here}/{number}", "Must not be listed twice."
         else:
             seen.add(_in_nfc(value))
 
@@ -193,7 +193,7 @@ def _faults(member: Mapping[str, Any], value: Any) -> Iterator[str]:
     if "enum" in member and _in_nfc(value) not in map(_in_nfc, member["enum"]):
         yield "Must be one of the values of its `enum`."
     if member.get("format") == "date" and day_of(value) is None:
-        yield "Must be a day such as 2026-01-31."
+        yield "Must be a date such as 2026-01-31."
     if "minLength" in member and len(value) < member["minLength"]:
         yield f"Must have at least {member['minLength']} character(s)."
     if "maxLength" in member and len(value) > member["maxLength"]:

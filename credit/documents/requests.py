@@ -68,7 +68,7 @@ def mark_document(
     Raises NotFound for one that was not asked for, ValidationFailed for a reason of more than REASON_MAX_LENGTH.
     """
     if len(reason) > REASON_MAX_LENGTH or "\0" in reason:
-        raise ValidationFailed(f"The reason may have at most {REASON_MAX_LENGTH} characters.")
+        raise ValidationFailed(f"The reason must have at most {REASON_MAX_LENGTH} characters.")
     with transaction.atomic():
         document = RequestedDocument.objects.select_for_update().filter(application=application, pk=document_id).first()
         if document is None or status not in RequestedDocument.STATUSES:

@@ -26,7 +26,7 @@ _ANSWER_MAX_BYTES = 1_024
 class ScannerUnavailable(Unavailable):
     """The scanner that is to look at every file cannot be asked, or gave no verdict."""
 
-    message = "The file cannot be looked at for viruses at the moment. Nothing was kept; try again."
+    message = "The server can't scan the file for viruses now. It was not stored. Send it again later."
 
 
 def find_infection(content: bytes) -> str:

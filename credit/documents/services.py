@@ -82,7 +82,7 @@ def receive_file(
                 credential=actor.credential, **facts,
             )  # fmt: skip
         logger.warning("infected file refused for document %s: %s", document.pk, infection)
-        raise InfectedFile(f"The scanner found {infection} in the file. It was not kept.")
+        raise InfectedFile(f"The scanner found {infection} in the file. It was not stored.")
     return Received(keep(content, now=now), facts)
 
 
@@ -130,11 +130,11 @@ def _document_of_own(application_id: str, document_id: str, actor: Actor, *, loc
 
 def _check_open(document: RequestedDocument) -> None:
     if document.application.status in FROZEN:
-        raise RecordNotEditable(f"The application is {document.application.status}: it takes no more files.")
+        raise RecordNotEditable(f"The application is `{document.application.status}`, so it accepts no more files.")
     if document.status == RequestedDocument.ACCEPTED:
-        raise DocumentClosed("The document was accepted: it takes no more files.")
+        raise DocumentClosed("The document was accepted, so it accepts no more files.")
     if document.files.filter(received_at__gte=document.requested_at).count() >= FILES_MAX:
-        raise DocumentClosed(f"The document has {FILES_MAX} files, and takes no more.")
+        raise DocumentClosed(f"The document has {FILES_MAX} files, which is the maximum.")
 
 
 def _check_quota(document: RequestedDocument, size: int) -> None:
@@ -158,6 +158,7 @@ def _check_quota(document: RequestedDocument, size: int) -> None:
         if (used[name] or 0) + size > limit:
             room = max(0, limit - (used[name] or 0))
             raise StorageQuotaExceeded(
-                f"{words} may take {limit // _MIB} MiB together; {room} bytes are left. Send a smaller file, or submit "
+                f"{words} can have {limit // _MIB} MiB in total, and {room} bytes are left. Send a smaller "
+                f"file, or submit "
                 "or withdraw a draft."
             )

@@ -67,7 +67,7 @@ def keep(content: bytes, *, now: datetime) -> StoredFile:
         _flush(name)
     except Exception as error:  # each storage has errors of its own
         logger.exception("a document could not be stored")
-        raise Unavailable("The file cannot be stored at the moment. Nothing was kept; try again.") from error
+        raise Unavailable("The server can't store the file now. Send it again later.") from error
     return stored
 
 
@@ -102,10 +102,10 @@ def read(file: DocumentFile) -> bytes:
             content = AESGCM(key).decrypt(_NONCE, written.read(), stored.id.bytes)
     except Exception as error:  # each storage has errors of its own
         logger.exception("document file %s cannot be read", file.pk)
-        raise Unavailable("The file cannot be read at the moment. Tell the operator.") from error
+        raise Unavailable("The server can't read the file. Contact the operator.") from error
     if sha256(content).hexdigest() != file.sha256:
         logger.error("document file %s is not what was handed in", file.pk)
-        raise Unavailable("The file cannot be read at the moment. Tell the operator.")
+        raise Unavailable("The server can't read the file. Contact the operator.")
     return content
 
 

@@ -96,7 +96,7 @@ class DecisionRules(StatefulModel):
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
             return InsufficientScope(
-                "No scope allows a decision: use the account's own log-in, or an unrestricted API key."
+                "No scope allows a decision. Use the account's own log-in, or an unrestricted API key."
             )
         request = self.open_review_request if to in JUDGEMENTS else None
         decided_before = None if request is None else request.refusal_for(actor)
@@ -108,7 +108,9 @@ class DecisionRules(StatefulModel):
         refusal = self.check_reviewer(actor) or decided_before
         is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
-            refusal = ReviewerRequired("You changed the application's data last, so you can't decide about it.")
+            refusal = ReviewerRequired(
+                "You made the last change of the application's data, so you can't decide it. Another reviewer must."
+            )
         return refusal or self.check_creditor(to)
 
     def check_automatic(self, to: str) -> ApiError | None:
@@ -119,9 +121,9 @@ class DecisionRules(StatefulModel):
         if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
             return ReviewerRequired()
         if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
-            return ReviewerRequired("The score proposes no such decision.")
+            return ReviewerRequired("The score does not propose this decision.")
         if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
-            return ReviewerRequired("A reviewer has to confirm it.")
+            return ReviewerRequired("A reviewer must confirm the decision.")
         return self.check_creditor(to)
 
     def check_creditor(self, to: str) -> ApiError | None:
@@ -232,7 +234,7 @@ class DecisionRules(StatefulModel):
             raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
         if self.goes_against_score(to):
             raise ReasonsRequired(
-                f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
+                f"The score proposes `{self.proposed_decision}`. Send in `reason` why your decision differs."
             )
 
     def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
@@ -254,7 +256,8 @@ class DecisionRules(StatefulModel):
         """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""
         if INCOMPLETE in reasons and not self.missing_titles():
             raise ReasonsRequired(
-                f"`{INCOMPLETE}` must not be a reason: nothing is missing of what the offer or a reviewer asked for.",
+                f"`{INCOMPLETE}` must not be a reason: the application has everything that the offer and the "
+                f"reviewers require.",
                 details={"codes": [code for code in (*REASONS, OTHER) if code != INCOMPLETE]},
             )
 

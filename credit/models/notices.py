@@ -446,10 +446,10 @@ class ReviewRequest(models.Model):
     def refusal_for(self, actor: Actor) -> ApiError | None:
         """Return why `actor` may not decide now: they had a part in a decision before, or it is their own request."""
         if actor.user is None:
-            return ReviewerRequired("A person has asked for a person's decision.")
+            return ReviewerRequired("The applicant has requested reconsideration by a person.")
         if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
             return ReviewerRequired(
-                "The applicant has requested reconsideration: a reviewer who did not decide before must decide."
+                "The applicant has requested reconsideration. A reviewer who did not decide before must decide."
             )
         return None
 

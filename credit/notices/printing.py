@@ -16,7 +16,9 @@ def pdf_of(html: str) -> bytes:
     try:
         weasyprint: Any = import_module("weasyprint")
     except (ImportError, OSError) as error:  # OSError: a library of the system's
-        raise NotAcceptable("PDF needs weasyprint, which is not installed here: take text/html.") from error
+        raise NotAcceptable(
+            "PDF requires weasyprint, which is not installed here. Send `Accept: text/html`."
+        ) from error
     page = weasyprint.HTML(string=html, base_url=settings.APP_URL, url_fetcher=_own_files())
     printed: bytes = page.write_pdf()
     return printed

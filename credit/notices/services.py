@@ -141,7 +141,9 @@ def _after_mail(notice: Notice, now: datetime) -> str:
     if mail.status == SENT:
         _deliver(notice, EMAIL, at=now, evidence={"mail": str(mail.pk)}, actor=_SYSTEM, now=now)
         return DELIVERED
-    notice.transition_to(FAILED, actor=_SYSTEM, now=now, reason=f"The mail was not taken: {mail.last_error}.")
+    notice.transition_to(
+        FAILED, actor=_SYSTEM, now=now, reason=f"The mail server rejected the mail: {mail.last_error}."
+    )
     return FAILED
 
 
@@ -221,7 +223,7 @@ def record_delivery(
     if refusal := notice.application.check_reviewer(actor):
         raise refusal
     if channel not in settings.NOTICE_CHANNELS:
-        raise ValidationFailed.of_member("channel", "This installation does not use it (`NOTICE_CHANNELS`).")
+        raise ValidationFailed.of_member("channel", "This installation does not use this channel (`NOTICE_CHANNELS`).")
     with transaction.atomic(savepoint=False):
         notice = _held(notice)
         refusal = None if notice.status == DELIVERED else notice.check_transition(DELIVERED, actor)
@@ -251,7 +253,7 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
                     application=application, statement=statement, requested_at=now, due_at=clock.due_at
                 )
         except IntegrityError as error:
-            raise RecordNotEditable("A person is looking at it again already.") from error
+            raise RecordNotEditable("A request for reconsideration is already open.") from error
         record_application_event("review_requested", application, now=now, review_request_id=str(request.pk))
         return request
 
@@ -278,7 +280,9 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
     """Keep that the person agreed to the text of which this is the hash; raises ValidationFailed for another one."""
     text = consent_text(language)
     if text_sha256 != digest_of(text):
-        raise ValidationFailed.of_member("text_sha256", "This is not the hash of the text as it is now: read it again.")
+        raise ValidationFailed.of_member(
+            "text_sha256", "`text_sha256` must be the hash of the current text. Get the text again."
+        )
     consent = _keep_consent(actor, text, is_given=True, now=now)
     _of_account(actor).end(now=now)
     scope, digest = "notices about applications", consent.text_sha256

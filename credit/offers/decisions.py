@@ -37,7 +37,9 @@ def export_decisions(provider: Provider, actor: Actor, *, media_type: str, **tim
     decisions = _decisions(provider, earliest=times.get("from"), latest=times.get("to"))
     number = decisions.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
-        raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
+        raise ValidationFailed.of_member(
+            "from", f"The period has more than {ROWS_MAX:,} decisions. Send a shorter one."
+        )
     kind, lines = KINDS[media_type]
     file, digest = spooled(lines(COLUMNS, _rows(decisions)))
     period = {name: at and at.isoformat() for name, at in times.items()}

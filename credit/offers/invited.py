@@ -18,7 +18,7 @@ from identity.accounts.roles import InvitedRole
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
     """Raises ProviderNotFound, ProviderTaken unless the inviter owns the provider."""
     if not invitation.provider_id:
-        raise ValidationFailed.of_member("provider_id", "A member acts for a provider: name it.")
+        raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
     if inviter is None:  # an operator invites
         if not Provider.objects.filter(pk=invitation.provider_id).exists():
             raise ProviderNotFound
@@ -35,7 +35,7 @@ def _admit_as(role: str) -> Callable[..., None]:
 
 def why_nobody_acts_for(user_id: int) -> str:
     """Say why a partner gets no token for an account, "" where it does: a lender's member reads other people's data."""
-    return "The person acts for a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
+    return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
 # A `member` is what was invited before there were roles: a reviewer.

@@ -41,7 +41,7 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
     if settings.PROVIDERS == "granted":
         provider = first_or(
             Provider.objects.filter(pk=provider_id),
-            ProviderTaken("Provider ids are granted here, and this one is not yours."),
+            ProviderTaken("The operator assigns provider ids here, and this one is not yours."),
         )
     else:
         provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
@@ -73,7 +73,7 @@ def make_provider(name: str, *, actor: Actor, now: datetime, **columns: Any) -> 
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
-            "Staff must add the account to the group Lender first.", details={"required": ADD_PERMISSION}
+            "Your account must be in the group Lender. Staff can add it.", details={"required": ADD_PERMISSION}
         )
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -171,7 +171,7 @@ def load_owned(provider_id: str, user: Any) -> Provider:
     if member is None:
         raise ProviderNotFound
     if member.role != ProviderMember.OWNER:
-        raise ProviderTaken("Only a provider's owner decides who acts for it.")
+        raise ProviderTaken("Only an owner of the provider can manage its members.")
     return member.provider
 
 
@@ -197,7 +197,9 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
         same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
         if waiting.count() >= INVITATIONS_MAX:
-            raise ValidationFailed(f"A provider has at most {INVITATIONS_MAX} invitations that wait.")
+            raise ValidationFailed(
+                f"A provider can have at most {INVITATIONS_MAX} open invitations. Withdraw one first."
+            )
         user = User.objects.named(username).filter(is_active=True).first()
         invitation, _ = ProviderInvitation.objects.update_or_create(
             provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
@@ -258,7 +260,7 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
     if user_id == str(provider.owner_id):
-        raise ValidationFailed("The account that a provider belongs to stays an owner of it.")
+        raise ValidationFailed("The account that created the provider must stay an owner.")
     member = next((member for member in members_of(provider) if str(member.user_id) == user_id), None)
     if member is None:
         raise NotFound("That account must be a member of the provider.")

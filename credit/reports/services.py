@@ -54,7 +54,7 @@ def request_report(
         raise PurposeMissing
     vendor = report_vendor()
     if vendor is None:
-        raise ReportNotPossible("This installation has no vendor of reports: `REPORTS` is off.")
+        raise ReportNotPossible("This installation has no vendor of reports (`REPORTS` is off).")
     with transaction.atomic():
         application = load_for_facts(application_id, actor)
         subject = _subject_of(application, applicant)

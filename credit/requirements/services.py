@@ -134,4 +134,4 @@ def _characteristics_of_claims(version: ModelVersion) -> list[str]:
 def _sentence(name: str, offers: list[str]) -> str:
     more = f" and {len(offers) - _OFFERS_NAMED} more" if len(offers) > _OFFERS_NAMED else ""
     named = f"{', '.join(offers[:_OFFERS_NAMED])}{more}"
-    return f"No requirement of offer {named} asks for {name}: it may be missing there."
+    return f"Offer {named} does not require {name}, so the value can be missing."

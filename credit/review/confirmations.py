@@ -47,7 +47,7 @@ def confirm(
     files = DocumentFile.objects.filter(
         document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
     )
-    missing = ValidationFailed.of_member("file_id", "Must be a file of a document of the application.")
+    missing = ValidationFailed.of_member("file_id", "Must be the id of a file in a document of the application.")
     file = get_by_uuid(files, file_id, missing)
     confirmation = Confirmation.objects.create(
         application=application,

@@ -61,7 +61,7 @@ def check_against(pending: Proposal | None, application: Application, to: str, b
     if pending.to == to and is_same:
         return None
     return InvalidApplicationTransition(
-        f"'{pending.to}' has been proposed for application {application.pk}: confirm it or decline it first.",
+        f"Application {application.pk} has a proposed decision: `{pending.to}`. Confirm or decline it first.",
         details={"from": application.status, "to": to, "allowed": [pending.to]},
     )
 
@@ -221,5 +221,5 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         application = Application.objects.select_for_update().get(pk=application.pk)
         proposal = open_proposal(application)
         if proposal is None:
-            raise NotFound("No decision about this application waits for a second reviewer.")
+            raise NotFound("No decision of this application is waiting for a second reviewer.")
         end_proposal(proposal, by=actor.user, now=now)

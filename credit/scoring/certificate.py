@@ -55,8 +55,8 @@ def require_reasons(certificate: Mapping[str, Any]) -> None:
     lacking = certificate["declines_without_reason"]
     if lacking:
         why = (
-            f"{lacking} of {certificate['declines']} combinations that the card declines have no reason: no "
-            "characteristic loses points against its baseline. Raise baselines, or lower the bound above `decline`."
+            f"{lacking} of {certificate['declines']} combinations that decline have no reason: no "
+            "characteristic is below its baseline. Raise baselines, or lower the bound above `decline`."
         )
         raise refusal_of([("/definition/characteristics", why)])
 
@@ -96,7 +96,7 @@ def _sums(parts: Iterable[Sums]) -> Sums:
     for part in parts:
         steps += len(sums) * len(part)
         if steps > _STEPS_MAX:
-            raise refusal_of([("/definition/characteristics", "Have too many different sums of points: round them.")])
+            raise refusal_of([("/definition/characteristics", "The points have too many different sums. Round them.")])
         longer: Counter[int] = Counter()
         for total, ways in sums.items():
             for points, more in part.items():

@@ -88,7 +88,7 @@ def request_correction(
                     due_at=now + timedelta(days=DAYS),
                 )
         except IntegrityError as error:
-            raise RecordNotEditable(f"A correction of `{fact}` is open already.") from error
+            raise RecordNotEditable(f"A correction of `{fact}` is already open.") from error
         record_application_event("correction_requested", application, now=now, correction_id=str(correction.pk))
     return correction
 
@@ -118,10 +118,12 @@ def answer_correction(
         correction = get_by_uuid(own, correction_id, NotFound("Correction not found."))
         if status == Correction.CORRECTED:
             if application.status in {WITHDRAWN, EXPIRED}:
-                raise RecordNotEditable(f"The application is {application.status}: refuse the correction.")
+                raise RecordNotEditable(
+                    f"The application is {application.status}, so the value can't be corrected. Refuse the correction."
+                )
             refuse_new_score(application)
         if not correction.close(status, by=actor.user, now=now):
-            raise RecordNotEditable(f"The correction is {correction.status} already.")
+            raise RecordNotEditable(f"The correction is already {correction.status}.")
         correction.refresh_from_db()
         correction.reason = reason
         if status == Correction.CORRECTED and settings.DECISIONING != "off":

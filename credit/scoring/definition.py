@@ -83,18 +83,21 @@ def _message(error: Any) -> str:
     """Describe the expected value without quoting the given one, which may be large."""
     wanted = error.validator_value
     if error.validator == "required":
-        return f"Needs {', '.join(name for name in wanted if name not in error.instance)}."
+        return f"Must have {', '.join(name for name in wanted if name not in error.instance)}."
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         extra = next(name for name in error.instance if name not in known)
-        return f"Has no member {extra[:60]!r}; known are {', '.join(known)}."
+        return f"Unknown field {extra[:60]!r}. Allowed: {', '.join(known)}."
     if error.validator in {"type", "enum", "const"}:
         return f"Must be {' or '.join(map(str, wanted if isinstance(wanted, list) else [wanted]))}."
     if error.validator == "pattern" and wanted != _THRESHOLD:
-        return "Holds a control character, or another that XML cannot hold."
+        return "Must not contain control characters, or others that XML does not allow."
     if error.validator in _LIMITS:
         return _LIMITS[error.validator].format(wanted)
-    return 'Must be a number such as 3 or "0.25": no exponent, 15 digits before the point, 10 behind it at most.'
+    return (
+        'Must be a number such as 3 or "0.25", without an exponent, with at most 15 digits before and 10 after the '
+        "decimal point."
+    )
 
 
 def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_from: dict[str, int]) -> Iterator[Refusal]:
@@ -103,11 +106,11 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
         here = f"/inputs/{number}"
         sources = [name for name in _SOURCES if name in declared]
         if len(sources) != 1:
-            yield here, f"Needs exactly one of {', '.join(_SOURCES)}."
+            yield here, f"Must have exactly one of {', '.join(_SOURCES)}."
         elif (sources[0] in {"from", "first_of"}) != ("type" in declared):
-            yield here, "`type` belongs to `from` and `first_of`, and to them alone."
+            yield here, "`type` is allowed and required only with `from` and `first_of`."
         elif declared["name"] in inputs:
-            yield f"{here}/name", "Is the name of another input."
+            yield f"{here}/name", "Must not be the name of another input."
         else:
             inputs[declared["name"]] = source = input_of(declared)
             yield from _sources(source, sources[0], f"{here}/{sources[0]}")
@@ -122,21 +125,24 @@ def _sources(declared: Input, source: str, here: str) -> Iterator[Refusal]:
         kind, wanted = facts.type_of(name), "text" if source == "months_since" else declared.kind
         if kind is None:
             known = ", ".join(facts.catalogue())
-            yield at, f"Unknown fact. Known are application_data.…, application_data#/… and {known}."
+            yield at, f"Unknown fact. Allowed: application_data.…, application_data#/… and {known}."
         elif kind not in {"any", wanted}:
-            yield at, f"Is a {kind}, not a {wanted}."
+            yield at, f"Must be a {wanted}. This fact is a {kind}."
         elif is_prohibited(name):
-            yield at, "Names a ground that a decision on credit must not rest on (12 CFR 1002.2(z))."
+            yield at, "This is a ground that a credit decision must not use (12 CFR 1002.2(z))."
 
 
 def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterator[Refusal]:
     if not declared.get("allow_age"):
-        yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
+        yield (
+            here,
+            ('This input discloses the applicant\'s age, so it requires "allow_age": true (12 CFR 1002.6(b)(2)).'),
+        )
     if "ratio" in declared or "sum" in declared or source.kind != "number":
-        yield here, "Age counts as a number, by itself, or not at all."
+        yield here, "An input with an age must be a number, and must not combine it with other facts."
     elif "months_since" not in declared and any(map(names_birth, source.facts)):
         # For the number 1964 it is unknown whether a higher one is older.
-        yield here, "A day or year of birth counts by `months_since`."
+        yield here, "A date or year of birth must be read with `months_since`."
 
 
 def _knockouts(
@@ -147,13 +153,13 @@ def _knockouts(
         yield from _reason(declared["reason"], f"{here}/reason")
         source = inputs.get(declared["input"])
         if source is None:
-            yield f"{here}/input", "Is the name of no input."
+            yield f"{here}/input", "Must be the name of an input."
             continue
         tests = [name for name in _TESTS if name in declared]
         if len(tests) != 1:
-            yield here, f"Needs exactly one of {', '.join(_TESTS)}."
+            yield here, f"Must have exactly one of {', '.join(_TESTS)}."
         elif (tests[0] in {"below", "from"}) != (source.kind == "number"):
-            yield f"{here}/{tests[0]}", f"Does not fit an input that is a {source.kind}."
+            yield f"{here}/{tests[0]}", f"Is not allowed for an input of the type {source.kind}."
         elif tests[0] in {"equals", "in"}:
             values = declared["in"] if tests[0] == "in" else [declared["equals"]]
             yield from _values(values, source, f"{here}/{tests[0]}")
@@ -170,12 +176,12 @@ def _characteristics(
         here = f"/characteristics/{number}"
         yield from _reason(declared["reason"], f"{here}/reason")
         if declared["name"] in names:
-            yield f"{here}/name", "Is the name of another characteristic."
+            yield f"{here}/name", "Must not be the name of another characteristic."
         if declared["input"] not in inputs:
-            yield f"{here}/input", "Is the name of no input."
+            yield f"{here}/input", "Must be the name of an input."
             continue
         if declared["input"] in used:
-            yield f"{here}/input", "Has given points already: an input counts once."
+            yield f"{here}/input", "This input already has a characteristic. An input can have one."
         names.add(declared["name"])
         used.add(declared["input"])
         yield from _bins(declared, inputs[declared["input"]], here)
@@ -187,22 +193,22 @@ def _bins(characteristic: Mapping[str, Any], source: Input, here: str) -> Iterat
     kinds = [[name for name in ("missing", "below", "in") if name in each] for each in characteristic["bins"]]
     for position, kind in enumerate(kinds):
         if characteristic["bins"][position].get("missing") is False:
-            yield f"{here}/bins/{position}/missing", "Is true, or left out."
+            yield f"{here}/bins/{position}/missing", "Must be true, or absent."
             return
         if len(kind) > 1:
-            yield f"{here}/bins/{position}", f"Has {' and '.join(kind)}; one of them at most."
+            yield f"{here}/bins/{position}", f"Must have at most one of {' and '.join(kind)}."
             return
         if kind == ["below" if source.kind != "number" else "in"]:
-            yield f"{here}/bins/{position}/{kind[0]}", f"Does not fit an input that is a {source.kind}."
+            yield f"{here}/bins/{position}/{kind[0]}", f"Is not allowed for an input of the type {source.kind}."
             return
     if kinds.count(["missing"]) != 1:
-        yield f"{here}/bins", "Needs exactly one bin for what is missing."
+        yield f"{here}/bins", "Must have exactly one bin for missing values."
     if kinds.count([]) != 1 or [kind for kind in kinds if kind != ["missing"]][-1] != []:
-        yield f"{here}/bins", "Needs exactly one open bin (with points alone), behind the others."
+        yield f"{here}/bins", "Must have exactly one open bin (only with points), after the others."
     numbers = [(at, Decimal(each["below"])) for at, each in enumerate(characteristic["bins"]) if "below" in each]
     for (_, lower), (position, upper) in pairwise(numbers):
         if upper <= lower:
-            yield f"{here}/bins/{position}/below", "Must be above the bound of the bin before it."
+            yield f"{here}/bins/{position}/below", "Must be above the bound of the previous bin."
     seen: set[Any] = set()
     for position, each in enumerate(characteristic["bins"]):
         yield from _values(each.get("in", ()), source, f"{here}/bins/{position}/in", seen)
@@ -216,7 +222,7 @@ def _values(values: Any, source: Input, here: str, seen: set[Any] | None = None)
             return
         choice = value if isinstance(value, bool) else text_of(value)
         if choice in seen:
-            yield here, "Names a value twice."
+            yield here, "Must not contain a value twice."
             return
         seen.add(choice)
 
@@ -226,34 +232,49 @@ def _age(characteristic: Mapping[str, Any], elderly_from: int, here: str) -> Ite
     best = max(each["points"] for each in bins)
     reached = [each for each in bins if "below" not in each or Decimal(each["below"]) > elderly_from]
     if any(each["points"] < best for each in reached):
-        message = "Gives less for a higher age (12 CFR 1002.6(b)(2)): a bin that reaches 62 gives the most points."
+        message = (
+            "A higher age must not get fewer points (12 CFR 1002.6(b)(2)). Bins that reach the age of 62 must have "
+            "the most points."
+        )
         yield f"{here}/bins", message
 
 
 def _reason(reason: Any, here: str) -> Iterator[Refusal]:
     if isinstance(reason, str):
         if faults_of([reason], has_report=False):
-            yield here, "Names a consumer report, which no input of a card reads. Use `inquiries_stated`."
+            yield (
+                here,
+                (
+                    "This reason is about a consumer report, which no input of the scorecard reads. Use "
+                    "`inquiries_stated`."
+                ),
+            )
         elif reason not in REASONS:
             yield here, f'Must be a principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
     elif names_no_factor(reason["text"]):
-        yield f"{here}/text", "Names no specific factor (12 CFR 1002.9(b)(2)). Name what the characteristic measures."
+        yield (
+            f"{here}/text",
+            (
+                "A reason must be a specific factor (12 CFR 1002.9(b)(2)). Use the factor that the characteristic "
+                "measures."
+            ),
+        )
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
         # Losses of one reason are summed by what it is called, and the person must not read the same words twice.
-        yield f"{here}/text", "Is a principal reason: give its code."
+        yield f"{here}/text", "This text is a principal reason. Send its code."
 
 
 def _prices(outcome: Mapping[str, Any], here: str) -> Iterator[Refusal]:
     prices = outcome.get("prices", [])
     if prices and outcome["outcome"] != APPROVE:
-        yield here, "Belong to `approve`: nothing else is lent."
+        yield here, "Only `approve` can have prices."
     for number, (higher, lower) in enumerate(pairwise(prices), start=1):
         if lower["from_total"] >= higher["from_total"]:
-            yield f"{here}/{number}/from_total", "Must be below the one before it."
+            yield f"{here}/{number}/from_total", "Must be below the previous one."
     for number, price in enumerate(prices):
         rate = Decimal(price["rate_percent"])
         if not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES):
-            message = f"Must be from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} digits after the point."
+            message = f"Must be from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} decimal places."
             yield f"{here}/{number}/rate_percent", message
 
 
@@ -262,19 +283,19 @@ def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     limits = definition.get("range")
     for number, outcome in enumerate(outcomes):
         if ("from" in outcome) == (number == len(outcomes) - 1):
-            yield f"/outcomes/{number}", "Every outcome but the last needs `from`; the last has none."
+            yield f"/outcomes/{number}", "Every outcome except the last one must have `from`. The last one must not."
             return
     ranks = [("approve", "refer", "decline").index(outcome["outcome"]) for outcome in outcomes]
     if ranks != sorted(set(ranks)):
-        yield "/outcomes", "Must be approve, refer, decline in this order, each at most once."
+        yield "/outcomes", "Must be approve, refer, and decline in this order, each at most once."
     for member, bounds in (("outcomes", outcomes[:-1]), ("segments", segments)):
         for number, (higher, lower) in enumerate(pairwise(bounds), start=1):
             if lower["from"] >= higher["from"]:
-                yield f"/{member}/{number}/from", "Must be below the one before it."
+                yield f"/{member}/{number}/from", "Must be below the previous one."
     names = [segment["name"] for segment in segments]
     if len(set(names)) != len(names):
-        yield "/segments", "Must have a name each of its own."
+        yield "/segments", "Each segment must have its own name."
     if limits is not None and limits[0] >= limits[1]:
-        yield "/range", "Must go from the lowest total to a higher one."
+        yield "/range", "Must be the lowest total and a higher one."
     if outcomes[-1]["outcome"] == APPROVE:
-        yield "/outcomes", "Every application would be approved: add an outcome refer or decline."
+        yield "/outcomes", "Every application would be approved. Add an outcome `refer` or `decline`."

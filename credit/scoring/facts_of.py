@@ -180,11 +180,11 @@ def refuse_new_score(application: Application) -> None:
     Raises ReportPending while the score waits for reports.
     """
     if application.score_waits:
-        raise ReportPending("The score waits for the reports that the offer requests, at most 24 hours.")
+        raise ReportPending("The score waits up to 24 hours for the reports that the offer requests.")
     if pending_decision(application) is not None:
-        raise RecordNotEditable("A decision waits for its second reviewer: confirm it or decline it first.")
+        raise RecordNotEditable("A proposed decision waits for a second reviewer. Confirm or decline it first.")
     if open_of(application) is not None:
-        raise RecordNotEditable("A counteroffer waits for the consumer: withdraw it first.")
+        raise RecordNotEditable("The application has an open counteroffer. Withdraw it first.")
 
 
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:

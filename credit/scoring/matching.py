@@ -57,7 +57,7 @@ def _last_scores(models: Collection[tuple[int, str]], user_id: int) -> Scores:
 
 
 _WORDS = {
-    "state": "The offer is not made in this state.",
+    "state": "The offer is not available in this state.",
     "currency": "The offer is in another currency.",
     "amount": "The offer does not lend this amount.",
 }

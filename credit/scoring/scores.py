@@ -220,9 +220,9 @@ def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -
 
 
 _WANTED = {
-    number_of: ("number", "Must be a number, not a text or another type."),
-    text_of: ("string", "Must be a text."),
-    day_of: ("string", "Must be a day such as 2026-01-31."),
+    number_of: ("number", "Must be a number."),
+    text_of: ("string", "Must be a string."),
+    day_of: ("string", "Must be a date such as 2026-01-31."),
 }
 
 

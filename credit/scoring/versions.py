@@ -48,7 +48,7 @@ def check_writer(model: ScoringModel, actor: Actor) -> None:
     """Raise SecondFactorRequired, or ReviewerRequired for a reader of the model's provider."""
     require_lender_factor(actor)
     if role_of(model.provider, actor.user) not in ProviderMember.DECIDING:
-        raise ReviewerRequired("A provider's readers change none of its scoring models.")
+        raise ReviewerRequired("Readers of a provider can't change its scoring models.")
 
 
 def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:
@@ -95,7 +95,10 @@ def add_version(
 
 def _check_categories(card: Card, declared: Sequence[str]) -> None:
     refusals = [
-        (f"/definition/inputs/{number}", f"Reads `{category}`, which is not among `about.categories`.")
+        (
+            f"/definition/inputs/{number}",
+            f"The scorecard reads `{category}`. Add it to `about.categories`, or remove the input.",
+        )
         for number, source in enumerate(card.inputs)
         for category in categories_of(source.facts)
         if category not in declared

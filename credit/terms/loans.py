@@ -208,7 +208,7 @@ def _rate(value: Any, where: str) -> Decimal | None:
 
 def _day(value: Any, where: str) -> date | None:
     if value is not None and (day := day_of(value)) is None:
-        raise ValidationFailed.of_member(f"{where}.first_payment_on", "Must be a day such as 2026-01-31.")
+        raise ValidationFailed.of_member(f"{where}.first_payment_on", "Must be a date such as 2026-01-31.")
     return None if value is None else day
 
 

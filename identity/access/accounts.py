@@ -24,7 +24,7 @@ def find_api_key(identifier: str) -> ApiKey:
 
 def add_password_arguments(parser: ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--password", help="Refused in production, where others read command lines.")
+    source.add_argument("--password", help="Not allowed in production, where other users can read command lines.")
     source.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")
 
 
@@ -32,15 +32,15 @@ def take_password(options: Mapping[str, Any], user: User) -> str:
     """Return the password that the options give, or that is typed; raises CommandError, or ValidationError if unfit."""
     if options["password"] is not None:
         if settings.PRODUCTION:
-            raise CommandError("--password would show in the list of processes: use --password-stdin in production.")
+            raise CommandError("--password is visible in the list of processes. Use --password-stdin in production.")
         password = options["password"]
     elif options["password_stdin"]:
         password = sys.stdin.readline().rstrip("\r\n")
     elif sys.stdin.isatty():
         password = getpass("Password: ")
         if getpass("Password, again: ") != password:
-            raise CommandError("These are two different passwords: nothing was changed.")
+            raise CommandError("The passwords differ. Nothing was changed.")
     else:
-        raise CommandError("Without a terminal the password must come from --password-stdin.")
+        raise CommandError("Without a terminal, send the password with --password-stdin.")
     validate_password(password, user=user)
     return str(password)

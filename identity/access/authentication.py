@@ -101,7 +101,7 @@ def _check_key(text: str) -> _Remembered:
     identifier = key_id_of(text)
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
     if key is None or not compare_digest(key.digest, digest_of(text)):
-        raise credentials.InvalidToken("The API key is not known.")
+        raise credentials.InvalidToken("The API key is unknown.")
     now = timezone.now()
     if key.state_at(now) != "active" or not key.owner.is_active:
         raise credentials.KeyExpiredOrRevoked
@@ -132,7 +132,7 @@ def _secret_of(key: ApiKey) -> str | None:
 def _signed(request: Request, key: str) -> Caller:
     remembered = _remember(key, _check_key)
     if remembered.secret is None:
-        raise credentials.InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
+        raise credentials.InvalidSignature("The server can't decrypt the secret of this key. Rotate the key.")
     signature = signatures.verify_request(request, remembered.secret)
     if request.method not in credentials.SAFE_METHODS:
         signatures.use_once(signature, idempotency_key=_honoured_key(request))
@@ -162,7 +162,7 @@ class CredentialAuthentication(BaseAuthentication):
         if key is None:
             return by_header
         if not key.isascii():
-            raise credentials.InvalidToken("The API key is not known.")
+            raise credentials.InvalidToken("The API key is unknown.")
         by_key = _remember(key, _check_key).caller
         if by_header is not None and by_header[1].user_id != by_key[1].user_id:
             raise credentials.AmbiguousCredentials
@@ -179,7 +179,7 @@ class CredentialAuthentication(BaseAuthentication):
             raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
         text = text.lstrip(" ")  # RFC 9110, 11.4: one or more spaces
         if not text or " " in text:
-            raise credentials.InvalidToken("The bearer token is missing or has a space in it.")
+            raise credentials.InvalidToken("The bearer token is missing, or contains a space.")
         return _signed(request, text) if text.startswith(KEY_START) else _remember(text, _check_token).caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002

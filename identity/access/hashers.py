@@ -13,7 +13,7 @@ from config.core.errors import Unavailable
 HASHES_AT_ONCE = 2
 WAITING_MAX = 2
 WAIT_SECONDS = 3.0
-_BUSY = "Too many people are logging in at this moment. Try again."
+_BUSY = "The server is processing too many log-ins. Retry later."
 
 _turns = threading.BoundedSemaphore(HASHES_AT_ONCE)
 _places = threading.BoundedSemaphore(HASHES_AT_ONCE + WAITING_MAX)

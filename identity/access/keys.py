@@ -121,10 +121,10 @@ def create_api_key(
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
     if not 0 < len(name) <= NAME_MAX_LENGTH:
-        raise ValidationError(f"A key's name has 1 to {NAME_MAX_LENGTH} characters.")
+        raise ValidationError(f"A key's name must have 1 to {NAME_MAX_LENGTH} characters.")
     expires_at = expires_at or now + timedelta(days=DEFAULT_DAYS)
     if expires_at <= now:
-        raise ValidationError("A key must expire in the future.")
+        raise ValidationError("The expiry of a key must be in the future.")
     with transaction.atomic():
         key = name_key(name, owner.pk)
         ApiKey.objects.filter(name_key=key, expires_at__lte=now).update(name_key=None)
@@ -173,11 +173,11 @@ def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
     """Make the successor of a key, which is locked, and its event."""
     old = ApiKey.objects.select_for_update().get(pk=record.pk)
     if old.revoked_at is not None:
-        raise ValidationError("A revoked key cannot be rotated; create a new one.")
+        raise ValidationError("A revoked key can't be rotated. Create a new one.")
     if old.collect_grace_days is not None:
-        raise ValidationError("The key was not collected yet; revoke it to offer another.")
+        raise ValidationError("The key was not collected yet. Revoke it before you rotate again.")
     if "collect_grace_days" in columns and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
-        raise ValidationError("A successor waits to be collected already.")
+        raise ValidationError("A successor of this key was not collected yet. Collect it, or revoke it first.")
     ApiKey.objects.filter(pk=old.pk).update(name_key=None)
     issued = _issue(
         owner=old.owner,
@@ -307,7 +307,7 @@ def _lock(owner: User) -> None:
 def _check_number(owner: User, *, now: datetime) -> None:
     if ApiKey.objects.filter(owner=owner, revoked_at__isnull=True, expires_at__gt=now).count() > KEYS_MAX:
         raise ValidationFailed(
-            f"An account has at most {KEYS_MAX} API keys, those in their grace included: revoke one first."
+            f"An account can have at most {KEYS_MAX} API keys, including keys in their grace period. Revoke one first."
         )
 
 

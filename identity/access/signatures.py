@@ -41,8 +41,8 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     meta = request.META
     if "HTTP_X_SERVICE_SIGNATURE" not in meta:
         raise credentials.InvalidSignature(
-            "An API key as bearer token signs each request: send X-Service-Timestamp and X-Service-Signature. Without "
-            "a signature, send the key as X-API-Key."
+            "A request with an API key as bearer token must be signed. Send X-Service-Timestamp and "
+            "X-Service-Signature. Without a signature, send the key as X-API-Key."
         )
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")
     if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > _TOLERANCE_SECONDS:

@@ -165,9 +165,9 @@ def use_refresh_token(
         raise InvalidToken
     is_from_issuer = token.family.ends_at is not None
     if client is None and not is_from_issuer and not may_use_password(token.family.user):
-        raise InvalidToken("Staff log in with single sign-on.")
+        raise InvalidToken("Staff must log in with single sign-on.")
     if client is None and not token.family.second_factor and has_one(token.family.user):
-        raise InvalidToken("The account has had an authenticator since. Log in again with its code.")
+        raise InvalidToken("The account has added an authenticator. Log in again with its code.")
     if not RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now):
         raise ReusedToken(token.family_id)
     refresh = issue_refresh_token(family=token.family, now=now)
@@ -181,7 +181,7 @@ def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
         yield
     except ReusedToken as reuse:
         TokenFamily.objects.filter(pk=reuse.family_id).revoke(now=now)
-        raise InvalidToken("The refresh token was used before. Its log-in has been ended.") from None
+        raise InvalidToken("The refresh token was used before. The API ended its log-in. Log in again.") from None
 
 
 def family_is_live(family: TokenFamily) -> bool:

@@ -47,7 +47,9 @@ def obstacles(user: User) -> list[dict[str, Any]]:
     """Return what an account must end before its erasure: the reason, and when it ends by itself, if that is known."""
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
-        reasons.append((gettext("The account belongs to staff or a business. Ask an operator to end its roles."), None))
+        reasons.append(
+            (gettext("The account belongs to staff or a business. Contact an operator to end its roles."), None)
+        )
     elif any(why_not(user.pk) for why_not in declared("account_not_acted_for")):
         reasons.append((gettext("The account is a member of a lender. Leave the lender first."), None))
     for find in declared("account_not_erased"):
@@ -108,7 +110,7 @@ def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
         if own.filter(status=Erasure.REQUESTED, look_at__gt=now).delete()[0]:
             AccountHistory.note("account.deletion_canceled", actor, account_id=account_id, now=now)
         elif own.exists():
-            raise RecordNotEditable("The 14 days are over: the erasure has started.")
+            raise RecordNotEditable("The 14 days are over, and the erasure has started. It can't be canceled.")
 
 
 def process_requested(*, now: datetime) -> dict[str, int]:

@@ -48,7 +48,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
         if not actor.is_system:
             User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # the number is exact
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
-                raise ValidationFailed(f"At most {WAITING_MAX} invitations of yours may wait: revoke one first.")
+                raise ValidationFailed(f"You can have at most {WAITING_MAX} open invitations. Revoke one first.")
         invitation.save(force_insert=True)
         token = make_link(PURPOSE, email=email, subject=str(invitation.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"

@@ -29,7 +29,7 @@ def _customer_of(
 ) -> tuple[Actor, ManagedAccount]:
     """Return the partner and the customer. An app would reach all customers: it gets InsufficientScope."""
     if request.auth.delegated:
-        raise InsufficientScope("Apps can't use a customer's rights: send the partner's own token or API key.")
+        raise InsufficientScope("Apps can't use a customer's rights. Send the partner's own token or API key.")
     actor = actor_of(request)
     if second_factor:
         require_second_factor(actor)

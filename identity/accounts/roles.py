@@ -43,7 +43,7 @@ def roles() -> dict[str, InvitedRole]:
 
 def require(inviter: Any, permission: str) -> None:
     if inviter is not None and not inviter.has_perm(permission):
-        raise InsufficientScope("This account may not invite with this role.", details={"required": permission})
+        raise InsufficientScope("Your account can't invite with this role.", details={"required": permission})
 
 
 def _check_outsider(inviter: Any, _invitation: Invitation) -> None:

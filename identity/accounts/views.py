@@ -140,5 +140,5 @@ class ManagedAccountViewSet(ApiViewSet):
         makes. The token can't decide, pay, or create another token. Apps can't create such tokens.
         """
         if request.auth.delegated:
-            raise InsufficientScope("An app can't get a token on behalf of a partner's customer.")
+            raise InsufficientScope("Apps can't create tokens on behalf of a partner's customer.")
         return managed.issue_token(actor_of(request), account_id, scopes=body["scopes"], now=timezone.now())

@@ -53,7 +53,7 @@ logger = logging.getLogger("platform.bank")
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
 MARK = "seal"
 _LEASE = timedelta(minutes=5)  # for all requests about one item
-_LOG_IN_AGAIN = "The bank requires a new log-in. Get a link token for the item and open Link with it."
+_LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the item, and open Plaid Link with it."
 
 
 class ItemNotRemoved(Exception):

@@ -115,17 +115,17 @@ class KycVerification(StatefulModel):
         is_own = actor.user.pk == self.user_id
         is_review = to in DECISIONS
         if not is_review and not is_own:
-            return InvalidVerificationTransition("Only the person themselves can cancel their verification.")
+            return InvalidVerificationTransition("Only the account's owner can cancel the verification.")
         if is_review and not actor.user.has_perm(REVIEW_PERMISSION):
-            return InvalidVerificationTransition("This decision belongs to a reviewer.")
+            return InvalidVerificationTransition("Only a reviewer can make this decision.")
         if is_review and is_own:
-            return InvalidVerificationTransition("You can't decide about your own verification.")
+            return InvalidVerificationTransition("You can't decide your own verification.")
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         by_a_person = transition.to in DECISIONS and not transition.actor.is_system
         if by_a_person and shows_nothing(transition.reason or ""):
-            raise InvalidVerificationTransition("A decision needs a reason.")
+            raise InvalidVerificationTransition("A decision requires a reason.")
         is_complete = transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}
         return {"status_reason": transition.reason, "completed_at": transition.now if is_complete else None}
 

@@ -34,12 +34,12 @@ _ROUTE_OF = {
     Progress.UNKNOWN: (),
 }
 _ERROR_OF = {
-    Progress.FAILED: {"code": "verification_failed", "message": "The provider could not verify the person."},
-    Progress.EXPIRED: {"code": "verification_expired", "message": "The person did not finish in time."},
-    Progress.CANCELED: {"code": "verification_canceled", "message": "The provider called the verification off."},
+    Progress.FAILED: {"code": "verification_failed", "message": "The vendor could not verify the identity."},
+    Progress.EXPIRED: {"code": "verification_expired", "message": "The verification was not completed in time."},
+    Progress.CANCELED: {"code": "verification_canceled", "message": "The vendor canceled the verification."},
 }
 _REVOKING = frozenset({Progress.FAILED, Progress.CANCELED, Progress.EXPIRED, Progress.REVIEW})
-_TAKEN_BACK = {"code": REVOKED, "message": "The provider had verified the person, and has taken it back.", "steps": []}
+_TAKEN_BACK = {"code": REVOKED, "message": "The vendor revoked the verification.", "steps": []}
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:

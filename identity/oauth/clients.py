@@ -170,7 +170,7 @@ def rotate_own_secret(actor: Actor, client_id: str, *, now: datetime) -> OAuthCl
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
         if client.client_type == OAuthClient.CLIENT_PUBLIC:
-            raise RecordNotEditable("A public client keeps no secret: it proves itself with PKCE.")
+            raise RecordNotEditable("A public client has no secret. It authenticates with PKCE.")
         client.client_secret = client.plain_secret = new_secret()
         client.save(update_fields=["client_secret", "updated"])
         _note_change("secret_rotated", client, actor, now)

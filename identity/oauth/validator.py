@@ -47,7 +47,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         stored = self._grant(code, request).redirect_uri
         is_missing = bool(stored) and request.using_default_redirect_uri
         if is_missing or redirect_uri != (stored or client.default_redirect_uri):
-            raise InvalidGrantError("redirect_uri must be the one of the authorization request.", request=request)
+            raise InvalidGrantError("`redirect_uri` must be the one of the authorization request.", request=request)
         return True
 
     def validate_scopes(
@@ -62,7 +62,9 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         challenge = self._grant(code, request).code_challenge or None
         if challenge is None and request.code_verifier is not None:
             # An attacker has removed the challenge from the authorization request (RFC 9700, section 4.8.2).
-            raise InvalidGrantError("The code was asked for without a code_challenge.", request=request)
+            raise InvalidGrantError(
+                "The authorization request had no `code_challenge`, so `code_verifier` must be absent.", request=request
+            )
         return challenge
 
     def get_code_challenge_method(self, code: str, request: Any) -> str | None:

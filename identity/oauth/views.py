@@ -57,10 +57,10 @@ class StrictFormParser(BaseParser):
         try:
             pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
         except ValueError as error:
-            raise ValidationFailed("The body is not a form in UTF-8.") from error
+            raise ValidationFailed("The body must be a form in UTF-8.") from error
         members = dict(pairs)
         if len(members) != len(pairs):
-            raise ValidationFailed("Every member must be given once.")
+            raise ValidationFailed("Each field must be sent once.")
         return members
 
 

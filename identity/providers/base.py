@@ -111,7 +111,7 @@ class BankingUnavailable(ProviderUnavailable):
     def __init__(
         self, why: str, headers: dict[str, str] | None = None, *, item_status: ItemStatus = ItemStatus.BANK_DOWN
     ) -> None:
-        super().__init__(f"The open-banking provider could not be used: {why}.", headers=headers)
+        super().__init__(f"The open-banking vendor is not available: {why}.", headers=headers)
         self.item_status = item_status
 
 

@@ -15,7 +15,7 @@ from payments.cards.models import PaymentMethod
 PROCESSOR_TYPES = ("crypto", "card", "stripe")
 ID_MAX_LENGTH = 255
 _SHOWN_CHARACTERS = 4
-_UNUSABLE = "This payment method can't be charged. Send the id of an active one of yours, or a processor's token."
+_UNUSABLE = "This payment method can't be charged. Send the id of one of your active methods, or a processor's token."
 
 
 def are_kept() -> bool:
@@ -43,7 +43,7 @@ ACKNOWLEDGED = {"acknowledged": True, "persisted": False}
 def acknowledge(method_id: str) -> dict[str, Any]:
     """Acknowledge without storing; raises ValidationFailed for an impossible id."""
     if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
-        raise ValidationFailed(f"A payment method's id has 1 to {ID_MAX_LENGTH} characters.")
+        raise ValidationFailed(f"A payment method's id must have 1 to {ID_MAX_LENGTH} characters.")
     return {"id": method_id, **ACKNOWLEDGED}
 
 
@@ -54,7 +54,7 @@ def own_method(method_id: str, *, user: Any) -> PaymentMethod:
 
 def make_default(method: PaymentMethod) -> PaymentMethod:
     if not method.is_active:
-        raise ValidationFailed("The payment method is inactive, so it can't be the default. Activate it first.")
+        raise ValidationFailed("The payment method is disabled, so it can't be the default. Enable it first.")
     with transaction.atomic():
         # The person's rows are locked in one order, so that two such requests wait for each other.
         own = PaymentMethod.objects.filter(user=method.user_id)

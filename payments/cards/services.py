@@ -156,7 +156,9 @@ def _unavailable(payment: Payment) -> ProcessorUnavailable:
     details = {"payment_id": payment.pk, "status": UNKNOWN}
     if payment.idempotency_key is not None:
         return ProcessorUnavailable(details=details)
-    message = f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
+    message = (
+        f"The result of the charge is not known yet. Don't send the payment again. Query GET /v1/payments/{payment.pk}."
+    )
     return ProcessorUnavailable(message, details=details)
 
 

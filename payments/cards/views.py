@@ -80,10 +80,12 @@ class CardPaymentViewSet(PaymentsViewSet):
         raw = read_body(request)
         signature = request.META.get("HTTP_STRIPE_SIGNATURE", "")
         if not signature_holds(raw, signature, secret=settings.STRIPE_WEBHOOK_SECRET):
-            raise InvalidSignature("The Stripe-Signature header does not sign this body now.")
+            raise InvalidSignature(
+                "`Stripe-Signature` is not a valid signature of this body, or is older than 5 minutes."
+            )
         event = parse_json(raw)
         if not isinstance(event, dict):
-            raise ValidationFailed("The event is not an object.")
+            raise ValidationFailed("The event must be an object.")
         receive(event, now=timezone.now())
         return {"received": True}
 

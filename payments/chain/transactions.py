@@ -72,14 +72,14 @@ def decode_signed(payload: str) -> SignedTransaction:
     """
     match = _HEX.fullmatch(payload)
     if match is None:
-        raise UnreadableTransaction("It is not hexadecimal.")
+        raise UnreadableTransaction("It must be hexadecimal.")
     raw = bytes.fromhex(match[1])
     kind = 0 if raw[0] >= _FIRST_LEGACY_BYTE else raw[0]
     if kind not in _MEMBERS or (kind == 0 and raw[0] == 0):
         raise UnreadableTransaction(f"Transactions of type {raw[0]} are not understood.")
     members = _decode_list(raw if kind == 0 else raw[1:])
     if len(members) != _MEMBERS[kind]:
-        raise UnreadableTransaction("It has the wrong number of members.")
+        raise UnreadableTransaction("It has the wrong number of fields.")
     return _read(raw, members, kind)
 
 
@@ -94,14 +94,14 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
     if is_legacy:
         chain_id, parity = divmod(_integer(v) - 35, 2)
         if chain_id < 1:
-            raise UnreadableTransaction("It names no chain (EIP-155).")
+            raise UnreadableTransaction("It has no chain id (EIP-155).")
         encoded_chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
         message = _encode_list([*signed, encoded_chain, b"", b""])
     else:
         chain_id, parity = _integer(signed[0]), _integer(v)
         message = bytes([kind]) + _encode_list(signed)
     if not isinstance(to, bytes) or len(to) != _ADDRESS_BYTES:
-        raise UnreadableTransaction("It is sent to no address.")
+        raise UnreadableTransaction("It has no recipient address.")
     if not isinstance(data, bytes):
         raise UnreadableTransaction("Its data are not bytes.")
     if _integer(nonce) > INT64_MAX:

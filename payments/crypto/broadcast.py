@@ -87,7 +87,7 @@ def prepare_payment(
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
         raise ValidationFailed.of_member(
-            "network", f"This is not the network on which payments settle. Send {settings.SETTLEMENT_NETWORK}, or null."
+            "network", f"Payments do not settle on this network. Send {settings.SETTLEMENT_NETWORK}, or null."
         )
     payment = CryptoPayment(
         id=uuid7(),
@@ -151,7 +151,7 @@ def confirm_payment(
     payment = load_payment(payment_id, actor.user)
     if network is not None and network != payment.network:
         raise SignedTransactionMismatch(
-            f"The payment was initiated on {payment.network}, not on {network}.",
+            f"`network` must be {payment.network}, on which the payment was initiated, not {network}.",
             details=[{"field": "network", "message": f"Must be {payment.network}."}],
         )
     for _ in range(_CONFIRM_TRIES):
@@ -180,7 +180,7 @@ def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor,
     resumed = payment.status == BROADCASTING
     if payment.status not in {AWAITING_SIGNATURE, EXPIRED} and signed.tx_hash != payment.tx_hash:
         raise SignedTransactionMismatch(
-            "Another signed transaction was given for this payment before. Nothing was sent."
+            "Another signed transaction was sent for this payment before. The API sent nothing to the network."
         )
     if payment.status not in {AWAITING_SIGNATURE, BROADCASTING, EXPIRED}:
         return payment
@@ -208,7 +208,7 @@ def _decode(signed_transaction: str) -> SignedTransaction:
     try:
         return decode_signed(signed_transaction)
     except UnreadableTransaction as error:
-        raise SignedTransactionMismatch(f"The signed transaction cannot be read. {error}") from error
+        raise SignedTransactionMismatch(f"The signed transaction is not valid. {error}") from error
 
 
 def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
@@ -236,7 +236,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
     if differences:
         names = ", ".join(name for name, _ in differences)
         raise SignedTransactionMismatch(
-            f"The signed transaction differs from what was initiated: {names}. Nothing was sent.",
+            f"The signed transaction differs from the initiated one: {names}. The API sent nothing to the network.",
             details=[{"field": name, "message": message} for name, message in differences],
         )
 
@@ -244,7 +244,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
 def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
     """Refuse a nonce older than the payment, or that lets two count: see Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
-        raise BroadcastRefused(f"The network refuses the signed transaction: its nonce {signed.nonce} is used up.")
+        raise BroadcastRefused(f"The network rejects the signed transaction: its nonce {signed.nonce} is already used.")
     others = [earlier for earlier in payment.transactions.all() if earlier.nonce != signed.nonce]
     if not others:
         return
@@ -270,7 +270,9 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
             defaults={"payment": payment, "nonce": signed.nonce, "raw": signed.raw, "given_at": now},
         )
         if stored.payment_id != payment.pk:
-            raise SignedTransactionMismatch("This signed transaction was given for another payment. Nothing was sent.")
+            raise SignedTransactionMismatch(
+                "This signed transaction was sent for another payment before. The API sent nothing to the network."
+            )
         move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=signed.tx_hash)
 
 
@@ -280,6 +282,6 @@ def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
     try:
         gas = node.transfer_gas(sender=payment.from_address, token=token, data=data)
     except NodeRefused as refusal:
-        raise TransferWouldFail(f"The network says that this transfer would fail: {refusal}.") from refusal
+        raise TransferWouldFail(f"The network reports that this transfer would fail: {refusal}.") from refusal
     call = {"to": token, "data": data, "value": 0, "chain_id": chain_id_of(payment.network), "nonce": nonce, "gas": gas}
     return {**call, **node.fees()}

@@ -81,7 +81,7 @@ class CryptoPayment(StatefulModel):
 
     def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  whose payment it is was asked before
         if to not in MACHINE.moves_from(self.status):
-            raise ValueError(f"A crypto payment does not move from {self.status} to {to}.")
+            raise ValueError(f"Can't change a crypto payment from {self.status} to {to}.")
 
     def lost_race(self, to: str) -> Exception:  # noqa: ARG002
         """Leave the record as it was read: the loser checks the network first."""

@@ -29,7 +29,7 @@ def settlement_node() -> Iterator[Node]:
         yield Node()
     except (ProviderError, NodeRefused) as error:
         logger.warning("settlement node: %s", error.word)
-        raise ProviderUnavailable("The settlement chain cannot be asked at the moment. Try again.") from error
+        raise ProviderUnavailable("The node of the settlement chain is not available. Retry later.") from error
 
 
 def move_payment(
@@ -63,7 +63,7 @@ def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: da
         except NodeRefused as refusal:
             if not node.knows(signed.tx_hash):
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(refusal))
-                raise BroadcastRefused(f"The network refuses the signed transaction: {refusal}.") from refusal
+                raise BroadcastRefused(f"The network rejects the signed transaction: {refusal}.") from refusal
         except ProviderError as error:
             if not error.outcome_unknown and not resumed:
                 # It never left, and no earlier try may have sent it.

@@ -83,7 +83,7 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
     provider = custody_provider()
     if not provider.supports(network):
         raise ValidationFailed.of_member(
-            "network", f"The custody provider holds no accounts on {network}. Send another network."
+            "network", f"The custody vendor does not support {network}. Send another network."
         )
     account, is_new = CustodyAccount.objects.get_or_create(
         user=owner, provider=provider.name, network=network, label=label or "", defaults={"requested_at": now}
@@ -94,7 +94,7 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
                 reference=account.pk, key=account.idempotency_key, network=network, retried=not is_new
             )
         except ProviderError as error:
-            raise ProviderUnavailable("The custody provider cannot be used at the moment. Try again.") from error
+            raise ProviderUnavailable("The custody vendor is not available. Retry later.") from error
         CustodyAccount.objects.filter(pk=account.pk, address__isnull=True).update(
             provider_account_id=account_id, address=address, provisioned_at=now
         )
@@ -162,7 +162,7 @@ def read_balance(wallet: Wallet) -> WalletBalance:
         node = Node()
         return WalletBalance(node.token_balance(wallet.address), node.token_decimals(), source="chain")
     except ProviderError as error:
-        raise ProviderUnavailable("The balance cannot be read at the moment. Try again.") from error
+        raise ProviderUnavailable("The balance is not available now. Retry later.") from error
 
 
 def _take_turn(owner: Any) -> None:

@@ -122,7 +122,7 @@ def test_an_uncollected_key_does_not_work_and_only_its_owner_collects_it(operati
 def test_an_uncollected_key_can_be_revoked_and_offered_again(operations_client, issued):
     confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
-    assert "waits to be collected already" in text_of(
+    assert "was not collected yet" in text_of(
         confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     )
     assert "has not collected it yet" in text_of(operations_client.get(button_of(fresh, "rotate"), follow=True))

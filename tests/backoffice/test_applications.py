@@ -262,8 +262,10 @@ def test_a_rejection_requires_a_reason(reviewers_client):
 def test_a_move_that_the_table_lacks_is_refused_with_the_apis_words(reviewers_client):
     application = make("draft")
     for address in (move_of(application, "approved"), move_of(make(), "expired")):  # nobody expires one by hand
-        assert "Cannot move application" in text_of(reviewers_client.get(address, follow=True))
-        assert "Cannot move application" in text_of(reviewers_client.post(address, {"seen": "x"}, follow=True))
+        assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
+        assert "Can't change the status of application" in text_of(
+            reviewers_client.post(address, {"seen": "x"}, follow=True)
+        )
     assert not ApplicationHistory.objects.exists()
 
 
@@ -284,7 +286,7 @@ def test_sending_a_confirmed_form_twice_moves_once(reviewers_client):
     fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
     reviewers_client.post(address, fields)
     again = reviewers_client.post(address, fields, follow=True)
-    assert "Cannot move application" in text_of(again)
+    assert "Can't change the status of application" in text_of(again)
     assert ApplicationHistory.objects.count() == 1
 
 
@@ -309,7 +311,7 @@ def test_under_four_eyes_who_changed_the_data_does_not_decide(reviewers_client, 
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
-    assert "can't decide about it" in text_of(response)
+    assert "can't decide it" in text_of(response)
     application.refresh_from_db()
     assert application.status == "under_review"
 

@@ -208,7 +208,7 @@ class TestPublishing:
         champion.refresh_from_db()
         assert (champion.status, champion.role) == ("retired", "")
         refused = text_of(reviewers_client.get(page_of(champion, "do", "publish-champion"), follow=True))
-        assert "Cannot move model version" in refused
+        assert "Can't change the status of model version" in refused
 
     def test_the_same_role_again_is_no_button(self, reviewers_client, champion):
         assert "It is published as champion." in text_of(reviewers_client.get(page_of(champion)))

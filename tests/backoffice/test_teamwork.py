@@ -146,9 +146,9 @@ def test_a_void_proposal_gives_way_to_a_new_one(four_eyes, reviewers_client, col
 def test_one_proposal_waits_at_a_time(four_eyes, reviewers_client, colleagues_client):
     application = make()
     propose(reviewers_client, application)
-    assert "A proposal waits already" in text_of(colleagues_client.get(page_of(application)))
+    assert "The application has a proposed decision" in text_of(colleagues_client.get(page_of(application)))
     response = confirm(colleagues_client, move_of(application, "rejected"), code_1="bankruptcy")
-    assert "A proposal waits already" in text_of(response)
+    assert "The application has a proposed decision" in text_of(response)
     assert Proposal.objects.count() == 1
 
 
@@ -170,9 +170,9 @@ def test_the_last_editor_of_the_data_cannot_propose_or_confirm(
 ):
     application = make(data_changed_by=colleague)
     proposal = propose(reviewers_client, application)
-    assert "can't decide about it" in text_of(colleagues_client.get(page_of(application)))
+    assert "can't decide it" in text_of(colleagues_client.get(page_of(application)))
     response = confirm(colleagues_client, end_of(proposal, "confirm"))
-    assert "can't decide about it" in text_of(response)
+    assert "can't decide it" in text_of(response)
     assert not ApplicationHistory.objects.exists()
     proposal.refresh_from_db()
     assert proposal.closed_at is None

@@ -151,7 +151,7 @@ class TestHeaders:
     def test_a_slash_too_many_is_told_and_the_path_not_repeated(self, anonymous):
         for path in ("/v1/applications/", "/v1/health/", "/v1/wallet/status/4242424242424242/"):
             body = assert_error(anonymous.generic("GET", path), 404, "E4001")
-            assert "without the slash at its end" in body["message"]
+            assert "without the slash at the end" in body["message"]
             assert "424242" not in body["message"]
         for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):  # nothing is there without it either
             assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]

@@ -108,7 +108,7 @@ def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
 @pytest.mark.parametrize(("body", "status", "words"), [
     ({"prefill": {"application_data": {"amont_cents": 1}}}, 400, "no field 'amont_cents'. Its fields: amount_cents"),
     ({"prefill": {"applicants": [{"name": "Ada"}]}}, 400, "Unknown field"),
-    ({"prefill": {"applicants": [{"email": "ada"}]}}, 400, "Must be an e-mail address"),
+    ({"prefill": {"applicants": [{"email": "ada"}]}}, 400, "Must be an email address"),
     ({"prefill": {"applicants": [{}, {}, {}]}}, 400, "applicants"),
     ({"prefill": {"application_data": {"story": "x" * 1_500}}}, 400, "at most 1,500 bytes"),
     ({"prefill": {"application_data": 5}}, 400, "application_data"),

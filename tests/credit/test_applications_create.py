@@ -89,7 +89,7 @@ def test_a_null_initial_status_is_a_draft(api, body):
 def test_an_integer_that_json_readers_round_is_refused(api, body, data, pointer):
     refused = assert_error(api.send(PATH, {**body, "application_data": data}), 400, "E1001")
     message = f"The integer at {pointer} must be between -9007199254740991 and 9007199254740991. "
-    assert refused["details"] == [{"field": "application_data", "message": f"{message}Send a larger one as a text."}]
+    assert refused["details"] == [{"field": "application_data", "message": f"{message}Send a larger one as a string."}]
 
 
 @pytest.mark.parametrize("data", [2**53 - 1, {"a": [1 - 2**53, 1e300, "9007199254740993", 1e16, True, 0.1]}])

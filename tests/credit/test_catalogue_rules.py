@@ -112,7 +112,7 @@ def test_match_pages_over_what_the_person_ever_sees(user, market):
             rule_against(offer, {"user_id": str(user.pk), **one}, {})
             for one in ({"state": "NY"}, {"amount_cents": 4_000})
         }
-        assert ("The offer is not made in this state." in why_not) is ("state" in rules)
+        assert ("The offer is not available in this state." in why_not) is ("state" in rules)
         assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
 
 

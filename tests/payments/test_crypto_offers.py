@@ -95,7 +95,7 @@ def test_another_wallet_of_the_payer_receives(api, user, pay, node):
 def test_a_transfer_that_would_fail_is_not_offered(pay, node, method, error):
     node.answers[method] = error
     message = assert_error(pay(), 400, "E3017")["message"]
-    assert message.startswith("The network says that this transfer would fail: ")
+    assert message.startswith("The network reports that this transfer would fail: ")
     assert len(message) < 300
     assert not CryptoPayment.objects.exists()
 

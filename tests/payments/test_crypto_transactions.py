@@ -68,8 +68,8 @@ def test_a_value_is_read():
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ({**LEGACY, "chainId": None}, "names no chain"),
-        ({**DYNAMIC, "to": b""}, "sent to no address"),
+        ({**LEGACY, "chainId": None}, "has no chain id"),
+        ({**DYNAMIC, "to": b""}, "no recipient address"),
         ({**DYNAMIC, "nonce": 2**63}, "nonce is out of range"),
     ],
 )

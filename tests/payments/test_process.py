@@ -66,7 +66,7 @@ def test_a_decline_is_final_and_stored(api, user, key):
 def test_a_lost_answer_is_found_by_the_same_key(api, user, key):
     body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
     assert body["details"]["status"] == "Unknown"
-    assert "Send the same request with the same key again." in body["message"]
+    assert "Send the same request with the same Idempotency-Key again." in body["message"]
     assert SandboxCharge.objects.count() == 1
     again = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     assert (again.status_code, again.json()["status"]) == (200, "Completed")
@@ -78,7 +78,7 @@ def refused_without_a_key(api, user, **changes):
     """Pay without a key, hear that the outcome is not known, and return the payment."""
     body = assert_error(process(api, user, **changes), 502, "E5002")
     payment = only_payment()
-    assert f"Do not send it again; ask GET /v1/payments/{payment.pk}." in body["message"]
+    assert f"Query GET /v1/payments/{payment.pk}." in body["message"]
     assert body["details"] == {"payment_id": payment.pk, "status": "Unknown"}
     return payment
 
@@ -121,7 +121,7 @@ def test_without_a_key_a_lost_lease_suggests_no_retry(api, user, monkeypatch):
 
     monkeypatch.setattr(SandboxProcessor, "charge", overtaken)
     body = assert_error(process(api, user, payment_method_id="pm_sandbox_declined"), 502, "E5002")
-    assert f"ask GET /v1/payments/{only_payment().pk}." in body["message"]
+    assert f"Query GET /v1/payments/{only_payment().pk}." in body["message"]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class PatternField(serializers.TextField):
 class EmailField(serializers.PrintableIdField):
     """An e-mail address in the form that accounts have; see `normalize`."""
 
-    default_error_messages = {"email": "Must be an e-mail address."}
+    default_error_messages = {"email": "Must be an email address."}
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
@@ -58,7 +58,7 @@ class EmailField(serializers.PrintableIdField):
 
 
 class CountryField(serializers.OneOfField):
-    default_error_messages = {"invalid_choice": "Must be a code of ISO 3166-1 such as US."}
+    default_error_messages = {"invalid_choice": "Must be an ISO 3166-1 code such as US."}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(COUNTRIES, **options)

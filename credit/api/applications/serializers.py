@@ -37,7 +37,7 @@ class ApplicationDataField(serializers.FreeField):
 
     default_error_messages = {
         "unsafe": f"The integer at {{pointer}} must be between -{SAFE_INTEGER_MAX} and {SAFE_INTEGER_MAX}. "
-        "Send a larger one as a text."
+        "Send a larger one as a string."
     }
 
     def to_internal_value(self, data: Any) -> Any:
@@ -49,7 +49,7 @@ class ApplicationDataField(serializers.FreeField):
         # The canonical spelling of a number has at most 21 characters in place of 4 (1e20).
         may_be_large = 6 * len(written) > APPLICATION_DATA_MAX_BYTES
         if may_be_large and len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
-            raise PayloadTooLarge(f"application_data may have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
+            raise PayloadTooLarge(f"application_data must have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
         return super().to_internal_value(data)
 
 

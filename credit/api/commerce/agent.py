@@ -30,7 +30,7 @@ def check_agent(header: str | None, versions: list[str]) -> None:
         members = _read_members(header)
         profiles = [value for name, value in members if name == "profile"]
         if not profiles or not _is_address(profiles[-1]):
-            message = 'UCP-Agent must name a profile: profile="https://agent.example/.well-known/ucp".'
+            message = 'UCP-Agent must have a profile: profile="https://agent.example/.well-known/ucp".'
             raise InvalidProfileUrl(message, details=[{"field": "UCP-Agent", "message": message}])
         versions = [*versions, *(value for name, value in members if name == "version")]
     for version in versions:

@@ -43,7 +43,7 @@ class Position(NamedTuple):
         except ValueError:
             match = None
         if match is None:
-            raise ValidationFailed.of_member("pagination.cursor", "Must be a cursor of an earlier answer.")
+            raise ValidationFailed.of_member("pagination.cursor", "Must be the cursor of an earlier response.")
         return cls(int(match[1]), int(match[2]))
 
     def cursor(self) -> str:

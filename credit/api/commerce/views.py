@@ -112,7 +112,7 @@ def _notes(filters: catalog.Asked) -> list[dict[str, str]]:
     """Return what the caller should know about how the request was read."""
     if not filters.ignored_currency:
         return []
-    text = f"The price filter was left aside: amounts are in {CURRENCY}, and none are converted."
+    text = f"The API ignored the price filter: amounts are in {CURRENCY}, and the API converts no currencies."
     return [refusals.message("info", "price_filter_ignored", text, path="$.filters.price")]
 
 

@@ -56,10 +56,10 @@ class FileParser(MultiPartParser):
         except RequestDataTooBig as error:
             raise _too_large(limit) from error
         except ParseError as error:
-            raise ValidationFailed(f"The form cannot be read: {error.detail}") from error
+            raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
         # Too many fields, a charset that does not exist, a connection that ended.
         except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
-            raise ValidationFailed("The form cannot be read.") from error
+            raise ValidationFailed("The multipart form is not valid.") from error
 
 
 class _OneFile(FileUploadHandler):
@@ -75,7 +75,7 @@ class _OneFile(FileUploadHandler):
         """Begin the file; raises ValidationFailed for a second one."""
         super().new_file(*arguments, **options)
         if self._has_begun:
-            raise ValidationFailed("Send one file in a request.")
+            raise ValidationFailed("A request must contain exactly one file.")
         self._has_begun = True
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -92,7 +92,7 @@ class _OneFile(FileUploadHandler):
 
     def upload_interrupted(self) -> None:
         """Refuse a body that ends within the file: what came is only a part of it."""
-        raise ValidationFailed("The form ended before its last boundary.")
+        raise ValidationFailed("The multipart form ended before its last boundary.")
 
 
 @contextmanager
@@ -120,4 +120,4 @@ def _read_away(stream: Any) -> None:
 
 
 def _too_large(limit: int) -> PayloadTooLarge:
-    return PayloadTooLarge(f"The file may have at most {limit} bytes.")
+    return PayloadTooLarge(f"The file must have at most {limit} bytes.")

@@ -63,7 +63,7 @@ class NoticeViewSet(ApiViewSet):
         if notice.includes_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         if wanted in {HTML, PDF} and notice.html is None:
-            raise NotFound("The notice is not made yet, or no longer kept.")
+            raise NotFound("The notice is not created yet, or was deleted after its retention period.")
         printed = None
         if wanted == PDF:
             with heavy.slot(request):

@@ -137,7 +137,9 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
             if unknown := sorted(set(attrs[name] or ()) - US_STATES):
                 raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
         if both := sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ())):
-            raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
+            raise serializers.ValidationError(
+                {"excluded_states": [f"`excluded_states` must not overlap `included_states`: {', '.join(both)}."]}
+            )
         has_states = bool(attrs["included_states"] or attrs["excluded_states"])
         if attrs["nationwide"] is has_states:
             message = "Must be false or null with states." if has_states else "Must be true or null without states."
@@ -218,7 +220,7 @@ class OfferQuery(serializers.QuerySerializer):
 class QueryDecimalField(serializers.NumberField):
     """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
 
-    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
+    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six decimal places."}
 
     def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
         if not _FRACTION.fullmatch(data):

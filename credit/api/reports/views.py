@@ -37,7 +37,7 @@ class ReportViewSet(ApiViewSet):
         return reports_for(application, request.user)
 
     @also_answers(200, ReportSerializer, "An unexpired report of the same applicant exists.")
-    @also_answers(202, ReportSerializer, "The vendor works, or its answer is not known yet.")
+    @also_answers(202, ReportSerializer, "The vendor processes the request, or its response is not known yet.")
     @endpoint(
         access=FIRST_PARTY,
         body=ReportRequestSerializer,

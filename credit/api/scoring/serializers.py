@@ -127,10 +127,10 @@ class PublicationRequestSerializer(serializers.RequestSerializer):
 )
 class FactsField(serializers.FreeField):
     default_error_messages = {
-        "object": "Must be an object of facts by their names.",
+        "object": "Must be an object of facts by name.",
         "many": "Has more than {most} members.",
-        "unknown": "{name}: Is no fact; GET /v1/scoring/facts lists them.",
-        "type": "{name}: Must be a {kind}, or null where it is not known.",
+        "unknown": "{name}: Must be a fact of GET /v1/scoring/facts.",
+        "type": "{name}: Must be a {kind}, or null if unknown.",
         "long": "{name}: Must have at most {most} characters.",
     }
 
@@ -172,7 +172,8 @@ class SaidFactsField(FactsField):
     """Facts that a person may say of themselves: what an application would say, none that an app declares."""
 
     default_error_messages = {
-        "unknown": "{name}: Is no path such as application_data.monthly_income_cents or application_data#/net income."
+        "unknown": "{name}: Must be a path such as application_data.monthly_income_cents or "
+        "application_data#/net income."
     }
 
     def type_of(self, name: str) -> str | None:
@@ -303,7 +304,7 @@ class ScalarField(serializers.FreeField):
     """A number, a text, or a truth."""
 
     default_error_messages = {
-        "kind": "Must be a number, a text, or a boolean.",
+        "kind": "Must be a number, a string, or a boolean.",
         "long": "Must have at most {most} characters.",
     }
 

@@ -143,7 +143,9 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
             application = get_object_or_404(self.get_queryset().select_for_update(), pk=pk)
             before = application.status
             if wanted["status"] not in application.requestable():
-                raise serializers.ValidationError("The application cannot be moved there.")
+                raise serializers.ValidationError(
+                    "The application's status does not allow this change. `details.allowed` lists the possible ones."
+                )
             application.status = wanted["status"]
             application.status_reason = wanted["reason"]
             application.moves += 1

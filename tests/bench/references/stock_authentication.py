@@ -27,7 +27,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         try:
             key = ApiKey.objects.select_related("owner").get(pk=text[8:20], digest=digest)
         except ApiKey.DoesNotExist as error:
-            raise exceptions.AuthenticationFailed("The API key is not known.") from error
+            raise exceptions.AuthenticationFailed("The API key is unknown.") from error
         now = timezone.now()
         if key.revoked_at is not None or key.expires_at <= now or not key.owner.is_active:
             raise exceptions.AuthenticationFailed("The API key has expired or was revoked.")

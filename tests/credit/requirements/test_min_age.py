@@ -58,7 +58,7 @@ class TestApplying:
         born, needed = born_before(years), min_age or 18
         refused = assert_error(api.send("/applications", applying(user, offer_for(min_age), born)), 400, "E1020")
         day = born.replace(year=born.year + needed)
-        message = f"Must be at least {needed} years old, which is from {day} on."
+        message = f"Must be at least {needed} years old. That is the case from {day}."
         assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": message}]
         assert Application.objects.count() == 0
 
@@ -89,7 +89,7 @@ class TestApplying:
         (due,) = api.read(f"/applications/{made['id']}/requirements").json()["currently_due"]
         assert due == {
             "pointer": "/applicants/0/date_of_birth", "title": "Date of birth", "type": "string",
-            "why": f"Must be at least 18 years old, which is from {born.replace(year=born.year + 18)} on.",
+            "why": f"Must be at least 18 years old. That is the case from {born.replace(year=born.year + 18)}.",
         }  # fmt: skip
         moves = api.read(f"/applications/{made['id']}/transitions").json()["transitions"]
         assert [one["code"] for one in moves if one["to"] == "submitted"] == ["E1020"]

@@ -49,7 +49,7 @@ class TestAgainstTheProposal:
         application = in_review(api, user, offer, said)
         for reason in (None, "", " \n"):
             body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
-            assert body["message"].startswith(f"The score proposes '{proposed}'")
+            assert body["message"].startswith(f"The score proposes `{proposed}`")
         application.refresh_from_db()
         assert application.status == "under_review"
         assert decide(api, application, other, reason="Known to us").json()["status"] == other
@@ -110,7 +110,7 @@ class TestTwoReviewers:
     def test_at_the_back_office_the_first_is_asked_already(self, application):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(confirm(backoffice, move_of(application, "approved")))
-        assert "The score proposes 'rejected'" in page
+        assert "The score proposes `rejected`" in page
         assert not Proposal.objects.exists()
         confirm(backoffice, move_of(application, "approved"), reason="Known to us")
         assert Proposal.objects.get().to == "approved"

@@ -48,7 +48,7 @@ def test_the_state_and_the_amount_are_looked_at(api):
     assert match(api, state="CA", amount_cents=100) == [(offer.pk, True, [])]
     assert match(api, state=None, amount_cents=None) == [(offer.pk, True, [])]
     assert match(api, state="NY", amount_cents=101) == [
-        (offer.pk, False, ["The offer is not made in this state.", "The offer does not lend this amount."])
+        (offer.pk, False, ["The offer is not available in this state.", "The offer does not lend this amount."])
     ]
 
 

@@ -54,7 +54,7 @@ class TestPublish:
         read = {name for name in version.card.facts if name.startswith("application_data.")}
         assert len(warnings) == len(read) - 1 > 0
         named = f"{', '.join(map(str, offers[:5]))} and 2 more"
-        assert all(one.startswith(f"No requirement of offer {named} asks for application_data.") for one in warnings)
+        assert all(one.startswith(f"Offer {named} does not require application_data.") for one in warnings)
         assert not any("monthly_income_cents" in one for one in warnings)
 
     def test_a_retired_version_is_not_published(self, api, version):

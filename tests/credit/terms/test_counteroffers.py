@@ -255,7 +255,7 @@ class TestEnded:
         stale = Application.objects.get(pk=application.pk)
         counter(lender, application)
         actor = Actor(user=application.consumer, credential="test")
-        with pytest.raises(Exception, match="Cannot move"):
+        with pytest.raises(Exception, match="Can't change the status"):
             stale.transition_to("withdrawn", actor=actor, now=timezone.now())
 
 
