@@ -2,6 +2,7 @@
 
 import json
 import logging
+from datetime import timedelta
 from hashlib import sha256
 
 import pytest
@@ -84,6 +85,9 @@ def table():
     for path, values in BAD.items():
         yield from ((path, changed(path, value)) for value in values)
     yield "date_of_birth", changed("date_of_birth", timezone.now().date().isoformat())
+    today = timezone.now().date()
+    long_ago = today.replace(year=today.year - 130, day=1) - timedelta(days=1)
+    yield "date_of_birth", changed("date_of_birth", long_ago.isoformat())
     yield from ((path, without(path)) for path in MISSING)
     yield from ((path, changed(path, "x")) for path in UNKNOWN)
 

@@ -138,8 +138,8 @@ class ApplicantRequestSerializer(Whole):
     def validate_date_of_birth(self, value: str | None) -> str | None:
         if value is not None:
             born, today = date.fromisoformat(value), datetime.now(UTC).date()
-            years = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
-            if born >= today or years > AGE_MAX_YEARS:
+            is_too_long_ago = (born.year + AGE_MAX_YEARS, born.month, born.day) < (today.year, today.month, today.day)
+            if born >= today or is_too_long_ago:
                 raise serializers.ValidationError(f"Must be in the past, at most {AGE_MAX_YEARS} years ago.")
         return value
 
