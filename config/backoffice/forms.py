@@ -1,5 +1,5 @@
 from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -19,6 +19,7 @@ class SeenForm(forms.Form):
     """A confirmation, bound to what the record was when the page was drawn."""
 
     seen = forms.CharField(widget=forms.HiddenInput)
+    fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page
 
     def focus(self) -> None:
         """Let the page begin in its first field, or in the first that was filled in wrongly."""

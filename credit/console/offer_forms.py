@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
@@ -18,9 +19,11 @@ from config.core.figure_fields import AmountField, FigureField
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
+from credit.console.eu_offer_fields import TITLE as FIELDSET_TITLE
+from credit.console.eu_offer_fields import eu_fields, eu_initial, eu_terms, field_of
 from credit.core.apr import RATE_MAX_PERCENT
 from credit.core.figures import money
-from credit.core.jurisdictions import Conventions
+from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, Conventions
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Offer, Provider
 from credit.offers.services import create_offer, deactivate_offer, replace_offer
@@ -67,8 +70,19 @@ class OfferForm(SeenForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.currency = self.initial.get("currency")
+        self.currency = self._currency()
         self.fields.update(_amounts(self.currency))
+        self.fields.update(eu_fields(self.currency))
+
+    def _currency(self) -> str | None:
+        """Return `Conventions.shown_currency` of the submitted terms, or of those that the form begins with."""
+        about = self.data if self.is_bound else self.initial
+        typed = str(about.get("currency") or DEFAULT_CURRENCY[EU]).strip().upper()
+        return typed[:3] if about.get("jurisdiction") == EU else None
+
+    @property
+    def fieldset(self) -> tuple[str, Any]:
+        return FIELDSET_TITLE, [self[name] for name in eu_fields(None)]
 
     def clean_terms(self) -> list[int] | None:
         if not self.cleaned_data["terms"]:
@@ -90,6 +104,7 @@ class OfferForm(SeenForm):
             **{member: int(to_minor_units(facts[field], self.currency)) for field, member in _AMOUNTS.items()},
             **{member: float(facts[field]) for field, member in _RATES.items()},
             "term_options_months": facts["terms"],
+            **eu_terms(facts, before, self.currency),
         }
         try:
             return OfferRequestSerializer.read(terms)
@@ -97,8 +112,9 @@ class OfferForm(SeenForm):
             fields = {member: field for field, member in _MEMBERS.items()}
             details: Any = refusal.details or ()
             for detail in details:
-                member = str(detail["field"]).replace("/", ".").partition(".")[0]
-                self.add_error(fields.get(member, member if member in self.fields else None), detail["message"])
+                path = str(detail["field"]).replace("/", ".").strip(".")
+                field = fields.get(path.partition(".")[0]) or field_of(path)
+                self.add_error(field if field in self.fields else None, detail["message"])
             raise
 
 
@@ -110,6 +126,7 @@ def initial_of(offer: Offer) -> dict[str, Any]:
         **{field: to_units(getattr(offer, member), currency) for field, member in _AMOUNTS.items()},
         **{field: getattr(offer, member) for field, member in _RATES.items()},
         "terms": ", ".join(map(str, offer.term_options_months or ())),
+        **eu_initial(offer.terms(), currency),
     }
 
 
@@ -154,13 +171,15 @@ def _before(record: Offer | Provider) -> dict[str, Any]:
 
 
 def _make(request: HttpRequest, provider: Provider, form: Any) -> HttpResponse:
-    offer = create_offer(actor=lender_actor(request), terms=form.read(_before(provider)), now=timezone.now())
+    with transaction.atomic():
+        offer = create_offer(actor=lender_actor(request), terms=form.read(_before(provider)), now=timezone.now())
     return HttpResponseRedirect(change_address("credit_offer", offer.pk))
 
 
 def _change(request: HttpRequest, offer: Offer, form: Any) -> str:
     actor, terms = lender_actor(request), form.read(_before(offer))
-    changed = replace_offer(offer.pk, actor=actor, terms=terms, now=timezone.now())
+    with transaction.atomic():
+        changed = replace_offer(offer.pk, actor=actor, terms=terms, now=timezone.now())
     return f"The offer has version {changed.version}."
 
 

@@ -3,9 +3,11 @@
 import pytest
 from django.urls import reverse
 
-from credit.models import Offer
+from credit.core.eu_credit import REQUIRED_TEXTS
+from credit.models import Offer, Provider
 from tests.backoffice.lenders import ROLES, desk_client, lender_of
 from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.credit.eu.offers import LENDER, TEXTS
 
 pytestmark = pytest.mark.django_db
 FIELDS = {
@@ -125,3 +127,72 @@ def test_an_offer_that_changed_meanwhile_is_not_changed(owner, offer):
     assert "changed since you opened the page" in text_of(answer)
     offer.refresh_from_db()
     assert offer.apr_min_percent == 6.9
+
+
+EU_FIELDS = {
+    **FIELDS, "amount_min": "1,000", "amount_max": "9,000.50", "jurisdiction": "eu", "regime": "ccd2",
+    "currency": "eur", "day_count": "act_365", "fee_financed": "no", "apr_cap": "25", "example_amount": "5,000.00",
+    "example_months": "24", "example_rate": "14.2 %", "example_fee": "300", "terms_text": "You repay monthly.",
+    **{f"text_{name}": TEXTS[name] for name in REQUIRED_TEXTS},
+}  # fmt: skip
+
+
+@pytest.fixture
+def eu_owner(lender):
+    Provider.objects.filter(pk=str(lender.number)).update(**LENDER)
+    return desk_client(lender.people["owner"])
+
+
+def test_an_owner_makes_an_eu_offer(eu_owner, lender):
+    text = text_of(confirm(eu_owner, make_of(lender), **EU_FIELDS))
+    offer = Offer.objects.get(name="Harbor loan")
+    assert (offer.jurisdiction, offer.regime, offer.currency, offer.day_count) == ("eu", "ccd2", "EUR", "act_365")
+    assert (offer.loan_amount_max_cents, offer.fee_financed, offer.apr_cap) == (900_050, False, 25)
+    assert offer.example == {"amount_cents": 500_000, "months": 24, "rate_percent": 14.2, "fee_cents": 30_000}
+    assert offer.texts == {name: TEXTS[name] for name in REQUIRED_TEXTS}
+    assert "$" not in text
+
+
+def test_a_changed_eu_offer_keeps_texts_without_a_field(eu_owner, lender):
+    confirm(eu_owner, make_of(lender), **EU_FIELDS)
+    offer = Offer.objects.get(name="Harbor loan")
+    Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})
+    page = eu_owner.get(action_of(offer))
+    assert "Credit in the European Union" in text_of(page)
+    form = page.context["form"]
+    shown = {field.name: str(field.value() or "") for field in form.visible_fields()}
+    assert (shown["example_amount"], shown["amount_max"], shown["fee_financed"]) == ("5000.00", "9000.50", "no")
+    confirm(eu_owner, action_of(offer), **{**shown, "example_fee": "12.50"})
+    offer.refresh_from_db()
+    assert (offer.version, offer.example["fee_cents"], offer.texts["validity"]) == (2, 1_250, "One month.")
+
+
+def test_an_eu_offer_in_yen_is_made_in_yen(eu_owner, lender):
+    yen = {"currency": "JPY", "regime": "ccd2_small", "regime_reason": "Small.", "amount_min": "100,000"}
+    yen |= {"amount_max": "900,000", "example_amount": "500,000"}
+    confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **yen})
+    offer = Offer.objects.get(name="Harbor loan")
+    assert (offer.currency, offer.loan_amount_max_cents, offer.example["amount_cents"]) == ("JPY", 900_000, 500_000)
+
+
+@pytest.mark.parametrize(("fields", "at"), [
+    ({"regime": ""}, "regime"), ({"text_default": ""}, "text_default"), ({"example_amount": "50"}, "example_amount"),
+    ({"example_months": "7"}, "example_months"), ({"terms_text": ""}, "terms_text"), ({"currency": "XXQ"}, "currency"),
+    ({"example_amount": "", "example_months": "", "example_rate": "", "example_fee": ""}, "example_amount"),
+    ({"jurisdiction": "xx"}, "jurisdiction"),
+])  # fmt: skip
+def test_errors_of_an_eu_offer_are_next_to_their_field(eu_owner, lender, fields, at):
+    page = confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **fields})
+    assert at in page.context["form"].errors
+    assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+def test_an_eu_offer_of_a_lender_without_contact_lists_what_it_lacks(owner, lender):
+    text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
+    assert "telephone number" in text
+    assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+def test_an_example_above_the_cap_is_refused_in_words(eu_owner, lender):
+    text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
+    assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text
