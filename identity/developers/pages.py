@@ -112,11 +112,11 @@ class KeysPage(DeveloperPage):
 
     def confirm(self, request: HttpRequest) -> str:
         keys.confirm_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
-        return "The key is confirmed: it works again."
+        return "The key was confirmed. It works again."
 
     def revoke(self, request: HttpRequest) -> str:
         keys.revoke_own_key(actor_on(request), request.POST.get("key_id", ""), now=timezone.now())
-        return "The key is revoked: requests with it are refused within five seconds."
+        return "The key was revoked. Requests with it are rejected within 5 s."
 
 
 def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
@@ -171,12 +171,12 @@ class ClientPage(DeveloperPage):
     def change(self, request: HttpRequest, client_id: str) -> str:
         changes = OAuthClientChangeRequestSerializer.read(_client_fields(request))
         clients.change_own_client(actor_on(request), client_id, changes=changes, now=timezone.now())
-        return "The client is changed."
+        return "The client was changed."
 
     def rotate(self, request: HttpRequest, client_id: str) -> HttpResponse:
         return _show_client(request, clients.rotate_own_secret(actor_on(request), client_id, now=timezone.now()))
 
     def remove(self, request: HttpRequest, client_id: str) -> HttpResponse:
         clients.delete_own_client(actor_on(request), client_id, now=timezone.now())
-        messages.success(request, "The client is deleted, with everything that people let it do.")
+        messages.success(request, "The client was deleted, and all grants to it were revoked.")
         return HttpResponseRedirect(reverse("developers_clients"))

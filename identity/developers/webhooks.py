@@ -96,7 +96,7 @@ class WebhookPage(DeveloperPage):
     def test(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
         endpoints.send_test(endpoint, now=timezone.now())
-        messages.success(request, "A test is on its way. Look again in a moment.")
+        messages.success(request, "A test is being sent. Reload the page in a moment.")
         return HttpResponseRedirect(f"{request.path_info}#deliveries")
 
     def redeliver(self, request: HttpRequest, endpoint_id: str) -> str:
@@ -104,7 +104,7 @@ class WebhookPage(DeveloperPage):
         own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=endpoint)
         sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("Delivery not found."))
         endpoints.redeliver(sent, now=timezone.now())
-        return "The event is sent again, under the same webhook-id."
+        return "The event is sent again with the same webhook-id."
 
     def rotate(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         hours = whole(request.POST.get("grace_hours", ""))
@@ -115,20 +115,20 @@ class WebhookPage(DeveloperPage):
 
     def change(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, EndpointChangeRequestSerializer.read(_endpoint_fields(request)))
-        return "The webhook was changed. Earlier events are sent under the old settings."
+        return "The webhook was changed. Earlier events are sent with the old settings."
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": ENABLED})
-        return "The webhook was enabled: it gets events from now on."
+        return "The webhook was enabled. It gets events from now on."
 
     def disable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": DISABLED})
-        return "The webhook is disabled: nothing more is sent to it."
+        return "The webhook was disabled. It gets no more events."
 
     def remove(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
         endpoints.delete_endpoint(endpoint, now=timezone.now())
-        messages.success(request, "The webhook is deleted.")
+        messages.success(request, "The webhook was deleted.")
         return HttpResponseRedirect(reverse("developers_webhooks"))
 
     @staticmethod

@@ -84,7 +84,7 @@ class TestKeys:
         assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
         (record,) = ApiKey.objects.all()
         assert record.secret in page
-        assert "nothing was made again" in look(browser, "/secret")
+        assert "was already completed" in look(browser, "/secret")
         again = look(browser, "/keys")
         assert record.pk in again
         assert key not in again
@@ -115,7 +115,7 @@ class TestKeys:
         assert "works on until" in page
         new = secret_in(page, "ck_test_")
         assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [200, 200]
-        assert "is revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
+        assert "was revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
         assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [401, 200]
         assert {one.credential for one in AccountHistory.objects.all()} == {"session:developers"}
 
@@ -191,7 +191,7 @@ class TestWebhooks:
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
 
     def test_a_test_is_sent_and_sent_again_and_its_attempts_are_shown(self, browser, path):
-        assert "on its way" in press(browser, path, "test")
+        assert "is being sent" in press(browser, path, "test")
         sent = Delivery.objects.get()
         attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
         Delivery.objects.update(attempts=[attempt])

@@ -49,7 +49,7 @@ def test_authorization_requires_a_log_in_and_returns(user, registered):
     assert page.headers["Location"].startswith("/account/login?next=")
     login = browser.post(page.headers["Location"], {"login": user.username, "password": PASSWORD})
     assert login.status_code == 302
-    assert b"asks to act for you" in ask(browser, registered[0]).content
+    assert b"requests to act on your behalf" in ask(browser, registered[0]).content
 
 
 def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, registered):
@@ -74,7 +74,7 @@ def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, r
 )
 def test_the_consent_page_lists_what_the_client_cannot_do(browser, db, asked, cannot, can):
     client, _ = make_client(name="Another app", scopes=[asked])
-    may, _, never = page_text(ask(browser, client, scope=asked)).partition("It can not:")
+    may, _, never = page_text(ask(browser, client, scope=asked)).partition("The app can not:")
     assert can in may
     assert cannot in never
     assert "change your password" in never
@@ -236,7 +236,7 @@ def test_no_parameter_of_the_client_spares_the_question(browser, registered):
     for parameter in ({"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}):
         page = ask(browser, registered[0], **parameter)
         assert page.status_code == 200
-        assert b"asks to act for you" in page.content
+        assert b"requests to act on your behalf" in page.content
 
 
 def test_a_form_from_another_site_is_refused(browser, registered):

@@ -63,7 +63,7 @@ def click_through(browser, address, callback):
     page.get_by_label("User name").fill("maria")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
-    assert page.get_by_role("heading").inner_text() == "Budget app asks to act for you"
+    assert page.get_by_role("heading").inner_text() == "Budget app requests to act on your behalf"
     keep_picture(page, "consent", whole=False)
     page.get_by_role("button", name="Allow").click()
     page.wait_for_url(f"{redirect}**")

@@ -138,7 +138,7 @@ def test_a_file_without_a_proof_counts_as_the_report(page, tmp_path):
 
 def test_a_person_may_demand_more_than_the_page_does(page, kept, anchored):
     check(page, kept, anchored)
-    page.click("summary:has-text('The keys that count')")
+    page.click("summary:has-text('Trusted keys')")
     demanded = page.input_value("#policy").replace("all-of-them 2", "all-of-them 3")
     page.fill("#policy", demanded)
     page.locator("#policy").blur()
