@@ -114,6 +114,8 @@ def test_other_spaces_in_names_and_addresses_are_read_as_one_space(api, made, se
 @pytest.mark.parametrize(("sent", "kept"), [
     ("Rosa@Example.Test", "rosa@example.test"), ("foo@straße.de", "foo@xn--strae-oqa.de"),
     ("rosa@b\u00fccher.example", "rosa@xn--bcher-kva.example"), (" a@b.co ", "a@b.co"),
+    ("a@fa\u00df.de", "a@xn--fa-hia.de"), ("a@\uff42.co", "a@b.co"), ("a@b\u3002co", "a@b.co"),
+    ("o'brien@b.co", "o'brien@b.co"), ("a+tag@b.co", "a+tag@b.co"),
 ])  # fmt: skip
 def test_an_email_address_is_stored_by_idna_2008_in_lower_case(api, made, sent, kept):
     assert replace(api, made, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]

@@ -104,7 +104,9 @@ def test_a_page_out_of_range_is_refused(client):
         assert_error(client.get(f"/user/42/hashes?{query}"), 400, "E1006")
 
 
-@pytest.mark.parametrize("user_id", ["org/42", "/42", "a//b/", "a b", "%2F", "x/hashes", "a\nb", "ü?#", "...", "a\\b"])
+@pytest.mark.parametrize("user_id", ["org/42", "/42", "a//b/", "a b", "%2F", "x/hashes", "a\nb", "ü?#", "...", "a\\b",
+    "a%2Fb", "%", "e\u0301", "\U0001f600", "~x", " x", "x ", "a;b", "a+b", "a:b@c", "a\u200bb", "user/x/hashes",
+])  # fmt: skip
 def test_the_hashes_of_every_accepted_user_id_can_be_read(client, user_id):
     anchored = client.anchor("hello", user=user_id).json()["hash"]
     shown = client.get(f"/user/{quote(user_id, safe='')}/hashes").json()

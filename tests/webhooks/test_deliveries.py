@@ -139,6 +139,9 @@ def test_retry_after_makes_a_wait_longer_and_never_shorter():
         (", 1 Jan", None), ("\u0000", None), ("Wed, 21 Oct 2026", None), ("-99999999999999999999", None), ("NaN", None),
         ("\xff\xfe\xb2", None), ("Sat, 01 Jan 0000 00:00:00 GMT", 0), ("Sat, 01 Jan 10000 00:00:00 GMT", None),
         ("Fri, 31 Dec 9999 23:59:59 -2359", 251_632_526_339), ("Mon, 01 Jan 0001 00:00:00 +2359", 0),
+        ("120s", None), ("3600, 120", None), ("1e3", None), ('"120"', None), ("+60", None), ("120;foo", None),
+        ("2026-01-31T12:01:00Z", None), ("Sat Jan 31 12:01:00 2026", 60), ("Sat, 31 Jan 2026 13:01:00 +0100", 60),
+        ("Sat, 31 Jan 2026 12:01:60 GMT", None),
         ("Wed, 21 Oct 2026 07:28:00 " + "(" * 15_000, 22_706_880),
     ],
 )  # fmt: skip
