@@ -256,7 +256,7 @@ def test_an_unknown_member_is_named_in_the_response(demo, person, name):
     response = call(person, name, demo, members={f"{known}x": 1, "böse, zeile\r\n": 1})
     if declared(name).body.refuses_unknown:
         details = assert_error(response, 400, "E1001")["details"]
-        assert details[0] == {"field": f"{known}x", "message": f"Is unknown. Did you mean `{known}`?"}
+        assert details[0] == {"field": f"{known}x", "message": f"Unknown field. Did you mean `{known}`?"}
     else:
         assert response.headers["X-Ignored"] == f"{known}x, b%C3%B6se%2C%20zeile%0D%0A"
         long = call(person, name, demo, members={"\U0001f600" * 64 + str(number): 1 for number in range(30)})
