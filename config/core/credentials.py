@@ -66,19 +66,15 @@ class KeyExpiredOrRevoked(ApiError):
 
 
 class InvalidSignature(ApiError):
-    status, error, code, message = (
-        401,
-        "invalid_signature",
-        "E2006",
-        ("The request signature does not match the request and the secret. Sign the exact bytes that you send."),
-    )
+    status, error, code = 401, "invalid_signature", "E2006"
+    message = "The request signature does not match the request and the secret. Sign the exact bytes that you send."
 
 
 class SignatureReplayed(ApiError):
     status, error, code = 401, "signature_replayed", "E2007"
     message = (
-        "This signed request was received before (replay protection). Sign a new request, or send an "
-        "Idempotency-Key if the operation accepts one."
+        "This signed request was received before (replay protection). Sign a new request, or repeat this "
+        "one with its Idempotency-Key if the operation accepts one."
     )
 
 

@@ -120,7 +120,7 @@ def test_a_file_of_another_application_is_not_shown_here(reviewers_client, appli
 def test_an_unreadable_file_shows_a_message(reviewers_client, application):
     file = handed_in(application)
     storage().delete(StoredFile.objects.get().name)
-    assert "cannot be read" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+    assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
 
 

@@ -117,7 +117,7 @@ class TestGivingAPassword:
         if is_set:
             run_json(*command)
         else:
-            with pytest.raises(CommandError, match="two different"):
+            with pytest.raises(CommandError, match="The passwords differ"):
                 run_json(*command)
         assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
         assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
