@@ -52,7 +52,7 @@ def lend(lender, definition, *, model=None):
     offer = None
     if model is None:
         model = ok(lender.send("/scoring/models", {"provider_id": "901", "name": "m"}))["id"]
-        terms = {"provider_id": "901", "name": "o", "product_type": "x", "blockscore_model_id": model}
+        terms = {"provider_id": "901", "name": f"o{model}", "product_type": "x", "blockscore_model_id": model}
         offer = int(ok(lender.send("/provider-offers", terms))["id"])
     number = ok(lender.send(f"/scoring/models/{model}/versions", {"definition": definition}))["number"]
     ok(lender.send(f"/scoring/models/{model}/versions/{number}/publish", {"role": "champion"}))
