@@ -119,7 +119,9 @@ class Life:
 
     def make_key(self, days=90):
         now = self.world.now
-        keys.create_api_key(owner=self.user, name="x", scopes=None, now=now, expires_at=now + timedelta(days=days))
+        keys.create_api_key(
+            owner=self.user, name=str(uuid4()), scopes=None, now=now, expires_at=now + timedelta(days=days)
+        )
 
     def make_short_key(self):
         self.make_key(20)
