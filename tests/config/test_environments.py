@@ -165,7 +165,7 @@ def test_production_requires_writers_of_the_ledger(here, rf):
 def test_production_rejects_development_settings(here, command, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     if here != "development":
-        with pytest.raises(CommandError, match=r"never made|is for development"):
+        with pytest.raises(CommandError, match=r"does not run in production|is for development"):
             call_command(*command)
 
 

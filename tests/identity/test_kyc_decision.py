@@ -63,7 +63,7 @@ def test_a_decision_without_a_reason_is_not_made(pending, reviewer):
     confirm(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
-    with pytest.raises(InvalidVerificationTransition, match="needs a reason"):
+    with pytest.raises(InvalidVerificationTransition, match="requires a reason"):
         decide(pending, "verified", reviewer, reason="  ")
 
 

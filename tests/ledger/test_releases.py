@@ -206,4 +206,4 @@ def test_a_policy_demands_its_witnesses(tmp_path):
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
 def test_nothing_to_check_with_is_said(tmp_path, more):
     said = verify(tmp_path, made(), *more, key=None)
-    assert "needs the ledger's key" in said or "/nowhere/policy" in said
+    assert "requires the ledger's key" in said or "/nowhere/policy" in said

@@ -82,7 +82,7 @@ def test_an_option_of_another_kind_of_file_is_refused(tmp_path, content, option,
 
 def test_a_proof_without_its_report_is_refused(tmp_path):
     (tmp_path / "file").write_bytes(b"c2sp.org/tlog-proof@v1\n")
-    with pytest.raises(CommandError, match="needs the report that it proves with --report"):
+    with pytest.raises(CommandError, match="requires its report with --report"):
         call_command("verify", str(tmp_path / "file"))
 
 
