@@ -14,7 +14,7 @@ from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, 
 from claims.models import Claim, ClaimHistory
 from claims.services import set_verification_level
 from config.backoffice.bases import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
-from config.backoffice.desks import narrowed
+from config.backoffice.consoles import narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.people import by_status

@@ -43,10 +43,10 @@ class CreditConfig(Declarations, AppConfig):
         "console.corrections.QUEUE",
         "console.proposals.QUEUE",
     )
-    desks = ("console.desk.seats_of",)
-    desk_rules = "console.desk.RULES"
-    desk_permissions = "console.desk.PERMISSIONS"
-    desk_deciders = ("console.desk.decides",)
+    consoles = ("console.lender_console.seats_of",)
+    console_rules = "console.lender_console.RULES"
+    console_permissions = "console.lender_console.PERMISSIONS"
+    console_deciders = ("console.lender_console.decides",)
     charts = "console.charts.CHARTS"
     blind_indexes = ("applications.services.index_applicants",)
     person_finders = ("console.applications.find_people",)

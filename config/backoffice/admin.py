@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.desks import desk_of, may
+from config.backoffice.consoles import console_of, may
 from config.backoffice.html import change_address, code, column, document, link, moment
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
 from config.backoffice.queues import Queue
@@ -208,16 +208,16 @@ class ReplyTemplateAdmin(LargeListAdmin):
         return self._may(request, "delete", obj)
 
     def _may(self, request: HttpRequest, verb: str, template: Any = None) -> bool:
-        desk = desk_of(request.user)
-        theirs = desk is None or template is None or verb == "view" or desk.decides_for(template.provider)
+        console = console_of(request.user)
+        theirs = console is None or template is None or verb == "view" or console.decides_for(template.provider)
         return theirs and may(request.user, f"backoffice.{verb}_replytemplate")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Let a lender's people keep texts for the providers that they decide for alone."""
-        desk = desk_of(request.user)
-        if db_field.name != "provider" or desk is None:
+        console = console_of(request.user)
+        if db_field.name != "provider" or console is None:
             return super().formfield_for_dbfield(db_field, request, **options)
-        own = [(seat.provider_id, seat.provider_id) for seat in desk.seats if seat.decides]
+        own = [(seat.provider_id, seat.provider_id) for seat in console.seats if seat.decides]
         return forms.ChoiceField(choices=own, label="Provider")
 
 

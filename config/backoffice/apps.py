@@ -15,8 +15,8 @@ class BackOfficeConfig(Declarations, AppConfig):
     tones = "html.TONES"
     console_pages = "navigation.PAGES"
     queues = "admin.QUEUES"
-    desk_rules = "desks.RULES"
-    desk_permissions = "desks.PERMISSIONS"
+    console_rules = "consoles.RULES"
+    console_permissions = "consoles.PERMISSIONS"
 
     def ready(self) -> None:
         from django.contrib.admin.models import LogEntry

@@ -34,7 +34,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from config.backoffice.desks import desk_of, may, narrowed, sides_of
+from config.backoffice.consoles import console_of, may, narrowed, sides_of
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
 from config.backoffice.personal import present_beside
@@ -125,7 +125,7 @@ class ReviewAdmin(Transitions):
         return get_user_model()._default_manager.none()
 
     def colleagues_of(self, request: HttpRequest, record: Any) -> list[Any]:
-        if desk_of(request.user) is not None:
+        if console_of(request.user) is not None:
             people = self.lenders_colleagues(self.side_of(request, record))
         else:
             people = get_user_model()._default_manager.with_perm(self.review_permission).filter(is_staff=True)

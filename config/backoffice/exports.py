@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
 
-from config.backoffice.desks import EXPORT, VIEW, may
+from config.backoffice.consoles import EXPORT, VIEW, may
 from config.backoffice.personal import PersonalData, logged_query, mask
 from config.core.casework import DataAccess
 from config.core.encryption import EncryptedTextField

@@ -42,7 +42,7 @@ class TransitionForm(SeenForm):
         self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.sides = sides  # sides whose texts may be chosen, see `desks.sides_of`
+        self.sides = sides  # sides whose texts may be chosen, see `consoles.sides_of`
         self.to = to
         self.fields["reason"].required = to in reason_required
 

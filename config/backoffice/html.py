@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.backoffice.desks import rules, viewing
+from config.backoffice.consoles import rules, viewing
 from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # for a deadline: it is shown as late from then on
@@ -140,9 +140,7 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 
 @cache
 def without_link(opts: Any, name: str) -> Any:
-    """Return what shows a field at a desk: a record whose page is refused there by its name alone, where Django would
-    link it; any other field as it is.
-    """
+    """Return the column of a field in a lender's console: a related record whose page is refused there has no link."""
     field = next((one for one in opts.concrete_fields if one.name == name and one.is_relation), None)
     if field is None or field.related_model._meta.label_lower in rules():
         return name

@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 from django.utils.text import capfirst
 
-from config.backoffice.desks import desk_of, has_rule, narrowed
+from config.backoffice.consoles import console_of, has_rule, narrowed
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
@@ -121,7 +121,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
         @wraps(view)
         def shown(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
-            return view(request, *args, **options) if desk_of(request.user) is None else refuse(request)
+            return view(request, *args, **options) if console_of(request.user) is None else refuse(request)
 
         return shown
 
@@ -136,12 +136,14 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return rows if rows.ordered else rows.order_by("-pk")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        desk = desk_of(request.user)
-        return super().has_module_permission(request) if desk is None else bool(desk.seats) and has_rule(self.model)
+        console = console_of(request.user)
+        return (
+            super().has_module_permission(request) if console is None else bool(console.seats) and has_rule(self.model)
+        )
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show staff who did what here. It names the platform's people and their work, which lenders must not see."""
-        if desk_of(request.user) is not None:
+        if console_of(request.user) is not None:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from config.backoffice.desks import desk_of
+from config.backoffice.consoles import console_of
 from config.core.registration import declared
 
 
@@ -36,7 +36,7 @@ def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> li
         for app in available_apps
         for model in app["models"]
     }
-    is_lender = desk_of(request.user) is not None
+    is_lender = console_of(request.user) is not None
     pages: list[ConsolePage] = sorted(declared("console_pages"), key=lambda page: page.rank)
     titled = [(page.for_lenders if is_lender else page.title, addresses.get(page.model)) for page in pages]
     return [Link(title, to, request.path.startswith(to)) for title, to in titled if title and to]

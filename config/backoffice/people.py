@@ -9,7 +9,7 @@ from django.db.models import Count, Model
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from config.backoffice.desks import desk_of, may, narrowed
+from config.backoffice.consoles import console_of, may, narrowed
 from config.backoffice.html import link, words
 from config.core.registration import declared
 from config.mail.addresses import comparable
@@ -40,7 +40,7 @@ def found_people(typed: str, viewer: Any) -> set[int]:
     Staff of the operator also find accounts by their e-mail address.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
-    if "@" in typed and desk_of(viewer) is None:  # a member could test whether any address has an account
+    if "@" in typed and console_of(viewer) is None:  # a member could test whether any address has an account
         accounts = get_user_model()._default_manager.filter(email=comparable(typed))
         people.update(accounts.values_list("pk", flat=True))
     return people

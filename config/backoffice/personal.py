@@ -16,7 +16,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.desks import VIEW, may, narrowed, sides_of
+from config.backoffice.consoles import VIEW, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
-from config.backoffice.desks import may, narrowed
+from config.backoffice.consoles import may, narrowed
 from config.backoffice.html import duration
 from config.core.registration import declared
 

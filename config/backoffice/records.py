@@ -25,7 +25,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from config.backoffice.desks import UNMASK, UNMASK_ERASED, desk_of, may
+from config.backoffice.consoles import UNMASK, UNMASK_ERASED, console_of, may
 from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
@@ -105,17 +105,17 @@ class ReadOnlyAdmin(Exports):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         fieldsets = super().get_fieldsets(request, obj)
-        if desk_of(request.user) is None:
+        if console_of(request.user) is None:
             return fieldsets
 
-        def at_desk(names: Any) -> list[Any]:
-            return [without_link(self.opts, one) if isinstance(one, str) else at_desk(one) for one in names]
+        def at_console(names: Any) -> list[Any]:
+            return [without_link(self.opts, one) if isinstance(one, str) else at_console(one) for one in names]
 
-        return [(title, {**options, "fields": at_desk(options["fields"])}) for title, options in fieldsets]
+        return [(title, {**options, "fields": at_console(options["fields"])}) for title, options in fieldsets]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         shown = super().get_readonly_fields(request, obj)
-        return shown if desk_of(request.user) is None else [without_link(self.opts, name) for name in shown]
+        return shown if console_of(request.user) is None else [without_link(self.opts, name) for name in shown]
 
     @property
     def kind(self) -> str:
@@ -301,7 +301,7 @@ class OwnedRecords(ReadOnlyAdmin):
         people = {user_id} if user_id else set()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
-            if desk_of(request.user) is not None:  # people of this console only
+            if console_of(request.user) is not None:  # people of this console only
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
             people |= found_people(term, request.user)

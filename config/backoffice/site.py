@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
-from config.backoffice.desks import desk_of, may, viewing
+from config.backoffice.consoles import console_of, may, viewing
 from config.backoffice.navigation import main_links
 from config.backoffice.queues import states_of
 from config.core.log_in import gave_second_factor
@@ -33,8 +33,8 @@ class BackOfficeSite(AdminSite):
         context = {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
         if not context["has_permission"]:
             return context
-        desk = desk_of(request.user)
-        lenders = "" if desk is None else ", ".join(filter(None, dict.fromkeys(seat.name for seat in desk.seats)))
+        console = console_of(request.user)
+        lenders = "" if console is None else ", ".join(filter(None, dict.fromkeys(seat.name for seat in console.seats)))
         return {**context, "main_links": main_links(request, context["available_apps"]), "lenders": lenders}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
@@ -49,7 +49,7 @@ class BackOfficeSite(AdminSite):
 
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-            viewing.set(desk_of(request.user))
+            viewing.set(console_of(request.user))
             try:
                 return inner(request, *args, **options)
             except PermissionDenied:
@@ -65,14 +65,14 @@ class BackOfficeSite(AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Admit active staff, with their second factor where one is required, and lenders' members with theirs."""
-        if self.has_desk(request.user):
+        if self.has_console(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
         return super().has_permission(request) and is_given
 
-    def has_desk(self, user: Any) -> bool:
-        desk = None if user.is_superuser else desk_of(user)
-        return desk is not None and bool(desk.seats)
+    def has_console(self, user: Any) -> bool:
+        console = None if user.is_superuser else console_of(user)
+        return console is not None and bool(console.seats)
 
     def get_urls(self) -> list[Any]:
         """Leave out the way to a record's page on a website, which there is not."""
@@ -93,7 +93,7 @@ class BackOfficeSite(AdminSite):
         if self.has_permission(request):
             return HttpResponseRedirect(reverse(f"{self.name}:index"))
         user: Any = request.user
-        if super().has_permission(request) or self.has_desk(user):
+        if super().has_permission(request) or self.has_console(user):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
         told = {"title": "Not yours", "text": "The back office is for staff and lenders."}
@@ -102,7 +102,7 @@ class BackOfficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         cards = sorted(states_of(request.user), key=lambda state: state.count == 0)
-        desk = desk_of(request.user)
-        charts = [chart.drawn(desk) for chart in declared("charts") if may(request.user, chart.permission)]
+        console = console_of(request.user)
+        charts = [chart.drawn(console) for chart in declared("charts") if may(request.user, chart.permission)]
         context = {"cards": cards, "charts": charts, **(extra_context or {})}
         return super().index(request, context)

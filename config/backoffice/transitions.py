@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from config.backoffice.desks import may, sides_of
+from config.backoffice.consoles import may, sides_of
 from config.backoffice.forms import TransitionForm
 from config.backoffice.html import chip, words
 from config.backoffice.personal import mask

@@ -127,7 +127,7 @@ class Assignment(RecordNamed):
         accounts: Any = get_user_model()._default_manager
         reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
         works = Q(Exists(reviewers), provider="")
-        for decides in declared("desk_deciders"):
+        for decides in declared("console_deciders"):
             works |= decides("assignee", "provider")
         return cls.objects.filter(works, **about)
 

@@ -59,10 +59,12 @@ class Declarations:
     tones: ClassVar[Places] = ()
     console_pages: ClassVar[Places] = ()  # each a `ConsolePage`: a main link of the console
     queues: ClassVar[Places] = ()  # each a `Queue`
-    desks: ClassVar[Places] = ()  # each returns the seats that an account has at the desks of lenders (`desks.Seat`)
-    desk_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `desks.Rule`
-    desk_permissions: ClassVar[Places] = ()  # actions on records that members who decide for a lender may see
-    desk_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender
+    consoles: ClassVar[
+        Places
+    ] = ()  # each returns the seats that an account has at the consoles of lenders (`consoles.Seat`)
+    console_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `consoles.Rule`
+    console_permissions: ClassVar[Places] = ()  # actions on records that members who decide for a lender may see
+    console_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender
     charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
     encrypted: ClassVar[Places] = ()  # each a `Column` of encrypted values without an EncryptedTextField
     blind_indexes: ClassVar[Places] = ()  # each is computed again with the first key when called

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
-from config.backoffice.desks import VIEW, desk_of, may, narrowed
+from config.backoffice.consoles import VIEW, console_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
@@ -26,16 +26,16 @@ from credit.console import queues
 from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
-from credit.console.facts import FactsDesk
+from credit.console.facts import FactsConsole
 from credit.console.forms import ApplicationTransitionForm
-from credit.console.holds import HoldDesk
+from credit.console.holds import HoldConsole
 from credit.console.names import legal_names, named_reference, person_cell
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.score_panel import score_panel
 from credit.console.score_words import PROPOSALS
-from credit.console.terms import LoanDesk, counteroffer_entries
+from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
@@ -60,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Checklist, HoldDesk, ReviewAdmin):
+class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = states.MACHINE
@@ -149,7 +149,7 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         queue = request.GET.get("queue")
         if queue == "review" or request.GET.get("age"):
             return ("submitted_at", "id")
-        if not queue and desk_of(request.user) is not None:
+        if not queue and console_of(request.user) is not None:
             return ("-submitted_at", "-id")
         return super().get_ordering(request) if queue == "documents" else ("-id",)
 
@@ -234,7 +234,7 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         return with_case(rows, request.user).prefetch_related(Prefetch("revisions", newest, to_attr="newest_revisions"))
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        is_lender = desk_of(request.user) is not None
+        is_lender = console_of(request.user) is not None
         page = super().page_of(request, record)
         transitions = page.get("transitions", [])
         actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
@@ -288,8 +288,8 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
         super().mask_record(record)
 
     def may_review(self, request: HttpRequest, record: Application) -> bool:
-        desk = desk_of(request.user)
-        is_theirs = record.is_reviewed_by(request.user) if desk is None else desk.decides_for(record.provider_id)
+        console = console_of(request.user)
+        is_theirs = record.is_reviewed_by(request.user) if console is None else console.decides_for(record.provider_id)
         return is_theirs and not self.is_erased(request, record)
 
     def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:
@@ -372,7 +372,7 @@ class ApplicationAdmin(ApplicationExport, LoanDesk, TwoReviewers, FactsDesk, Che
                     facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
                 )
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
-        if request.GET.get("events") == "all" and desk_of(request.user) is None:
+        if request.GET.get("events") == "all" and console_of(request.user) is None:
             yield from entries_around(record)
 
 

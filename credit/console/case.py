@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from config.backoffice.desks import desk_of, narrowed
+from config.backoffice.consoles import console_of, narrowed
 from config.backoffice.html import NOTHING, chip, document, link, moment, record_link, table, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
@@ -126,7 +126,7 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
 
     A lender's members see of the bank and the identity check only what this application shares.
     """
-    areas = SHAREABLE if desk_of(viewer) is None else application.share
+    areas = SHAREABLE if console_of(viewer) is None else application.share
     identity = [
         ("Identity", _identity_of(application)),
         ("Name match", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
@@ -136,7 +136,7 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
         ("Account", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
         (
-            "Other applications" if desk_of(viewer) is None else "Other applications to you",
+            "Other applications" if console_of(viewer) is None else "Other applications to you",
             _other_applications(application),
         ),
         *lines_about(application.consumer_id, viewer=viewer, beside=True),

@@ -14,7 +14,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from config.backoffice.desks import Desk, shown_at
+from config.backoffice.consoles import Console, shown_at
 from config.backoffice.html import duration
 from config.core.digest import digest_of
 from credit.core.machine import APPROVED, DECIDED, REJECTED
@@ -46,12 +46,12 @@ class Chart:
     name: str
     title: str
     permission: str
-    numbers: Callable[[Desk | None], Numbers]
+    numbers: Callable[[Console | None], Numbers]
     calm: str
 
-    def drawn(self, desk: Desk | None) -> dict[str, Any]:
+    def drawn(self, console: Console | None) -> dict[str, Any]:
         """Return what the template needs, of everything or of what is a lender's."""
-        return {**draw(self.title, self.numbers(desk)), "chart": self}
+        return {**draw(self.title, self.numbers(console)), "chart": self}
 
 
 def draw(title: str, numbers: Numbers) -> dict[str, Any]:
@@ -99,14 +99,14 @@ def draw(title: str, numbers: Numbers) -> dict[str, Any]:
 _Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 
-def _decided_by_day(desk: Desk | None) -> _Decided:
+def _decided_by_day(console: Console | None) -> _Decided:
     """Return what `_count` counts, for both charts of a page; kept for CACHE_SECONDS."""
-    of_whom = "everybody" if desk is None else digest_of(repr(sorted(desk.providers)))
+    of_whom = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
     key = f"backoffice.decided.{of_whom}"
-    return cast("_Decided", cache.get_or_set(key, lambda: _count(desk), CACHE_SECONDS))
+    return cast("_Decided", cache.get_or_set(key, lambda: _count(console), CACHE_SECONDS))
 
 
-def _count(desk: Desk | None) -> _Decided:
+def _count(console: Console | None) -> _Decided:
     """Return the last days, and for each with decisions their number and mean time since submission."""
     now = timezone.now()
     days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
@@ -115,7 +115,7 @@ def _count(desk: Desk | None) -> _Decided:
     # The lowest UUIDv7 of a moment: ids grow with time, so the primary key answers questions about it.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     rows = (
-        shown_at(desk, ApplicationHistory.objects.all())
+        shown_at(console, ApplicationHistory.objects.all())
         .filter(id__gte=first, changed_at__gte=since, status__in=DECIDED)
         .annotate(day=TruncDate("changed_at"))
         .values("day", "status")
@@ -125,8 +125,8 @@ def _count(desk: Desk | None) -> _Decided:
     return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
 
 
-def decisions_per_day(desk: Desk | None) -> Numbers:
-    days, decided = _decided_by_day(desk)
+def decisions_per_day(console: Console | None) -> Numbers:
+    days, decided = _decided_by_day(console)
     approved, rejected = ([decided.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
     mean = _mean(decided.values())
     return Numbers(
@@ -136,8 +136,8 @@ def decisions_per_day(desk: Desk | None) -> Numbers:
     )
 
 
-def days_to_decision(desk: Desk | None) -> Numbers:
-    days, decisions = _decided_by_day(desk)
+def days_to_decision(console: Console | None) -> Numbers:
+    days, decisions = _decided_by_day(console)
     means = [_mean(entry for (decided, _), entry in decisions.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]
     return Numbers(days, (Series("days, on average", "wait", values),))

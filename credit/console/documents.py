@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin
-from config.backoffice.desks import desk_of
+from config.backoffice.consoles import console_of
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
 from config.backoffice.timeline import TimelineEntry
@@ -49,7 +49,7 @@ class Checklist(ReviewAdmin):
         """Show them to those who decide, and to a lender's readers; of an erased account, once they are unmasked."""
         if self.is_erased(request, record):
             return not self.is_masked_for(request, record)
-        return desk_of(request.user) is not None or self.may_review(request, record)
+        return console_of(request.user) is not None or self.may_review(request, record)
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
         if request.method == "POST":

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 
-from config.backoffice.desks import VIEW, may, narrowed
+from config.backoffice.consoles import VIEW, may, narrowed
 from config.backoffice.exports import Exports
 from config.backoffice.personal import MASK, mask
 from config.core.casework import Assignment

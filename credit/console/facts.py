@@ -83,7 +83,7 @@ def _figure(member: str, known: Known | None, currency: str | None) -> str:
     return text if known.source == "applicant" or known.as_of is None else f"{text} ({known.as_of})"
 
 
-class FactsDesk(ReviewAdmin):
+class FactsConsole(ReviewAdmin):
     """The figures, and what reviewers can do about them: confirm one, and score the application again."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
-from config.backoffice.desks import may
+from config.backoffice.consoles import may
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
@@ -48,7 +48,7 @@ _HOLD = RecordAction(
 )
 
 
-class HoldDesk(ReviewAdmin):
+class HoldConsole(ReviewAdmin):
     """Shows a hold to those who may view holds. A lender's members may not."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
-from config.backoffice.desks import desk_of, may, narrowed
+from config.backoffice.consoles import console_of, may, narrowed
 from config.backoffice.records import LIST_FILTERS
 from config.core.casework import Assignment
 from credit.core import machine as states
@@ -61,12 +61,12 @@ class NextCase(ReviewAdmin):
         in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
         taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))
-        desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
+        console, oldest = console_of(me), waiting.order_by("submitted_at", "id")
         for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
-            if str(pk) in others_work or not (desk is None or desk.decides_for(provider_id)):
+            if str(pk) in others_work or not (console is None or console.decides_for(provider_id)):
                 continue
             facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
-            side = "" if desk is None else str(provider_id)
+            side = "" if console is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
             # If two people take the next case at once, one gets this case and the other the one after it.

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.desks import desk_of, may
+from config.backoffice.consoles import console_of, may
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
@@ -87,9 +87,9 @@ def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
 
     A member reviews applications, so no permission to look after providers is enough for making oneself one.
     """
-    desk = desk_of(request.user)
-    if desk is not None:
-        return provider is not None and desk.owns(provider.pk)
+    console = console_of(request.user)
+    if console is not None:
+        return provider is not None and console.owns(provider.pk)
     is_owner = provider is not None and role_of(provider, request.user) == ProviderMember.OWNER
     return is_owner or bool(getattr(request.user, "is_superuser", False))
 
@@ -126,13 +126,13 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
         return [*(self.get_readonly_fields(request, obj) or ["user"]), "role"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
-        return [] if desk_of(request.user) is None else [without_link(ProviderMember._meta, "user")]
+        return [] if console_of(request.user) is None else [without_link(ProviderMember._meta, "user")]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return may(request.user, "credit.view_provider")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return desk_of(request.user) is None and may_change_members(request, obj)
+        return console_of(request.user) is None and may_change_members(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return may_change_members(request, obj)

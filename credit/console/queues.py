@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.desks import narrowed
+from config.backoffice.consoles import narrowed
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.core.casework import Assignment

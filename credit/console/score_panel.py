@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from config.backoffice.desks import desk_of
+from config.backoffice.consoles import console_of
 from config.backoffice.html import record_link
 from credit.console import score_words as words
 from credit.core.card import Card
@@ -85,8 +85,8 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     if score is None:
         return {"waits": True} if application.score_waits else None
     version: ModelVersion = score.version
-    desk = desk_of(viewer)
-    if desk is not None and version.model.provider_id not in desk.providers:
+    console = console_of(viewer)
+    if console is not None and version.model.provider_id not in console.providers:
         return None
     panel = {
         "model": record_link("credit_modelversion", version.pk, version.title),

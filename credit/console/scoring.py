@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import RecordAction
-from config.backoffice.desks import desk_of, may
+from config.backoffice.consoles import console_of, may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
 from config.backoffice.records import NamedRecords
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
@@ -256,8 +256,8 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
 
 
 def publishing_actions(request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
-    desk = desk_of(request.user)
-    if not may(request.user, PUBLISH) or (desk is not None and not desk.decides_for(record.model.provider_id)):
+    console = console_of(request.user)
+    if not may(request.user, PUBLISH) or (console is not None and not console.decides_for(record.model.provider_id)):
         return []
     actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     actions = []

@@ -16,7 +16,7 @@ from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
 from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, tell, terms_of
-from credit.console.withdrawals import WithdrawalDesk, period_rows
+from credit.console.withdrawals import WithdrawalConsole, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
 from credit.core.eu_credit import follows_directive
@@ -31,7 +31,7 @@ NAMES_LOAN = (APPROVED, COUNTEROFFER)
 COUNTEROFFER_DAYS = 14  # for accepting it, if the reviewer names no other day
 
 
-class LoanDesk(WithdrawalDesk):
+class LoanConsole(WithdrawalConsole):
     """Loans on an application's page."""
 
     def get_urls(self) -> list[Any]:

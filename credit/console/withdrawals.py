@@ -102,7 +102,7 @@ _ACTIONS = (
 )  # fmt: skip
 
 
-class WithdrawalDesk(ReviewAdmin):
+class WithdrawalConsole(ReviewAdmin):
     """The right of withdrawal on an application's page."""
 
     record_actions: ClassVar[tuple[RecordAction, ...]] = _ACTIONS

@@ -78,7 +78,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
         Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).tell()
     ReplyTemplate.objects.bulk_create(ReplyTemplate(use=use, name=name, text=text) for use, name, text in DATA["texts"])
-    _leave_on_desks(*reviewers, now=now)
+    _leave_on_consoles(*reviewers, now=now)
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
@@ -369,7 +369,7 @@ def ask_again(application: Application, at: datetime) -> None:
     notices.request_review(str(application.pk), statement=said, actor=actor, now=at)
 
 
-def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
+def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
     """Leave some open applications with people: proposed, assigned, or discussed."""
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import OwnedRecords, ReadOnlyAdmin
-from config.backoffice.desks import VIEW, may
+from config.backoffice.consoles import VIEW, may
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
 from config.backoffice.people import Lines

@@ -41,7 +41,7 @@ from tests.second_factors import authenticator_of
 ROLES = (ProviderMember.OWNER, ProviderMember.REVIEWER, ProviderMember.READER)
 
 
-def desk_client(person):
+def console_client(person):
     """Return a client that is logged in with the second factor."""
     client = backoffice_client(person)
     given = person.authenticator_set.first() or authenticator_of(person)
@@ -153,7 +153,7 @@ class Clients(dict):
             person = UserFactory(is_staff=True, is_superuser=True, username="boss")
         else:
             person = UserFactory(username="nobody") if role == "nobody" else staff_of(role, username=role.lower())
-        self[role] = desk_client(person)
+        self[role] = console_client(person)
         return self[role]
 
 

@@ -14,7 +14,7 @@ from credit.core.applicants import Applicants
 from credit.core.figures import reference_of
 from credit.models import Offer
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm
 from tests.backoffice.test_applications import LIST, move_of
 from tests.credit.applicants import changed
@@ -90,7 +90,7 @@ def test_who_sees_masks_exports_masks(application):
 
 def test_a_lender_exports_its_own_applications_with_its_own_assignees(settings):
     ours, _theirs = lender_of("quartz", 701), lender_of("zircon", 702)
-    (row,) = rows_of(desk_client(ours.people["reader"]))
+    (row,) = rows_of(console_client(ours.people["reader"]))
     assert (row["id"], row["assignee"], row["offer_name"]) == (str(ours.application.pk), "owner-quartz", "Offer quartz")
 
 

@@ -15,7 +15,7 @@ from credit.models import Application, ApplicationRevision, ProviderMember, Requ
 from identity.bank.figures import BankFigures
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import seen_in, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.factories import OfferFactory
@@ -210,7 +210,7 @@ class TestPage:
     def test_a_lender_reads_that_only_applications_to_it_are_counted(self, db):
         lender = lender_of("acme", 4_711)
         make("rejected", consumer=lender.application.consumer)
-        text = text_of(desk_client(lender.people["owner"]).get(page_of(lender.application)))
+        text = text_of(console_client(lender.people["owner"]).get(page_of(lender.application)))
         assert "Other applications to you none" in text
 
     def test_support_sees_it_masked(self, supports_client):
@@ -312,7 +312,7 @@ class TestNextCase:
         Assignment.objects.filter(**work).delete()
         now = timezone.now()
         Assignment.objects.create(**work, assignee=people["reviewer"], assigned_by=people["owner"], assigned_at=now)
-        owner = desk_client(people["owner"])
+        owner = console_client(people["owner"])
         assert "No unassigned case is waiting" in text_of(owner.post(OLDEST, follow=True))
         ProviderMember.objects.filter(user=people["reviewer"]).update(role="reader")
         assert owner.post(OLDEST).url.startswith(page_of(case))

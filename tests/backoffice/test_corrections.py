@@ -9,7 +9,7 @@ from django.utils import timezone
 from config.backoffice.queues import states_of
 from credit.models import Correction, RetentionHold
 from tests.backoffice.conftest import staff_of
-from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import make, page_of
 
@@ -76,7 +76,7 @@ def test_support_sees_masked_values_and_cannot_answer(supports_client, correctio
 def test_another_lenders_member_reads_no_correction():
     ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
     correction = correction_of(theirs.application)
-    client = desk_client(ours.people["reviewer"])
+    client = console_client(ours.people["reviewer"])
     assert FACT not in client.get(LIST).content.decode()
     assert FACT not in client.get(page(correction), follow=True).content.decode()
 
@@ -94,7 +94,7 @@ def test_case_shows_open_corrections_with_one_more_statement(reviewers_client, d
 class TestHold:
     def test_operations_start_and_end_a_hold_on_a_case(self, reviewers_client):
         application = make()
-        client = desk_client(staff_of("Operations", "Support", username="olga"))
+        client = console_client(staff_of("Operations", "Support", username="olga"))
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
         assert "The litigation hold is on." in text_of(confirm(client, place, reason="Case 28-cv-1"))
         hold = RetentionHold.objects.get()
@@ -116,5 +116,5 @@ class TestHold:
             application=lender.application, is_on=True, reason="Case 28", at=timezone.now(),
             principal=staff_of("Operations"), credential="test",
         )  # fmt: skip
-        body = desk_client(lender.people["reviewer"]).get(page_of(lender.application)).content.decode()
+        body = console_client(lender.people["reviewer"]).get(page_of(lender.application)).content.decode()
         assert "Case 28" not in body

@@ -10,7 +10,7 @@ from config.core.encryption import sealed_values
 from credit.core.applicants import Applicants
 from credit.models import Application, Confirmation, ProviderMember, Report, Score
 from tests.api import client_of
-from tests.backoffice.lenders import desk_client
+from tests.backoffice.lenders import console_client
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import page_of
 from tests.credit.applicants import PERSON
@@ -84,11 +84,11 @@ def test_lenders_reader_sees_figures_and_no_actions(sent):
     provider = sent.version.model.provider
     ProviderMember.objects.create(provider=provider, user=reader, role=ProviderMember.READER)
     provider.owner.groups.add(Group.objects.get(name="Lender"))
-    text = text_of(desk_client(reader).get(page_of(sent)))
+    text = text_of(console_client(reader).get(page_of(sent)))
     assert "$2,300.00" in text
     assert "Score again" not in text
     address = page_of(sent).replace("/change/", "/do/score-again/")
-    assert desk_client(reader).get(address).status_code == 403
+    assert console_client(reader).get(address).status_code == 403
 
 
 def test_without_shared_bank_data_nothing_is_sourced(reviewers_client, sent):

@@ -1,6 +1,6 @@
-"""A lender's desk: what its people see and do, and that there is no way from it to what is another's.
+"""A lender's console: what its people see and do, and that there is no way from it to what is another's.
 
-`DESK_PROBES=100000` asks that many addresses instead of a few hundred.
+`CONSOLE_PROBES=100000` asks that many addresses instead of a few hundred.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from config.backoffice.desks import has_rule, rules
+from config.backoffice.consoles import has_rule, rules
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from credit.models import Application, Notice, ProviderMember
@@ -24,7 +24,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import (
     Clients,
     addresses_of,
-    desk_client,
+    console_client,
     lender_of,
     models_shown,
     questions_about,
@@ -34,7 +34,7 @@ from tests.backoffice.pages import confirm, text_of
 from tests.factories import ApplicationFactory
 from tests.second_factors import authenticator_of
 
-PROBES = int(os.environ.get("DESK_PROBES", "400"))
+PROBES = int(os.environ.get("CONSOLE_PROBES", "400"))
 LENDERS = ("A owner", "A reviewer", "A reader")
 STAFF = ("superuser", "Reviewer", "Support", "Operations")
 ROLES = (*LENDERS * 3, *STAFF, "nobody")
@@ -145,7 +145,7 @@ def test_another_lenders_records_are_unreachable(ours, theirs, clients):
     assert rows_of_lender(theirs) == before
 
 
-def test_staff_see_both_lenders_and_who_has_no_desk_sees_neither(ours, theirs, clients):
+def test_staff_see_both_lenders_and_who_has_no_console_sees_neither(ours, theirs, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -175,7 +175,7 @@ def test_they_see_their_own_record_of_every_kind(ours, theirs, clients, role):
         listed = clients[role].get(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"))
         assert listed.status_code == 200, label
         assert listed.context["cl"].result_count == type(record)._default_manager.filter(
-            rules()[label](_desk_of(ours, role))
+            rules()[label](_console_of(ours, role))
         ).count() > 0, label  # fmt: skip
 
 
@@ -190,10 +190,10 @@ def test_every_link_on_their_pages_leads_to_a_page_of_theirs(ours, clients, role
     assert not {link: of for link, of in found.items() if clients[role].get(link).status_code == 403}
 
 
-def _desk_of(lender, role):
-    from config.backoffice.desks import desk_of
+def _console_of(lender, role):
+    from config.backoffice.consoles import console_of
 
-    return desk_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
+    return console_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
 
 
 def test_every_admin_is_narrowed_and_a_model_without_a_rule_shows_nothing(ours, clients):
@@ -228,11 +228,11 @@ def test_the_second_factor_is_needed_even_where_staff_need_none(ours, settings):
     )
     authenticator_of(person)
     assert backoffice_client(person).get("/admin/").status_code == 302
-    assert desk_client(person).get("/admin/").status_code == 200
+    assert console_client(person).get("/admin/").status_code == 200
 
 
-def test_the_group_opens_the_desk_and_its_end_closes_it(ours):
-    client = desk_client(ours.people["reader"])
+def test_the_group_opens_the_console_and_its_end_closes_it(ours):
+    client = console_client(ours.people["reader"])
     assert client.get("/admin/").status_code == 200
     ours.people["owner"].groups.clear()
     assert client.get("/admin/").status_code == 302
@@ -240,18 +240,18 @@ def test_the_group_opens_the_desk_and_its_end_closes_it(ours):
     assert client.get("/admin/").status_code == 200
     ProviderMember.objects.filter(user=ours.people["reader"]).delete()
     assert client.get("/admin/credit/application/").status_code == 302
-    assert not ours.people["reader"].has_perm("credit.view_application"), "the desk is no permission"
+    assert not ours.people["reader"].has_perm("credit.view_application"), "the console is no permission"
 
 
 def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
     person = staff_of("Support", username="both")
     ProviderMember.objects.create(provider_id=str(ours.number), user=person, role="owner")
     person.groups.add(Group.objects.get(name="Lender"))
-    client = desk_client(person)
+    client = console_client(person)
     listed = client.get("/admin/credit/application/").content.decode()
     assert ours.mark in listed
     assert theirs.mark in listed
-    assert client.get("/admin/credit/notice/").status_code == desk_client(staff_of("Support")).get(
+    assert client.get("/admin/credit/notice/").status_code == console_client(staff_of("Support")).get(
         "/admin/credit/notice/"
     ).status_code  # fmt: skip
 

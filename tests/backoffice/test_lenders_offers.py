@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from credit.core.eu_credit import REQUIRED_TEXTS
 from credit.models import Offer, Provider
-from tests.backoffice.lenders import ROLES, desk_client, lender_of
+from tests.backoffice.lenders import ROLES, console_client, lender_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.credit.eu.offers import LENDER, TEXTS
 
@@ -23,7 +23,7 @@ def lender():
 
 @pytest.fixture
 def owner(lender):
-    return desk_client(lender.people["owner"])
+    return console_client(lender.people["owner"])
 
 
 def make_of(lender):
@@ -100,7 +100,7 @@ def test_terms_that_the_api_refuses_are_refused_at_their_field(owner, lender, fi
 
 @pytest.mark.parametrize("role", ROLES[1:])
 def test_other_members_neither_make_nor_change_offers(lender, offer, role):
-    client = desk_client(lender.people[role])
+    client = console_client(lender.people[role])
     for address in (make_of(lender), action_of(offer), action_of(offer, "deactivate")):
         assert client.get(address).status_code == 403, address
         assert client.post(address, {"seen": "1:True", **FIELDS}).status_code == 403, address
@@ -109,7 +109,7 @@ def test_other_members_neither_make_nor_change_offers(lender, offer, role):
 
 
 def test_another_lenders_owner_and_staff_change_nothing(offer, lender, reviewers_client, superusers_client):
-    foreign = desk_client(lender_of("zircon", 702).people["owner"])
+    foreign = console_client(lender_of("zircon", 702).people["owner"])
     for client in (foreign, reviewers_client, superusers_client):
         for address in (make_of(lender), action_of(offer)):
             assert client.post(address, {"seen": "1:True", **FIELDS}).status_code in {302, 403}
@@ -140,7 +140,7 @@ EU_FIELDS = {
 @pytest.fixture
 def eu_owner(lender):
     Provider.objects.filter(pk=str(lender.number)).update(**LENDER)
-    return desk_client(lender.people["owner"])
+    return console_client(lender.people["owner"])
 
 
 def test_an_owner_makes_an_eu_offer(eu_owner, lender):

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.lenders import desk_client, lender_of
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import LIST, make, page_of
 from tests.factories import OfferFactory
@@ -41,7 +41,7 @@ def test_staff_have_the_links_that_their_group_may_open(group, expected):
 
 
 def test_a_lenders_member_has_the_lenders_links_and_its_name(db):
-    client = desk_client(lender_of("quartz", 701).people["reader"])
+    client = console_client(lender_of("quartz", 701).people["reader"])
     assert titles(client) == ["Applications", "Offers", "Team", "Audit"]
     page = client.get("/admin/").content.decode()
     assert '<span class="backoffice-word">Bank quartz</span>' in page

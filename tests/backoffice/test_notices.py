@@ -1,4 +1,4 @@
-"""The desk: who has to be told, by days left, and a notice beside what it was made from."""
+"""The console: who has to be told, by days left, and a notice beside what it was made from."""
 
 from datetime import UTC, datetime, timedelta
 

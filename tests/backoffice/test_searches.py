@@ -13,7 +13,7 @@ from config.core.casework import DataAccess
 from credit.models import Application, ProviderMember
 from identity.access import keys
 from tests.api import client_of
-from tests.backoffice.lenders import desk_client
+from tests.backoffice.lenders import console_client
 from tests.credit.applicants import PERSON
 from tests.credit.commerce.test_search import SEARCHED
 from tests.credit.erasing import erase_applicants
@@ -218,7 +218,7 @@ def test_a_member_cannot_test_whether_an_address_has_an_account(db):
     member = UserFactory()
     member.groups.add(Group.objects.get(name="Lender"))
     ProviderMember.objects.create(provider=provider, user=member)
-    assert applications_found(desk_client(member), "private@example.test") == []
+    assert applications_found(console_client(member), "private@example.test") == []
 
 
 def test_a_lender_finds_the_applicants_of_their_own_applications(db):
@@ -228,4 +228,4 @@ def test_a_lender_finds_the_applicants_of_their_own_applications(db):
         member = UserFactory()
         member.groups.add(Group.objects.get(name="Lender"))
         ProviderMember.objects.create(provider=provider, user=member)
-        assert applications_found(desk_client(member), "rosa") == found
+        assert applications_found(console_client(member), "rosa") == found

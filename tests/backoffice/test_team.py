@@ -6,7 +6,7 @@ from django.urls import reverse
 from config.mail.models import OutgoingMail
 from credit.models import ProviderMember
 from identity.models import Invitation
-from tests.backoffice.lenders import ROLES, desk_client, lender_of
+from tests.backoffice.lenders import ROLES, console_client, lender_of
 from tests.backoffice.pages import confirm, text_of
 from tests.factories import UserFactory
 
@@ -27,7 +27,7 @@ def invite_of(lender):
 
 
 def test_an_owner_invites_a_member_by_mail(lender):
-    owner = desk_client(lender.people["owner"])
+    owner = console_client(lender.people["owner"])
     page = owner.get(page_of(lender))
     assert "Invite a member" in text_of(page)
     assert page.context["title"] == "Bank quartz (701)"
@@ -44,8 +44,8 @@ def test_an_owner_invites_a_member_by_mail(lender):
 
 @pytest.mark.parametrize("role", ROLES[1:])
 def test_other_members_neither_invite_nor_see_who_is_invited(lender, role):
-    confirm(desk_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
-    client = desk_client(lender.people[role])
+    confirm(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
+    client = console_client(lender.people[role])
     text = text_of(client.get(page_of(lender)))
     assert "Invite a member" not in text
     assert "new@example.test" not in text
@@ -56,7 +56,7 @@ def test_other_members_neither_invite_nor_see_who_is_invited(lender, role):
 
 def test_an_owner_does_not_invite_to_another_lender(lender):
     other = lender_of("zircon", 702)
-    client = desk_client(lender.people["owner"])
+    client = console_client(lender.people["owner"])
     response = client.post(invite_of(other), {"seen": "702", "email": "x@y.test", "role": "owner"})
     assert response.status_code in {302, 403}
     assert not Invitation.objects.exists()
@@ -70,14 +70,14 @@ def test_staff_who_own_no_lender_do_not_invite(lender, reviewers_client, operati
 
 @pytest.mark.parametrize("fields", [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}])
 def test_a_wrong_address_or_role_is_refused_at_its_field(lender, fields):
-    answer = confirm(desk_client(lender.people["owner"]), invite_of(lender), **fields)
+    answer = confirm(console_client(lender.people["owner"]), invite_of(lender), **fields)
     assert len(answer.context["form"].errors) == 1
     assert not Invitation.objects.exists()
 
 
 def test_too_many_invitations_are_refused_in_words(lender, monkeypatch):
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
-    owner = desk_client(lender.people["owner"])
+    owner = console_client(lender.people["owner"])
     confirm(owner, invite_of(lender), email="a@example.test", role="reader")
     answer = confirm(owner, invite_of(lender), email="b@example.test", role="reader")
     assert "At most 1 invitations" in text_of(answer)
@@ -96,11 +96,11 @@ def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client,
 
 
 def test_an_owner_revokes_an_invitation_of_the_own_lender_alone(lender):
-    owner, other = desk_client(lender.people["owner"]), lender_of("zircon", 702)
+    owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
     path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
     assert "No invitation waits." in text_of(owner.get(path, follow=True))
     confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
-    confirm(desk_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
+    confirm(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
     theirs = Invitation.objects.get(provider_id="702")
     assert "far@example.test" not in text_of(owner.get(path))
     owner.post(path, {"seen": "701", "invitation": str(theirs.pk)})
@@ -110,4 +110,4 @@ def test_an_owner_revokes_an_invitation_of_the_own_lender_alone(lender):
     theirs.refresh_from_db()
     assert (mine.state, theirs.state) == ("revoked", "waiting")
     for role in ROLES[1:]:
-        assert desk_client(lender.people[role]).get(path).status_code == 403
+        assert console_client(lender.people[role]).get(path).status_code == 403

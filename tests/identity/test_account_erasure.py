@@ -20,7 +20,7 @@ from identity.accounts.models import Erasure
 from identity.models import AccountHistory
 from tests.api import ApiClient, assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.lenders import desk_client
+from tests.backoffice.lenders import console_client
 from tests.backoffice.pages import confirm
 from tests.credit.applicants import changed
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
@@ -212,7 +212,7 @@ def test_lender_and_reviewer_do_not_read_a_kept_application_over_the_api(kept):
     provider = ProviderFactory(id=str(kept.provider_id))
     for reader in (provider.owner, staff_of("Reviewer")):
         assert_error(client_of(reader).read(f"/applications/{kept.pk}"), 404, "E4002")
-    page = desk_client(provider.owner).get(reverse("admin:credit_application_changelist"))
+    page = console_client(provider.owner).get(reverse("admin:credit_application_changelist"))
     assert str(kept.pk) not in page.content.decode()
 
 

@@ -2,14 +2,14 @@ from typing import Any
 
 from django import template
 
-from config.backoffice import desks, html
+from config.backoffice import consoles, html
 
 register = template.Library()
 register.simple_tag(html.chip)
 register.simple_tag(html.moment)
 register.simple_tag(html.document)
-register.filter(desks.enters)
-register.filter(desks.needs_second_factor)
+register.filter(consoles.enters)
+register.filter(consoles.needs_second_factor)
 
 
 @register.simple_tag

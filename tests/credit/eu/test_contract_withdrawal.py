@@ -245,7 +245,7 @@ def test_page_shows_the_amount_that_was_paid_out(client, is_kept_back):
 
 
 @pytest.fixture
-def desk(recent):
+def console(recent):
     """The back office for a reviewer, and the page of the application."""
     return backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{recent.pk}/"
 
@@ -255,8 +255,8 @@ def act(client, page, name, **fields):
     return client.post(f"{page}do/{name}/", {"seen": form.initial["seen"], **fields})
 
 
-def test_reviewer_clears_and_sets_when_the_information_was_complete(desk, recent):
-    client, page = desk
+def test_reviewer_clears_and_sets_when_the_information_was_complete(console, recent):
+    client, page = console
     assert "to the end of" in client.get(f"{page}change/").content.decode()
     act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
     recent.refresh_from_db()
@@ -269,12 +269,12 @@ def test_reviewer_clears_and_sets_when_the_information_was_complete(desk, recent
 
 
 @pytest.mark.parametrize("policy", ["open", "four_eyes"])
-def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(desk, recent, settings, policy):
+def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(console, recent, settings, policy):
     settings.REVIEW_POLICY = policy
     staff = staff_of("Reviewer")
     Application.objects.filter(pk=recent.pk).update(consumer=staff)
-    client, page = backoffice_client(staff), desk[1]
-    assert "Information was missing" in desk[0].get(f"{page}change/").content.decode()
+    client, page = backoffice_client(staff), console[1]
+    assert "Information was missing" in console[0].get(f"{page}change/").content.decode()
     shown = client.get(f"{page}change/").content.decode()
     for name in ("information-missing", "information-provided", "contract-withdrawal"):
         assert f"do/{name}/" not in shown
@@ -286,8 +286,8 @@ def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(desk, recent, 
     assert recent.told_of_right_at is not None
 
 
-def test_reviewer_records_a_letter_and_sees_the_money_due(desk, recent):
-    client, page = desk
+def test_reviewer_records_a_letter_and_sees_the_money_due(console, recent):
+    client, page = console
     sent = timezone.now() - timedelta(days=1)
     act(client, page, "contract-withdrawal", channel="post", declared_at=f"{sent:%Y-%m-%d %H:%M:%S}")
     row = ContractWithdrawal.objects.get()

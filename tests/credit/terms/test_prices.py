@@ -107,7 +107,7 @@ class TestAutomatic:
         assert decide_scored(now=timezone.now())["approved"] == 1
 
 
-def test_assist_proposes_the_price_at_the_desk(settings):
+def test_assist_proposes_the_price_at_the_console(settings):
     settings.DECISIONING = "assist"
     application = scored([{"from_total": 0, "rate_percent": "8.25", "amount_max_cents": 400_000}])
     Application.objects.filter(pk=application.pk).update(status="under_review")

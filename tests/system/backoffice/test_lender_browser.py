@@ -1,4 +1,4 @@
-"""An underwriter's day at a lender's desk, in a real browser, with no permission over anybody else's cases."""
+"""An underwriter's day at a lender's console, in a real browser, with no permission over anybody else's cases."""
 
 from datetime import timedelta
 
@@ -42,7 +42,7 @@ def test_an_underwriter_decides_every_case_of_their_lender_and_sees_no_other(len
     page.goto("/admin/")
     visit.enter("uma")
     page.goto("/admin/")
-    visit.look("desk")
+    visit.look("console")
     assert page.inner_text(".card:has-text('Applications to review') .card-count") == str(CASES)
     for number in range(CASES):
         page.goto("/admin/")

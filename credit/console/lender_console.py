@@ -1,11 +1,11 @@
-"""The desk of a lender: who sits at it, and what its people see of each model; they see none that has no rule here."""
+"""The console of a lender: its members, and the rows of each model that they see (none without a rule here)."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from config.backoffice.desks import Desk, Rule, Seat, of_provider
+from config.backoffice.consoles import Console, Rule, Seat, of_provider
 from config.core.groups import LENDER
 from credit.models import ProviderMember
 from credit.models.applications import REVIEW_PERMISSION
@@ -32,9 +32,9 @@ def seats_of(user: Any) -> Iterator[Seat]:
 def sent(to_application: str = "") -> Rule:
     """Return the rule of applications that were sent to a provider since there is one, or of what belongs to them."""
 
-    def rule(desk: Desk) -> Q:
+    def rule(console: Console) -> Q:
         condition = Q()
-        for seat in desk.seats:
+        for seat in console.seats:
             condition |= sent_to(seat.provider_id, seat.since, to_application=to_application)
         return condition or Q(pk__in=())
 

@@ -1,4 +1,4 @@
-"""The desk: the loan in the form of an approval, counteroffers, and what the page of a case says of them."""
+"""The console: the loan in the form of an approval, counteroffers, and what the page of a case says of them."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ def application(db):
 
 
 @pytest.fixture
-def desk(db):
+def console(db):
     return backoffice_client(staff_of("Reviewer"))
 
 
@@ -34,32 +34,34 @@ def until(days=10):
     return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
-def test_the_loan_form_is_filled_in_and_shows_the_cost(desk, application):
-    page = desk.get(move_of(application, "approved"))
+def test_the_loan_form_is_filled_in_and_shows_the_cost(console, application):
+    page = console.get(move_of(application, "approved"))
     fields = page.context["form"].initial
     assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
     assert "Annual percentage rate" in text_of(page)
     assert "$447.27" in text_of(page)
 
 
-def test_compute_shows_what_follows_and_decides_nothing(desk, application):
+def test_compute_shows_what_follows_and_decides_nothing(console, application):
     address = move_of(application, "approved")
-    given = {"seen": seen_in(desk.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
-    page = desk.post(address, {**given, "preview": "Compute"})
+    given = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
+    page = console.post(address, {**given, "preview": "Compute"})
     assert page.status_code == 200
     assert "$626.73" in text_of(page)
-    page = desk.post(address, {**given, "rate_percent": "3", "preview": "Compute"})
+    page = console.post(address, {**given, "rate_percent": "3", "preview": "Compute"})
     assert list(page.context["form"].errors.items()) == [("rate_percent", ["The rates of the offer begin at 6.9."])]
     assert "The rates of the offer begin at 6.9." in text_of(page)
     application.refresh_from_db()
     assert application.status == "under_review"
 
 
-def test_an_approval_has_the_terms_of_the_form(desk, application):
-    confirm(desk, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10")
+def test_an_approval_has_the_terms_of_the_form(console, application):
+    confirm(
+        console, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10"
+    )
     told = LoanTerms.objects.get().to_dict()
     assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
-    assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(desk.get(page_of(application)))
+    assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(console.get(page_of(application)))
 
 
 @pytest.mark.parametrize(("typed", "cents"), [
@@ -75,23 +77,23 @@ def test_amounts_are_read_as_people_type_them(typed, cents):
     "8,5", "0,005", "0,500", "5\u00b2", "8 5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000",
     "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
 ])  # fmt: skip
-def test_ambiguous_amounts_are_refused_in_words(desk, application, typed):
+def test_ambiguous_amounts_are_refused_in_words(console, application, typed):
     address = move_of(application, "approved")
-    page = confirm(desk, address, amount=typed, rate_percent="8", term_months="36")
+    page = confirm(console, address, amount=typed, rate_percent="8", term_months="36")
     assert list(page.context["form"].errors) == ["amount"]
     assert "Enter a number such as 8,000.50" in text_of(page)
     assert not LoanTerms.objects.exists()
 
 
-def test_separators_are_read_in_every_field_of_a_loan(desk, application):
+def test_separators_are_read_in_every_field_of_a_loan(console, application):
     address = move_of(application, "approved")
-    confirm(desk, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
+    confirm(console, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
     terms = LoanTerms.objects.get()
     assert (terms.amount_cents, terms.fee_cents) == (1_250_050, 100_000)
 
 
-def test_empty_terms_are_derived(desk, application):
-    confirm(desk, move_of(application, "approved"))
+def test_empty_terms_are_derived(console, application):
+    confirm(console, move_of(application, "approved"))
     assert LoanTerms.objects.get().amount_cents == 1_000_000
 
 
@@ -102,10 +104,10 @@ def test_empty_terms_are_derived(desk, application):
     ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
     ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
 ])  # fmt: skip
-def test_loan_errors_are_next_to_their_field_and_input_stays(desk, fields, field, told):
+def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, field, told):
     application = applied(listed(), data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")
-    page = confirm(desk, address, **fields)
+    page = confirm(console, address, **fields)
     (errors,) = page.context["form"].errors.items()
     assert (errors[0], errors[1][0].startswith(told)) == (field, True)
     assert page.context["form"].data["seen"]
@@ -114,54 +116,54 @@ def test_loan_errors_are_next_to_their_field_and_input_stays(desk, fields, field
     assert not LoanTerms.objects.exists()
 
 
-def test_the_form_begins_with_what_is_missing(desk):
-    page = desk.get(move_of(applied(listed(), data={}), "approved"))
+def test_the_form_begins_with_what_is_missing(console):
+    page = console.get(move_of(applied(listed(), data={}), "approved"))
     assert "Term in months Neither the application nor the offer says it." in text_of(page)
     assert "Amount in dollars Neither the application nor the offer says it." in text_of(page)
 
 
-def test_an_offer_that_is_not_listed_needs_no_loan(desk):
+def test_an_offer_that_is_not_listed_needs_no_loan(console):
     application = applied(listed(), offer_snapshot=None, offer_version=None)
-    page = desk.get(move_of(application, "approved"))
+    page = console.get(move_of(application, "approved"))
     assert "Neither" not in text_of(page)
-    confirm(desk, move_of(application, "approved"))
+    confirm(console, move_of(application, "approved"))
     application.refresh_from_db()
     assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
 
 
-def test_a_counteroffer_is_made_shown_and_withdrawn(desk, application):
-    page = desk.get(page_of(application))
+def test_a_counteroffer_is_made_shown_and_withdrawn(console, application):
+    page = console.get(page_of(application))
     assert "Offer other terms" in text_of(page)
-    made = confirm(desk, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    made = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     assert "The counteroffer is made." in text_of(made)
-    shown = text_of(desk.get(page_of(application)))
+    shown = text_of(console.get(page_of(application)))
     assert "Offered to the person" in shown
     assert "$6,000.00 at 8 % for 12 months" in shown
-    queue = desk.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
+    queue = console.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
     assert application.pk.hex[-8:].upper() in text_of(queue)
     assert acceptance_of(client_of(application.consumer), application)["acceptable"] is True
     offered = Counteroffer.objects.get()
     withdraw = reverse("admin:credit_application_withdraw_counteroffer", args=[application.pk, offered.pk])
-    desk.get(withdraw)
+    console.get(withdraw)
     assert Counteroffer.objects.get().status == "open"
-    assert "withdrawn" in text_of(desk.post(withdraw, follow=True))
+    assert "withdrawn" in text_of(console.post(withdraw, follow=True))
     assert Counteroffer.objects.get().status == "withdrawn"
     assert expire() == 0
 
 
-def test_a_counteroffer_needs_terms_reasons_and_an_end(desk, application):
+def test_a_counteroffer_needs_terms_reasons_and_an_end(console, application):
     for missing in ("amount", "rate_percent", "code_1", "expires_on"):
         fields = {**OFFERED, **BECAUSE, "expires_on": until()}
         del fields[missing]
-        assert "errorlist" in confirm(desk, move_of(application, "counteroffer"), **fields).content.decode()
+        assert "errorlist" in confirm(console, move_of(application, "counteroffer"), **fields).content.decode()
     assert not Counteroffer.objects.exists()
 
 
-def test_an_accepted_loan_has_no_clock(desk, application):
-    confirm(desk, move_of(application, "approved"))
-    assert "0 min of 30 days" in text_of(desk.get(page_of(application)))
+def test_an_accepted_loan_has_no_clock(console, application):
+    confirm(console, move_of(application, "approved"))
+    assert "0 min of 30 days" in text_of(console.get(page_of(application)))
     take_up(client_of(application.consumer), application)
-    assert "0 min of 30 days" not in text_of(desk.get(page_of(application)))
+    assert "0 min of 30 days" not in text_of(console.get(page_of(application)))
 
 
 def test_two_persons_make_one(application, settings):
@@ -177,8 +179,8 @@ def test_two_persons_make_one(application, settings):
     assert take_up(client_of(application.consumer), application).status_code == 200
 
 
-def test_masked_viewers_see_no_amount(desk, application):
-    confirm(desk, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+def test_masked_viewers_see_no_amount(console, application):
+    confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen
     assert "Offered to the person" in seen
