@@ -152,7 +152,7 @@ def test_offers_that_have_one_name_already_go_on_working_and_doctor_lists_them(u
         OfferFactory(provider=lender, name=name, is_active=is_active)
         for name, is_active in (("Harbour", True), ("H\u0430rbour", True), ("Harbour", False))
     )
-    fill_keys("credit.migrations.0029_offer_name_keys")
+    fill_keys("credit.migrations.0030_fill_offer_name_keys")
     assert [Offer.objects.get(pk=offer.pk).name_key is None for offer in (first, second, inactive)] == [
         False, True, True,
     ]  # fmt: skip
@@ -170,5 +170,5 @@ def test_keys_that_have_one_name_already_go_on_working(user):
     first, second, other = (issue(user).record.pk for _ in range(3))
     ApiKey.objects.update(name="shop", name_key=None)
     ApiKey.objects.filter(pk=other).update(name="Shop ")
-    fill_keys("identity.migrations.0018_api_key_name_keys")
+    fill_keys("identity.migrations.0020_fill_api_key_name_keys")
     assert [ApiKey.objects.get(pk=pk).name_key is None for pk in (first, second, other)] == [False, True, True]
