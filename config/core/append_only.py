@@ -132,13 +132,12 @@ class AllowErasure(Operation):
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Models stay as they are."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+    def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, to_state: Any) -> None:
         connection = schema_editor.connection
         if not router.allow_migrate(connection.alias, app_label):
             return
-        with connection.cursor() as cursor:
-            columns = connection.introspection.get_table_description(cursor, self.table)
-        stored = sorted(column.name for column in columns)  # a new database has the columns in another order
+        model = next(model for model in to_state.apps.get_models() if model._meta.db_table == self.table)
+        stored = sorted(field.column for field in model._meta.local_concrete_fields)
         differs = "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
         guarded = [name for name in self.never_change or stored if name not in self.columns]
         refused = [f"OLD.{name} {differs} NEW.{name}" for name in guarded]
