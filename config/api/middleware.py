@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -42,10 +43,11 @@ class TransportMiddleware:
                 _write_as_problem(response)
             for write in declared("error_forms"):
                 write(request, response)
+        if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
+            any_response: Any = response  # Django accepts the FileResponse of a static file, too; its stubs do not
+            etag = response.headers["ETag"]
+            response = get_conditional_response(request, etag=etag, response=any_response) or response
         if isinstance(response, HttpResponse):
-            if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
-                etag = response.headers["ETag"]
-                response = get_conditional_response(request, etag=etag, response=response) or response
             response.headers.setdefault("Content-Length", str(len(response.content)))
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             _drain(request)

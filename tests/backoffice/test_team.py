@@ -80,7 +80,7 @@ def test_too_many_invitations_are_refused_in_words(lender, monkeypatch):
     owner = console_client(lender.people["owner"])
     confirm(owner, invite_of(lender), email="a@example.test", role="reader")
     answer = confirm(owner, invite_of(lender), email="b@example.test", role="reader")
-    assert "At most 1 invitations" in text_of(answer)
+    assert "at most 1 open invitations" in text_of(answer)
     assert Invitation.objects.count() == 1
 
 

@@ -102,7 +102,7 @@ class TestPublished:
     def test_where_nothing_is_anchored_there_is_none(self, db, settings):
         settings.ANCHOR_DECISIONS = False
         assert published() == []
-        with pytest.raises(CommandError, match="set ANCHOR_DECISIONS=1"):
+        with pytest.raises(CommandError, match="Set ANCHOR_DECISIONS=1"):
             rotate()
 
 

@@ -142,7 +142,7 @@ def test_a_damaged_state_is_named_and_not_replaced(follow, tmp_path, content):
 def test_bad_arguments_are_sentences(follow):
     with pytest.raises(CommandError, match="--key is no key of a log"):
         follow(key="x")
-    with pytest.raises(CommandError, match="--interval is a number"):
+    with pytest.raises(CommandError, match="--interval must be a number"):
         follow("--interval", "0")
     with pytest.raises(CommandError, match="gave no answer"):
         call_command("follow_log", "http://127.0.0.1:9", "--key", LOG.verifier.vkey, "--once", stdout=StringIO())
