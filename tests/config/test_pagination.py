@@ -121,8 +121,9 @@ def test_a_provider_has_a_thousand_active_offers(api, user):
 def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_postgresql, user):
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
-    body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}
-    statuses = at_once(*[lambda: client_of(user).send("/provider-offers", body).status_code] * 8)
+    body = {"provider_id": provider.pk, "product_type": "personal_loan"}
+    bodies = [{**body, "name": f"One more {number}"} for number in range(8)]
+    statuses = at_once(*[lambda b=body: client_of(user).send("/provider-offers", b).status_code for body in bodies])
     assert sorted(statuses) == [201] * 3 + [400] * 5
     assert Offer.objects.filter(provider=provider, is_active=True).count() == 1_000
 

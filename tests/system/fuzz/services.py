@@ -178,7 +178,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
         "PATH": os.environ["PATH"],
     }
     owner = json.loads(manage(environment, "seed_demo", "--json"))
-    manage(environment, "create_user", "newcomer", "--password", secrets.token_urlsafe(), "--json")
+    manage(environment, "create_user", "newcomer", "--password", secrets.token_hex(), "--json")
     # Its clock is moved again and again, by up to 400 days.
     made = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
     given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
