@@ -6,11 +6,8 @@ class PaymentNotFound(ApiError):
 
 
 class InvalidAmount(ApiError):
-    error, code, message = (
-        "invalid_amount",
-        "E1003",
-        ("`amount` must be a number of cents from 1 to 9223372036854775807."),
-    )
+    error, code = "invalid_amount", "E1003"
+    message = "`amount` must be a number of cents from 1 to 9223372036854775807."
 
 
 class CardDataRefused(ApiError):

@@ -13,6 +13,18 @@ from django.db import router
 from django.db.migrations.operations.base import Operation
 
 
+def _differs(connection: Any) -> str:
+    """Return the comparison that takes two NULLs as equal."""
+    return "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
+
+
+def _sqlite_trigger(table: str, verb: str, condition: str, rule: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {condition} "
+        f"BEGIN SELECT RAISE(ABORT, '{table} {rule}'); END"
+    )
+
+
 class AppendOnly(Operation):
     """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
 
@@ -29,8 +41,7 @@ class AppendOnly(Operation):
         if not router.allow_migrate(schema_editor.connection.alias, app_label):
             return  # the table is in the other database
         table, is_postgresql = self.table, schema_editor.connection.vendor == "postgresql"
-        differs = "IS DISTINCT FROM" if is_postgresql else "IS NOT"
-        changes = self.changes(differs)
+        changes = self.changes(_differs(schema_editor.connection))
         condition = f"WHEN ({changes})" if changes else ""
         if is_postgresql:
             schema_editor.execute(
@@ -51,11 +62,7 @@ class AppendOnly(Operation):
             )
             return
         for verb, when in (("UPDATE", condition), ("DELETE", "")):
-            schema_editor.execute(
-                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {when} "
-                f"BEGIN SELECT RAISE(ABORT, '{table} {self.rule}'); END",
-                params=None,
-            )
+            schema_editor.execute(_sqlite_trigger(table, verb, when, self.rule), params=None)
 
     def changes(self, differs: str) -> str:
         """Return the condition under which an UPDATE is refused, empty for always."""
@@ -74,7 +81,7 @@ class AppendOnly(Operation):
 class KeepTriggers(Operation):
     """Restore the triggers of `rule` on SQLite, which copies a table to change a column and loses them.
 
-    It stands before the operations that copy the table, for the way back, and after them.
+    Place one before the operations that copy the table, for the reverse migration, and one after them.
     """
 
     def __init__(self, rule: AppendOnly) -> None:
@@ -138,7 +145,7 @@ class AllowErasure(Operation):
             return
         model = next(model for model in to_state.apps.get_models() if model._meta.db_table == self.table)
         stored = sorted(field.column for field in model._meta.local_concrete_fields)
-        differs = "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
+        differs = _differs(connection)
         guarded = [name for name in self.never_change or stored if name not in self.columns]
         refused = [f"OLD.{name} {differs} NEW.{name}" for name in guarded]
         is_filled = " OR ".join(f"coalesce(CAST(NEW.{name} AS text), '') NOT IN {self._BLANK}" for name in self.columns)
@@ -153,8 +160,7 @@ class AllowErasure(Operation):
         connection = schema_editor.connection
         if not router.allow_migrate(connection.alias, app_label):
             return
-        differs = "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
-        changes = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.never_change)
+        changes = NeverChanges(self.table, self.never_change).changes(_differs(connection))
         self._guard(schema_editor, f"WHEN ({changes})" if changes else "")
 
     def _guard(self, schema_editor: Any, condition: str) -> None:
@@ -172,8 +178,4 @@ class AllowErasure(Operation):
             return
         rule = NeverChanges.rule if self.never_change else AppendOnly.rule
         schema_editor.execute(f"DROP TRIGGER {table}_no_update", params=None)
-        schema_editor.execute(
-            f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {condition} "
-            f"BEGIN SELECT RAISE(ABORT, '{table} {rule}'); END",
-            params=None,
-        )
+        schema_editor.execute(_sqlite_trigger(table, "UPDATE", condition, rule), params=None)

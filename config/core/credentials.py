@@ -25,12 +25,8 @@ class AuthenticationRequired(ApiError):
 
 
 class InvalidToken(ApiError):
-    status, error, code, message = (
-        401,
-        "invalid_token",
-        "E2002",
-        ("The token is not valid. Log in, or refresh it, for a new one."),
-    )
+    status, error, code = 401, "invalid_token", "E2002"
+    message = "The token is not valid. Log in, or refresh it, for a new one."
 
 
 class ExpiredToken(ApiError):

@@ -91,7 +91,7 @@ def _summarize(parts: Iterable[_Part]) -> list[Kept]:
 
 
 def forget_old_pages() -> None:
-    """Empty SQLite's log of changes, in which pages stand as they were before an erasure. Readers delay it."""
+    """Truncate SQLite's write-ahead log, which has the pages from before an erasure. Open readers delay it."""
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

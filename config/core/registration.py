@@ -59,9 +59,7 @@ class Declarations:
     tones: ClassVar[Places] = ()
     console_pages: ClassVar[Places] = ()  # each a `ConsolePage`: a main link of the console
     queues: ClassVar[Places] = ()  # each a `Queue`
-    consoles: ClassVar[
-        Places
-    ] = ()  # each returns the seats that an account has at the consoles of lenders (`consoles.Seat`)
+    consoles: ClassVar[Places] = ()  # each returns an account's seats in the consoles of lenders: `consoles.Seat`
     console_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `consoles.Rule`
     console_permissions: ClassVar[Places] = ()  # actions on records that members who decide for a lender may see
     console_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender

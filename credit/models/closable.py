@@ -10,9 +10,7 @@ class ClosableModel(models.Model):
     """A record of an `application` that is open until it gets its `outcome`; at most one of an application is open."""
 
     outcome = models.CharField(max_length=16, blank=True, help_text="How it ended; empty while it is open.")
-    closed_at = models.DateTimeField(
-        null=True, help_text="When the correction was closed (UTC); null while it is open."
-    )
+    closed_at = models.DateTimeField(null=True, help_text="When it was closed (UTC); null while it is open.")
     closed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
