@@ -291,8 +291,8 @@ TABLES = {
         personal("proof", keep=DECISION_RECORD),
         personal("nonce", erase=REPLACE, masked=False, keep=APPLICATION),
         none(
-            "id", "history", "acceptance", "publication", "notice", "record_key", "application", "signed_by",
-            "signature", "due_at", "attempts", "last_error", "anchored_at", "block_number", "proof_file",
+            "id", "history", "acceptance", "publication", "notice", "record_key", "withdrawal", "application",
+            "signed_by", "signature", "due_at", "attempts", "last_error", "anchored_at", "block_number", "proof_file",
         ),
         subject="application__consumer",
         purpose="signed records of decisions",

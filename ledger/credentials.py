@@ -21,6 +21,7 @@ from ledger import service_a
 # Service A's own records. An entry of such a type was made by the platform.
 PLATFORM_TYPES = frozenset({
     "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
+    "contract_withdrawal",
 })  # fmt: skip
 _PLATFORM_SKELETONS = frozenset(map(skeleton, PLATFORM_TYPES))
 ANCHOR_SCOPE = "identity:write"

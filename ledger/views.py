@@ -234,8 +234,8 @@ class RecordViewSet(LedgerViewSet):
 
         The ledger responds once the report is in a committed and signed block.
 
-        The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key`, and
-        `release` are reserved for the platform. Other callers get 403.
+        The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key`,
+        `contract_withdrawal`, and `release` are reserved for the platform. Other callers get 403.
         """
         self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]

@@ -56,6 +56,7 @@ DOCUMENTED_METHODS = {
     "DictField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
+    "AddConstraintNotValid": "database_forwards",
     "AddIndexConcurrently": "database_backwards database_forwards",
     "Operation": "database_backwards database_forwards describe state_forwards",
     "DateTimeField": "to_internal_value",

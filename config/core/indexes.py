@@ -1,11 +1,11 @@
-"""Indexes that migrations make while PostgreSQL takes writes. Such a migration can be interrupted, and run again.
+"""Indexes and checks that migrations add while PostgreSQL takes writes. Such a migration can be interrupted and rerun.
 
 The migration needs `atomic = False`. SQLite has one writer anyway.
 """
 
 from typing import Any
 
-from django.contrib.postgres.operations import AddIndexConcurrently
+from django.contrib.postgres.operations import AddConstraintNotValid, AddIndexConcurrently, ValidateConstraint
 from django.db import migrations
 
 
@@ -20,6 +20,22 @@ class AddIndexWithoutLock(AddIndexConcurrently):
     def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         base: Any = super() if schema_editor.connection.vendor == "postgresql" else super(AddIndexConcurrently, self)
         base.database_backwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddCheckWithoutLock(AddConstraintNotValid):
+    """Add a check constraint, and validate the existing rows without blocking writes."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            base: Any = super(AddConstraintNotValid, self)
+            base.database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
+        # An interrupted run leaves a constraint that is perhaps not validated.
+        schema_editor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {self.constraint.name}", params=None)
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
+        validate = ValidateConstraint(self.model_name, self.constraint.name)
+        validate.database_forwards(app_label, schema_editor, from_state, to_state)
 
 
 def drop(schema_editor: Any, name: str) -> None:

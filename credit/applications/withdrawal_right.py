@@ -13,14 +13,14 @@ from config.core.errors import NotFound
 from credit.core import withdrawal
 from credit.core.eu_credit import follows_directive
 from credit.core.jurisdictions import Conventions
-from credit.models import Application, ContractWithdrawal, LoanTerms
+from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
 FACTS = ("told_of_right_at", "complete_since")  # columns that decide about the period
 
 
 @dataclass(frozen=True)
 class Withdrawable:
-    """The right of withdrawal from an agreement; `repay_by` and `declared_at` are null until it is used."""
+    """The right of withdrawal from an agreement; `repay_by`, `declared_at`, and `proof` are null until it is used."""
 
     told_of_right_at: datetime | None
     complete_since: datetime | None
@@ -30,6 +30,7 @@ class Withdrawable:
     interest_a_day_cents: int | None
     capital_cents: int | None
     fee_back_cents: int | None
+    proof: DecisionAnchor | None
 
     def is_open(self, *, now: datetime) -> bool:
         return self.declared_at is None and (self.period_ends_at is None or now < self.period_ends_at)
@@ -66,6 +67,7 @@ def describe(application: Application) -> Withdrawable:
         interest_a_day_cents=interest_a_day(application, terms),
         capital_cents=None if terms is None or terms.term_months is None else terms.amount_cents,
         fee_back_cents=None if terms is None else terms.fee_cents,
+        proof=None if used is None else used.proof,
     )
 
 

@@ -19,6 +19,7 @@ from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from credit.applications import withdrawal_right
 from credit.console.records import OfApplication
+from credit.console.timeline import anchor_entries
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal
 from credit.models.applications import REVIEW_PERMISSION
@@ -138,6 +139,7 @@ def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
         facts=(("by", row.channel), ("recorded", f"{row.received_at:%Y-%m-%d %H:%M}"), ("repay by", str(row.repay_by))),
         id=str(row.pk),
     )
+    yield from anchor_entries(row.proof, "Withdrawal")
 
 
 @admin.register(ContractWithdrawal)

@@ -81,3 +81,8 @@ class ContractWithdrawal(_SignedRecord):
 
     def __str__(self) -> str:
         return f"withdrawal from {self.application_id}"
+
+    @property
+    def proof(self) -> Any:
+        """Return its record for the ledger; None for withdrawals without a record."""
+        return self.application.anchors.filter(withdrawal=self).first()

@@ -19,6 +19,7 @@ REPORT_TYPES = {
     "publication": "scoring_model_version",
     "record_key": "record_key",
     "notice": "notice",
+    "withdrawal": "contract_withdrawal",
 }
 
 
@@ -45,8 +46,8 @@ class RecordKey(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """A record on its way into the ledger: a decision, an acceptance, a notice, a published scoring model, a record
-    key.
+    """A record on its way into the ledger: a decision, an acceptance, a withdrawal from a contract, a notice, a
+    published scoring model, a record key.
 
     It is written with what it is about, and completed once it is anchored.
 
@@ -64,6 +65,10 @@ class DecisionAnchor(models.Model):
         "credit.ModelVersionHistory", null=True, on_delete=models.PROTECT, related_name="anchor"
     )
     notice = models.OneToOneField("credit.Notice", null=True, on_delete=models.PROTECT, related_name="anchor")
+    # An application has one withdrawal, and `application` an index.
+    withdrawal = models.ForeignKey(
+        "credit.ContractWithdrawal", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     record_key = models.OneToOneField(RecordKey, null=True, on_delete=models.PROTECT, related_name="anchor")
     application = models.ForeignKey("credit.Application", null=True, on_delete=models.PROTECT, related_name="anchors")
     record = models.TextField(help_text="The anchored text: canonical JSON.")
@@ -90,6 +95,7 @@ class DecisionAnchor(models.Model):
                 condition=_only("history")
                 | _only("acceptance")
                 | _only("notice")
+                | _only("withdrawal")
                 | ((_only("publication") | _only("record_key")) & Q(application__isnull=True)),
                 name="credit_anchor_of_one",
             ),

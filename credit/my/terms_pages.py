@@ -209,6 +209,7 @@ def _withdrawal_facts(application: Application, now: datetime) -> dict[str, Any]
         "application": application,
         "reference": reference_of(application.pk),
         "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
+        "record_sha256": right.proof and right.proof.record_sha256,
         "last_day": last_day and content.day_in_words(last_day),
         "is_open": right.is_open(now=now),
         "owed": withdrawal_right.rows_of(application, right),

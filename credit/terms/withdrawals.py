@@ -14,6 +14,8 @@ from config.core.errors import ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.mail.outbox import queue_mail
+from credit.anchoring import record_keys
+from credit.anchoring.records import record_about
 from credit.applications.services import load_for
 from credit.applications.withdrawal_right import FACTS, Withdrawable, countries_of, describe, last_day_of, rows_of
 from credit.core import deadlines, withdrawal
@@ -100,6 +102,8 @@ def _store(
         principal=actor.user,
         credential=actor.credential,
     )
+    if settings.ANCHOR_DECISIONS:
+        _queue_record(application, now=now)
     application.withdrawn_from_at = sent_at
     application.updated_at = max(now, application.updated_at + timedelta(microseconds=1))
     application.save(update_fields=["withdrawn_from_at", "updated_at"])
@@ -114,6 +118,23 @@ def _store(
     record_application_event("contract_withdrawn", application, now=now)
 
 
+def _queue_record(application: Application, *, now: datetime) -> None:
+    """Queue the record of a withdrawal for the ledger: its times, and the hash of the terms that it ends."""
+    row, terms = application.contract_withdrawal, application.loan_terms
+    record = record_about(
+        application,
+        record_version=1,
+        withdrawal=str(row.pk),
+        terms_sha256=None if terms is None else terms.terms_sha256,
+        declared_at=rfc3339(row.declared_at),
+        received_at=rfc3339(row.received_at),
+        channel=row.channel,
+        period_ends_at=None if row.period_ends_at is None else rfc3339(row.period_ends_at),
+        repay_by=row.repay_by.isoformat(),
+    )
+    record_keys.queue(record, now=now, withdrawal=row, application=application)
+
+
 def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:
     """Return what a receipt has, named: the agreement, its lender, the declaration, and what is due."""
     zone = deadlines.zone_of(application.applicants)
@@ -125,7 +146,9 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
         (gettext("E-mail address"), lender.email),
         (gettext("Withdrawn on"), declared_at),
     ]
-    return [*((name, value) for name, value in rows if value), *rows_of(application, describe(application))]
+    right = describe(application)
+    record = [] if right.proof is None else [(gettext("Record of the withdrawal, SHA-256"), right.proof.record_sha256)]
+    return [*((name, value) for name, value in rows if value), *rows_of(application, right), *record]
 
 
 def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:

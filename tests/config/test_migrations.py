@@ -1,10 +1,15 @@
 """Migrations, and what docs/design/scaling.md says about the keys of tables."""
 
+import pytest
 from django.apps import apps
-from django.db import models
+from django.db import IntegrityError, connection, models, transaction
 from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
 
+from config.core.indexes import AddCheckWithoutLock
 from config.ops.management.commands.makemigrations import Autodetector
+from credit.anchoring import record_keys
+from credit.models import DecisionAnchor
 from tests.documents import page
 
 
@@ -53,3 +58,33 @@ def test_the_document_names_every_table_that_does():
     scaling = page("design/scaling.md")
     named = {table for table in numbered() if f"`{table}`" in scaling}
     assert numbered() == named
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("needs_postgresql")
+def test_check_that_an_interrupted_migration_left_behind_is_added_again_and_validated():
+    operation = AddCheckWithoutLock(
+        model_name="decisionanchor",
+        constraint=models.CheckConstraint(condition=models.Q(attempts__lt=9), name="of_this_test"),
+    )
+    table, validity = DecisionAnchor._meta.db_table, "SELECT convalidated FROM pg_constraint WHERE conname = %s"
+    state = MigrationLoader(None).project_state()
+    with connection.schema_editor() as editor, connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT of_this_test CHECK (attempts < 8) NOT VALID")
+        operation.database_forwards("credit", editor, state, state)
+        cursor.execute(validity, ["of_this_test"])
+        assert cursor.fetchall() == [(True,)]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("needs_postgresql")
+def test_check_that_a_row_violates_is_not_added():
+    DecisionAnchor.objects.create(record="{}", record_key=record_keys.key_at(timezone.now()), due_at=timezone.now())
+    connection.check_constraints()
+    operation = AddCheckWithoutLock(
+        model_name="decisionanchor",
+        constraint=models.CheckConstraint(condition=models.Q(attempts__gt=9), name="of_this_test"),
+    )
+    state = MigrationLoader(None).project_state()
+    with pytest.raises(IntegrityError), transaction.atomic(), connection.schema_editor() as editor:
+        operation.database_forwards("credit", editor, state, state)

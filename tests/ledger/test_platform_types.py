@@ -20,6 +20,7 @@ def item(kind, **changes):
 def test_platform_types_are_those_of_the_decisions():
     assert {
         "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
+        "contract_withdrawal",
     } == PLATFORM_TYPES  # fmt: skip
 
 

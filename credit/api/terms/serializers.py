@@ -222,6 +222,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     fee_back_cents = serializers.Int64Field(
         allow_null=True, help_text="The fee that the lender returns; null if the approval names no loan."
     )
+    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null before, and without a record.")
 
 
 class FormQuery(serializers.QuerySerializer):

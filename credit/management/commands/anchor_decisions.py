@@ -6,8 +6,8 @@ from credit.anchoring.services import anchor_due
 
 class Command(WorkerCommand):
     help = (
-        "Anchor decisions, acceptances, and publications in the ledger, until SIGTERM. With --once, anchor what is "
-        "due now, and exit."
+        "Anchor decisions, acceptances, withdrawals from contracts, and publications in the ledger, until SIGTERM. "
+        "With --once, anchor what is due now, and exit."
     )
     fault = "{failed} records could not be anchored; they are tried again later."
 

@@ -70,7 +70,7 @@ def test_right_of_withdrawal_has_its_period_and_figures():
     assert body == {
         "told_of_right_at": "2026-12-01T10:00:00.000000Z", "complete_since": "2026-12-01T10:00:00.000000Z",
         "period_ends_at": "2026-12-15T23:00:00.000000Z", "declared_at": None, "repay_by": None,
-        "interest_a_day_cents": 389, "capital_cents": 1_000_000, "fee_back_cents": 30_000,
+        "interest_a_day_cents": 389, "capital_cents": 1_000_000, "fee_back_cents": 30_000, "proof": None,
     }  # fmt: skip
 
 
