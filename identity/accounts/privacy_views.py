@@ -1,5 +1,11 @@
-"""Endpoints of a person's rights: consents, copies of the data, and erasure; for a partner's customers, too."""
+"""Endpoints of a person's rights: consents, copies of the data, and erasure.
 
+A partner has the same endpoints for its customers, under `/v1/accounts/{account_id}`, with its own scope.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -10,12 +16,12 @@ from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, LOG_IN, InsufficientScope
-from config.core.errors import NotFound
+from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, actor_of
 from identity.access.second_factor import require_second_factor
 from identity.access.tokens import require_recent_log_in
 from identity.accounts import consents, erasure, exports, managed
-from identity.accounts.models import Erasure, Export, ManagedAccount
+from identity.accounts.models import Erasure, Export
 from identity.accounts.serializers import AccountConsentsPageSerializer, ErasureSerializer, ExportSerializer
 from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible, LogInTooOld
 
@@ -24,16 +30,39 @@ ZIP = "application/zip"
 _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditable)
 
 
-def _customer_of(
-    request: ApiRequest, account_id: str, *, second_factor: bool = False, also_erased: bool = False
-) -> tuple[Actor, ManagedAccount]:
-    """Return the partner and the customer. An app would reach all customers: it gets InsufficientScope."""
+def _own_account(request: ApiRequest, *, is_copied: bool = False, **_options: bool) -> tuple[Actor, Any]:
+    """Return the caller, and its account. A copy needs a log-in of the last 10 minutes."""
+    if is_copied:
+        require_recent_log_in(request.auth, now=timezone.now())
+    return actor_of(request), request.user
+
+
+def _customers_account(
+    request: ApiRequest, account_id: str, *, is_copied: bool = False, also_erased: bool = False
+) -> tuple[Actor, Any]:
+    """Return the partner, and its customer's account. A copy needs the partner's second factor.
+
+    An app would reach all customers: it gets InsufficientScope.
+    """
     if request.auth.delegated:
         raise InsufficientScope("Apps can't use a customer's rights. Send the partner's own token or API key.")
     actor = actor_of(request)
-    if second_factor:
+    if is_copied:
         require_second_factor(actor)
-    return actor, managed.load_unclaimed(actor, account_id, also_erased=also_erased)
+    return actor, managed.load_unclaimed(actor, account_id, also_erased=also_erased).user
+
+
+def _for_customers(method: Any, text: str, *errors: type[ApiError]) -> Any:
+    """Return an endpoint of the own account with a partner's access, further errors, and a description of its own."""
+
+    @wraps(method)
+    def handle(view: ApiViewSet, request: ApiRequest, **arguments: str) -> Any:
+        return method(view, request, **arguments)
+
+    of_customer = (*_OF_CUSTOMER, *errors)
+    handle.endpoint = replace(method.endpoint, access=PARTNER_SCOPE, errors=of_customer)  # type: ignore[attr-defined]
+    handle.__doc__ = text
+    return handle
 
 
 def zip_response(actor: Actor, export: Export) -> StreamingHttpResponse:
@@ -71,6 +100,7 @@ class AccountErasureViewSet(ApiViewSet):
     """The erasure of the caller's own account."""
 
     tag = "accounts"
+    account_of: Callable[..., tuple[Actor, Any]] = staticmethod(_own_account)
 
     @endpoint(
         access=LOG_IN,
@@ -79,7 +109,7 @@ class AccountErasureViewSet(ApiViewSet):
         idempotent=True,
         errors=(SecondFactorRequired, ErasureNotPossible),
     )
-    def create(self, request: ApiRequest) -> Erasure:
+    def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
         The erasure starts after 14 days. You can cancel it before that. It is completed within 30 days of the request.
@@ -88,30 +118,62 @@ class AccountErasureViewSet(ApiViewSet):
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
         it ends.
         """
-        erasure.request_erasure(actor_of(request), request.user.pk, now=timezone.now())
-        return erasure.show_erasure(request.user)
+        actor, user = self.account_of(request, **account)
+        erasure.request_erasure(actor, user.pk, now=timezone.now())
+        return erasure.show_erasure(user)
 
     @endpoint(access=LOG_IN, answer=ErasureSerializer)
-    def retrieve(self, request: ApiRequest) -> Erasure:
+    def retrieve(self, request: ApiRequest, **account: str) -> Erasure:
         """Get the erasure of your account.
 
         If none is requested, `status` is `none`. `obstacles` lists what must end before the erasure can start.
         """
-        return erasure.show_erasure(request.user)
+        return erasure.show_erasure(self.account_of(request, **account, also_erased=True)[1])
 
     @endpoint(access=LOG_IN, idempotent=True, errors=(RecordNotEditable,))
-    def destroy(self, request: ApiRequest) -> None:
+    def destroy(self, request: ApiRequest, **account: str) -> None:
         """Cancel the erasure of your account.
 
         The erasure can be canceled within 14 days of the request. Idempotent.
         """
-        erasure.cancel_erasure(actor_of(request), request.user.pk, now=timezone.now())
+        actor, user = self.account_of(request, **account)
+        erasure.cancel_erasure(actor, user.pk, now=timezone.now())
+
+
+class ManagedErasureViewSet(AccountErasureViewSet):
+    """The erasure of a partner's customer."""
+
+    account_of = staticmethod(_customers_account)
+    create = _for_customers(
+        AccountErasureViewSet.create,
+        """Request the erasure of a customer's account.
+
+        If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
+        """,
+        SecondFactorRequired,
+        ErasureNotPossible,
+    )
+    retrieve = _for_customers(
+        AccountErasureViewSet.retrieve,
+        """Get the erasure of a customer's account.
+
+        You can also get it after the erasure is completed. If none is requested, `status` is `none`.
+        """,
+    )
+    destroy = _for_customers(
+        AccountErasureViewSet.destroy,
+        """Cancel the erasure of a customer's account.
+
+        The erasure can be canceled within 14 days of the request. Idempotent.
+        """,
+    )
 
 
 class AccountExportViewSet(ApiViewSet):
     """Copies of the data of the caller's own account."""
 
     tag = "accounts"
+    account_of: Callable[..., tuple[Actor, Any]] = staticmethod(_own_account)
 
     @endpoint(
         access=LOG_IN,
@@ -120,101 +182,45 @@ class AccountExportViewSet(ApiViewSet):
         idempotent=True,
         errors=(SecondFactorRequired, LogInTooOld),
     )
-    def create(self, request: ApiRequest) -> Export:
+    def create(self, request: ApiRequest, **account: str) -> Export:
         """Request a copy of your data.
 
         The log-in must be at most 10 minutes old. If the account has a second factor, the log-in requires it. A worker
         writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first export.
         """
-        require_recent_log_in(request.auth, now=timezone.now())
-        actor = actor_of(request)
-        return exports.request_export(actor, actor.user.pk, now=timezone.now())
+        actor, user = self.account_of(request, **account, is_copied=True)
+        return exports.request_export(actor, user.pk, now=timezone.now())
 
     @endpoint(access=LOG_IN, answer=ExportSerializer, errors=(NotFound,))
-    def retrieve(self, request: ApiRequest, export_id: str) -> Export:
+    def retrieve(self, request: ApiRequest, export_id: str, **account: str) -> Export:
         """Get an export."""
-        return exports.load_export(actor_of(request), request.user.pk, export_id)
+        actor, user = self.account_of(request, **account)
+        return exports.load_export(actor, user.pk, export_id)
 
     @renderer_classes([renderer_for(ZIP)])
     @endpoint(access=LOG_IN, errors=(NotFound, SecondFactorRequired, LogInTooOld))
-    def file(self, request: ApiRequest, export_id: str) -> StreamingHttpResponse:
+    def file(self, request: ApiRequest, export_id: str, **account: str) -> StreamingHttpResponse:
         """Download the zip of an export.
 
         The log-in must be at most 10 minutes old. The API deletes the zip after 7 days.
         """
-        require_recent_log_in(request.auth, now=timezone.now())
-        actor = actor_of(request)
-        return zip_response(actor, exports.load_export(actor, actor.user.pk, export_id))
+        actor, user = self.account_of(request, **account, is_copied=True)
+        return zip_response(actor, exports.load_export(actor, user.pk, export_id))
 
 
-class ManagedExportViewSet(ApiViewSet):
+class ManagedExportViewSet(AccountExportViewSet):
     """Copies of the data of a partner's customer."""
 
-    tag = "accounts"
-
-    @endpoint(
-        access=PARTNER_SCOPE,
-        answer=ExportSerializer,
-        status=202,
-        idempotent=True,
-        errors=(*_OF_CUSTOMER, SecondFactorRequired),
-    )
-    def create(self, request: ApiRequest, account_id: str) -> Export:
+    account_of = staticmethod(_customers_account)
+    create = _for_customers(
+        AccountExportViewSet.create,
         """Request a copy of a customer's data.
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the copy.
-        """
-        actor, account = _customer_of(request, account_id, second_factor=True)
-        return exports.request_export(actor, account.pk, now=timezone.now())
-
-    @endpoint(access=PARTNER_SCOPE, answer=ExportSerializer, errors=(*_OF_CUSTOMER, NotFound))
-    def retrieve(self, request: ApiRequest, account_id: str, export_id: str) -> Export:
-        """Get an export of a customer's data."""
-        actor, account = _customer_of(request, account_id)
-        return exports.load_export(actor, account.pk, export_id)
-
-    @renderer_classes([renderer_for(ZIP)])
-    @endpoint(access=PARTNER_SCOPE, errors=(*_OF_CUSTOMER, SecondFactorRequired, NotFound))
-    def file(self, request: ApiRequest, account_id: str, export_id: str) -> StreamingHttpResponse:
-        """Download the zip of a customer's export."""
-        actor, account = _customer_of(request, account_id, second_factor=True)
-        return zip_response(actor, exports.load_export(actor, account.pk, export_id))
-
-
-class ManagedErasureViewSet(ApiViewSet):
-    """The erasure of a partner's customer."""
-
-    tag = "accounts"
-
-    @endpoint(
-        access=PARTNER_SCOPE,
-        answer=ErasureSerializer,
-        status=201,
-        idempotent=True,
-        errors=(*_OF_CUSTOMER, SecondFactorRequired, ErasureNotPossible),
+        """,
+        SecondFactorRequired,
     )
-    def create(self, request: ApiRequest, account_id: str) -> Erasure:
-        """Request the erasure of a customer's account.
-
-        If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
-        """
-        actor, account = _customer_of(request, account_id)
-        erasure.request_erasure(actor, account.pk, now=timezone.now())
-        return erasure.show_erasure(account.user)
-
-    @endpoint(access=PARTNER_SCOPE, answer=ErasureSerializer, errors=_OF_CUSTOMER)
-    def retrieve(self, request: ApiRequest, account_id: str) -> Erasure:
-        """Get the erasure of a customer's account.
-
-        You can also get it after the erasure is completed. If none is requested, `status` is `none`.
-        """
-        return erasure.show_erasure(_customer_of(request, account_id, also_erased=True)[1].user)
-
-    @endpoint(access=PARTNER_SCOPE, idempotent=True, errors=_OF_CUSTOMER)
-    def destroy(self, request: ApiRequest, account_id: str) -> None:
-        """Cancel the erasure of a customer's account.
-
-        The erasure can be canceled within 14 days of the request. Idempotent.
-        """
-        actor, account = _customer_of(request, account_id)
-        erasure.cancel_erasure(actor, account.pk, now=timezone.now())
+    retrieve = _for_customers(AccountExportViewSet.retrieve, "Get an export of a customer's data.", NotFound)
+    file = _for_customers(
+        AccountExportViewSet.file, "Download the zip of a customer's export.", SecondFactorRequired, NotFound
+    )
