@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.utils import formats
 from django.utils.translation import gettext
 
 from config.core.erasure import Ends
@@ -64,7 +65,12 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
     for application in open_ones.exclude(status=APPROVED, consumer__is_active=False):
         clock = Clock.objects.filter(application=application, stopped_at__isnull=True).order_by("due_at").first()
         reason = gettext("Application %(reference)s is open. Withdraw it, or wait until it is closed.")
-        yield reason % {"reference": reference_of(application.pk)}, None if clock is None else clock.due_at
+        reason %= {"reference": reference_of(application.pk)}
+        if clock is None:
+            yield reason, None
+        else:
+            day = formats.date_format(clock.due_at, gettext("F j, Y"))
+            yield f"{reason} {gettext('Its next deadline is %(day)s.') % {'day': day}}", clock.due_at
 
 
 def delete_files(user_id: int, *, now: datetime) -> None:

@@ -12,9 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core.casework import DataAccess
+from config.core.json_text import rfc3339
 from credit.core.applicants import Applicants
 from credit.documents import storage
-from credit.models import Application, DocumentFile, RequestedDocument
+from credit.models import Application, Clock, DocumentFile, RequestedDocument
 from identity.accounts import erasure
 from identity.accounts.models import Erasure
 from identity.models import AccountHistory
@@ -104,6 +105,20 @@ def test_open_application_is_an_obstacle_with_its_due_date(api, user):
         call_command("erase_subject", str(user.pk))
     Application.objects.filter(pk=application.pk).update(status="withdrawn")
     assert api.send(PATH).status_code == 201
+
+
+def test_obstacle_of_a_submitted_application_has_its_day_in_words(api, user):
+    application = ApplicationFactory(consumer=user)
+    body = {"status": "submitted", "updated_by": str(user.pk)}
+    assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+    refusal = assert_error(api.send(PATH), 400, "E3021")
+    due = Clock.objects.get(application=application).due_at
+    assert refusal["details"]["obstacles"][0]["until"] == rfc3339(due)
+    day = f"{due:%B} {due.day}, {due.year}"
+    assert f"Its next deadline is {day}." in refusal["message"]
+    browser = Client()
+    browser.force_login(user)
+    assert f"Its next deadline is {day}." in browser.get(reverse("account_privacy")).content.decode()
 
 
 def test_staff_and_members_of_a_lender_are_not_erased(user):
