@@ -35,7 +35,7 @@ from credit.models import (
     RequestedDocument,
 )
 from credit.models.applications import record_application_event
-from identity.access.consents import LENDER_SHARING, Consent, give_consent
+from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, give_consent
 
 # How long an application may sit idle in a status before it expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
@@ -313,7 +313,7 @@ def follow_sharing(*, now: datetime) -> dict[str, int]:
     """End the consents of ended applications; store those that a server of the version before left out."""
     ended, has_consent = Q(status__in=(WITHDRAWN, EXPIRED)), Consent.objects.filter(kind=LENDER_SHARING)
     of_ended = Application.objects.filter(ended, pk=OuterRef("reference"))
-    count = has_consent.filter(Exists(of_ended)).end(now=now)
+    count = Consent.objects.filter(Exists(of_ended), kind__in=(LENDER_SHARING, CREDIT_REPORT)).end(now=now)
     missing = Application.objects.filter(~Exists(has_consent.filter(reference=OuterRef("pk"))), ~ended)
     for application in missing.filter(submitted_at__isnull=False, consumer__erased_at__isnull=True).exclude(share=[]):
         consent_to_sharing(application, application.submitted_at or now)

@@ -166,7 +166,7 @@ class PurposeMissing(ApiError):
 
 
 class ReportNotPossible(ApiError):
-    """No vendor is configured, or the applicant has no name and birth date."""
+    """No vendor is configured, the applicant has no name and birth date, or ended the consent to the report."""
 
     error, code = "report_not_possible", "E3023"
     message = "No report can be requested about this applicant."

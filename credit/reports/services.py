@@ -24,9 +24,18 @@ from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
 from credit.core.report_summary import checked_summary
 from credit.models import Application, Report, identity_of
-from credit.models.reports import CREDIT_TRANSACTION, FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED
+from credit.models.reports import (
+    CREDIT_TRANSACTION,
+    FAILED,
+    FROZEN,
+    NO_FILE,
+    RECEIVED,
+    REQUESTED,
+    WRITTEN_INSTRUCTIONS,
+)
 from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport, report_vendor
 from credit.review.confirmations import load_for_facts
+from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 RAW_MAX_BYTES = 1_048_576
 LATEST = timedelta(hours=24)
@@ -67,6 +76,8 @@ def request_report(
             "purpose": purpose,
             "vendor": vendor.name,
         }
+        if purpose == WRITTEN_INSTRUCTIONS and applicant == FIRST:
+            _store_instructions(application, kind, now)
         if (current := _current(about, blind_digests(subject), now)) is not None:
             return current, True
         try:
@@ -87,6 +98,19 @@ def request_report(
     except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
     return report, False
+
+
+def _store_instructions(application: Application, kind: str, now: datetime) -> None:
+    """Store the applicant's consent as the lender claims it. Raises ReportNotPossible once the applicant ended it.
+
+    The second applicant has no account, and so no list of consents.
+    """
+    scope = f"{application.pk}: {kind} report to lender {application.provider_id}"
+    newest = Consent.objects.filter(reference=application.pk, kind=CREDIT_REPORT, scope=scope).first()
+    if newest is None:
+        give_consent(application.consumer_id, CREDIT_REPORT, application.pk, scope=scope, now=now)
+    elif newest.ended_at is not None:
+        raise ReportNotPossible("The applicant ended the consent to this report. `written_instructions` can't be used.")
 
 
 def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:

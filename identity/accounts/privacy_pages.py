@@ -40,7 +40,7 @@ def displayed_scope(consent: kinds.Consent) -> str:
     subject, _separator, permitted = consent.scope.rpartition(": ")
     if consent.kind == kinds.APP:
         return f"{subject}: {'; '.join(gettext(SCOPES[scope]) for scope in permitted.split() if scope in SCOPES)}"
-    if consent.kind == kinds.LENDER_SHARING:
+    if consent.kind in {kinds.LENDER_SHARING, kinds.CREDIT_REPORT}:
         areas, _separator, lender = permitted.partition(" to lender ")
         shared = ", ".join(gettext(area) for area in areas.split(", "))
         words = gettext("%(areas)s, to lender %(lender)s (application %(application)s)")

@@ -90,8 +90,9 @@ class AccountConsentViewSet(ApiViewSet):
         """End a consent.
 
         The effect depends on `kind`. For an app, the API revokes its tokens. For a bank, it unlinks the bank and
-        removes it at the vendor. For notices by mail and for data shared with a lender, it stops them. A decision keeps
-        the data that the lender already used. Idempotent.
+        removes it at the vendor. For notices by mail and for data shared with a lender, it stops them. For a credit
+        report, the lender can't request it with the applicant's instructions again. A decision keeps the data that the
+        lender already used. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 

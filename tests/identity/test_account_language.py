@@ -187,6 +187,7 @@ def test_consents_and_access_are_displayed_without_english_sentence(browser, use
     for kind, scope in (
         (kinds.ELECTRONIC_NOTICES, "notices about applications"),
         (kinds.LENDER_SHARING, f"{app.pk}: bank, identity to lender 7"),
+        (kinds.CREDIT_REPORT, f"{app.pk}: credit report to lender 7"),
     ):
         give_consent(user.pk, kind, user.consents.get(kind=kinds.APP).reference, scope=scope, now=timezone.now())
     assert equal_texts(getter(browser, "/account/privacy"), language) == []

@@ -21,10 +21,12 @@ from config.core.erasure import erase_rows
 from config.core.export import write_export
 from config.core.lifecycle import Actor
 from config.ops.request_log import LOG
+from credit.applications.services import follow_sharing
 from credit.models import Application, ProviderMember, Report
 from credit.reports.sandbox import SandboxVendor
 from credit.reports.services import collect, request_report
 from credit.reports.vendor import UnknownReport, VendorReport
+from identity.models import Consent
 from tests.api import assert_error, client_of
 from tests.credit.applicants import PERSON
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
@@ -192,6 +194,28 @@ class TestRequest:
         assert client_of(user).replace(f"/applications/{application.pk}", body).status_code == 200
         again = ask(ritas, application)
         assert (again.status_code, again.json()["id"] != first["id"]) == (201, True)
+
+    def test_written_instructions_are_a_consent_that_the_applicant_can_end(self, api, ritas, application):
+        for kind, number in (("credit", 1), ("income", 2), ("credit", 2)):
+            assert ask(ritas, application, kind=kind, purpose="written_instructions").status_code in {200, 201}
+            assert api.read("/account/consents").json()["total"] == number
+        income, credit = api.read("/account/consents").json()["consents"]
+        assert (credit["kind"], credit["text_sha256"]) == ("credit_report", None)
+        assert credit["scope"] == f"{application.pk}: credit report to lender 700"
+        assert api.remove(f"/account/consents/{credit['id']}").status_code == 200
+        refusal = assert_error(ask(ritas, application, purpose="written_instructions"), 400, "E3023")
+        assert "ended the consent" in refusal["message"]
+        assert ask(ritas, application, kind="income", purpose="written_instructions").status_code == 200
+        assert ask(ritas, application).status_code == 201
+        assert Report.objects.count() == 3
+        Application.objects.update(status="withdrawn")
+        assert follow_sharing(now=timezone.now()) == {"sharing_ended": 1}
+        assert Consent.objects.get(pk=income["id"]).ended_at is not None
+
+    def test_report_without_written_instructions_of_the_first_applicant_stores_no_consent(self, ritas, application):
+        assert ask(ritas, application).status_code == 201
+        assert ask(ritas, application, applicant=2, purpose="written_instructions").status_code == 201
+        assert not Consent.objects.exists()
 
     def test_changed_applicant_never_receives_the_report_of_another_person(self, ritas, user):
         application = under_review(user, "Slow")
