@@ -92,6 +92,8 @@ class VerifyRequestSerializer(serializers.RequestSerializer):
 class UserHashesQuery(serializers.QuerySerializer):
     """A page of a user's hashes."""
 
+    refuses_unknown = True
+
     limit = serializers.PageField(min_value=1, max_value=1_000, default=100)
     offset = serializers.PageField(min_value=0, default=0)
 

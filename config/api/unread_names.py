@@ -61,10 +61,10 @@ def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
     yield from unread
 
 
-def unread_parameters(query: Any, parameters: Any, *, is_list: bool) -> Iterator[str]:
-    """Yield the parameters of a query string that nothing reads; raises UnknownNames where a list is filtered."""
+def unread_parameters(query: Any, parameters: Any) -> Iterator[str]:
+    """Yield the parameters of a query string that nothing reads; raises UnknownNames where they are refused."""
     fields = {} if parameters is None else parameters.shared().fields
     unread = [name for name in query if name not in fields]
-    if is_list:
+    if parameters is not None and parameters.refuses_unknown:
         refuse(unread, list(fields))
     yield from unread

@@ -128,8 +128,7 @@ def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> lis
     """Return the names that nothing reads; raises ValidationFailed where they are refused."""
     names: list[str] = []
     if request.META.get("QUERY_STRING"):
-        query, is_list = request.query_params, declared.page is not None
-        names += unread_names.unread_parameters(query, declared.parameters, is_list=is_list)
+        names += unread_names.unread_parameters(request.query_params, declared.parameters)
     if declared.body is not None:
         names += unread_names.unread_members(document, declared.body, declared.answer)
     return names

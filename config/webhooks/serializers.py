@@ -146,6 +146,8 @@ class RedeliverySerializer(serializers.ModelResponseSerializer):
 class FeedQuery(serializers.QuerySerializer):
     """Where to read on."""
 
+    refuses_unknown = True
+
     after = serializers.QueryInt64Field(
         min_value=0, default=0, help_text="The last `sequence` that you have; 0 to start."
     )

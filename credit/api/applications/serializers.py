@@ -176,6 +176,8 @@ class InboxQuery(serializers.PageQuery):
 class DecisionsQuery(serializers.QuerySerializer):
     """When the decisions were made."""
 
+    refuses_unknown = True
+
     def get_fields(self) -> dict[str, Any]:
         """`from` is a word of Python's."""
         earliest = serializers.QueryTimeField(required=False, help_text="The earliest decision.")

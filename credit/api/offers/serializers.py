@@ -211,6 +211,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
 class OfferQuery(serializers.QuerySerializer):
     """Which provider's offers."""
 
+    refuses_unknown = True
+
     provider_id = serializers.PrintableIdField(help_text="The provider of the offers.")
     include_inactive = serializers.QueryFlagField(
         default=False, help_text="Whether to include deactivated offers. Only the owner gets them."

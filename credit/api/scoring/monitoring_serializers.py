@@ -31,6 +31,8 @@ def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
 class MonitoringQuery(serializers.QuerySerializer):
     """Which scores to look at, and which to compare them with."""
 
+    refuses_unknown = True
+
     version = serializers.QueryInt64Field(
         min_value=1, default=None, help_text="A version's number. Default: the champion's."
     )
