@@ -44,29 +44,47 @@ def clean_name(text: str) -> str:
 
 
 _JOINERS = "\u200c\u200d"  # ZERO WIDTH NON-JOINER and JOINER
+# Keyboards of these scripts type joiners, also where they change nothing that a reader sees.
+_SCRIPTS_WITH_JOINERS = {
+    "ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "KHMER", "MALAYALAM", "MONGOLIAN", "MYANMAR",
+    "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU", "TIBETAN",
+}  # fmt: skip
+_RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: Unicode, chapter 12, spells it so
 
 
 def clean_words(text: str) -> str:
     """Return what people write about themselves, on one line, with each run of white space as one space.
 
     Letters of every script are accepted, and joiners where RFC 5892 (CONTEXTJ) allows them, as in Persian and Sinhala
-    names. Raises ValueError, with the reason, for line breaks, control, bidirectional and other invisible characters,
-    and for a text that shows nothing.
+    names. A joiner without an effect is left out after a letter of a script that has joiners. Raises ValueError, with
+    the reason, for line breaks, control, bidirectional and other invisible characters, and for a text that shows
+    nothing.
     """
+    kept: list[str] = []
     for position, character in enumerate(text):
-        is_space = unicodedata.category(character) == "Zs"
-        if not (character.isprintable() or is_space or _joins(text, position)):
-            raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
+        if character in _JOINERS and not _joins(text, position):
+            if kept and _has_joiners(kept[-1]):
+                continue
+        elif character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs":
+            kept.append(character)
+            continue
+        raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
     if shows_nothing(text):
         raise ValueError("Must contain a letter, a digit, or another visible character.")
-    return " ".join(text.split())
+    return " ".join("".join(kept).split())
 
 
 def _joins(text: str, position: int) -> bool:
+    if text[max(position - 1, 0) : position + 3] == _RA_YAPHALA:
+        return True
     try:
-        return text[position] in _JOINERS and idna.valid_contextj(text, position)
+        return idna.valid_contextj(text, position)
     except ValueError:  # next to a character that idna's version of Unicode doesn't know
         return False
+
+
+def _has_joiners(character: str) -> bool:
+    return unicodedata.name(character, "").partition(" ")[0] in _SCRIPTS_WITH_JOINERS
 
 
 def skeleton(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from credit.core.applicants import APPLICANTS_MAX
-from credit.core.countries import COUNTRIES, WITH_POSTAL_CODE, WITH_REGION
+from credit.core.countries import COUNTRIES, WITH_CITY, WITH_POSTAL_CODE, WITH_REGION
 
 NAME_MAX_LENGTH = 200
 LINE_MAX_LENGTH = 200
@@ -18,12 +18,13 @@ LANGUAGE = (
 )
 LANGUAGE_MAX_LENGTH = 35
 
-# Members that every person has, members that are due of an applicant, and those that an offer may require in addition.
+# Members that the schema requires of every person (a city also where the API needs none: a program that reads no
+# conditions is right, too), members that are due of an applicant, and those that an offer may require in addition.
 ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
 DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")
 # Addresses of other countries may lack these.
-_ONLY_IN = {"address.postal_code": WITH_POSTAL_CODE, "address.region": WITH_REGION}
+_ONLY_IN = {"address.city": WITH_CITY, "address.postal_code": WITH_POSTAL_CODE, "address.region": WITH_REGION}
 
 # Every member of a person, in the order of a form.
 PATHS = (
@@ -59,7 +60,7 @@ def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
     rules = [
         {"if": {"properties": {"country": {"enum": sorted(countries)}}}, "then": {"required": [path.partition(".")[2]]}}
         for path, countries in _ONLY_IN.items()
-        if path in {"address.postal_code", *requires}
+        if path not in ALWAYS and path in {*DUE, *requires}
     ]
     address = {
         "type": "object", "title": "Address", "properties": _ADDRESS, "required": there, "allOf": rules,

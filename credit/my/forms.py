@@ -1,8 +1,9 @@
 """Forms of an application, built from the offer: its JSON Schema, its limits, and what it requires of applicants."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-from unicodedata import normalize
+from unicodedata import decimal, normalize
 
 from django import forms
 from django.utils.html import escape
@@ -50,6 +51,10 @@ _AUTOCOMPLETE = {
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
+# Hyphens of every kind, and the invisible marks that address books copy with a number.
+_PHONE_SEPARATORS = frozenset(" -().,/\u2010\u2011\u2012\u2013\u2212\u200e\u202a\u202c")
+_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # share the country code 1
+_NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
 _AT_HOME = "US"  # the country that a new form names
 
@@ -196,6 +201,16 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 
+def _in_e164(typed: str, country: str | None) -> str:
+    """Return a phone number in E.164 as far as it can be known: a number of the US or Canada needs no country code."""
+    # NFKC makes ASCII of full-width signs; people write (0) for the digit that callers from abroad leave out.
+    plain = normalize("NFKC", typed).removeprefix("tel:").replace("(0)", "")
+    digits = "".join(str(decimal(sign, sign)) for sign in plain if sign not in _PHONE_SEPARATORS)
+    if digits.startswith("00"):
+        return f"+{digits[2:]}"
+    return f"+1{digits[-10:]}" if country in _PLAN_OF_ONE and _NUMBER_OF_ONE.fullmatch(digits) else digits
+
+
 class PersonForm(DraftForm):
     """An applicant. An empty form is no person."""
 
@@ -229,13 +244,9 @@ class PersonForm(DraftForm):
                 field = forms.CharField(max_length=_PERSON_LENGTHS[path], widget=text, empty_value=None, **about)
             yield path, field
 
-    def clean_phone(self) -> str | None:
-        """Return the number in E.164 as far as it can be known; ten digits are a number of the US."""
-        typed: str | None = self.cleaned_data["phone"]
-        if typed is None:
-            return None
-        digits = "".join(sign for sign in typed if sign not in " -().\u00a0")
-        return f"+1{digits}" if len(digits) == 10 and digits.isdecimal() else digits
+    def clean(self) -> None:
+        if typed := self.cleaned_data.get("phone"):
+            self.cleaned_data["phone"] = _in_e164(typed, self.cleaned_data.get("address.country"))
 
     @property
     def is_empty(self) -> bool:

@@ -248,7 +248,7 @@ def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list
 
 def _person(person: dict[str, Any]) -> dict[str, Any]:
     where = person["address"]
-    town = " ".join(filter(None, (where["city"], where.get("region"), where.get("postal_code"))))
+    town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
     lines = filter(None, (where["line1"], where.get("line2"), town, where["country"]))
     return {"name": person["legal_name"], "address": list(lines)}
 

@@ -138,6 +138,48 @@ def test_an_address_has_what_its_country_has(api, body, country, city):
     assert made.json()["applicants"][0]["address"] == {**address, "line2": None, "region": None, "postal_code": None}
 
 
+@pytest.mark.parametrize(("country", "more"), [
+    ("SG", {"postal_code": "018956"}), ("MO", {}), ("GI", {}), ("NR", {"region": "Yaren"}), ("AE", {"region": "Dubai"}),
+    ("HK", {"region": "Kowloon"}), ("KY", {"region": "Grand Cayman"}),
+    ("JP", {"region": "Tokyo", "postal_code": "100-0001"}),
+])  # fmt: skip
+def test_an_address_without_a_city_is_accepted_where_the_country_has_none(api, body, country, more):
+    address = {"line1": "1 Marina Boulevard", "country": country, **more}
+    made = api.send(PATH, {**body, "applicants": [{"legal_name": "Tan", "address": address}]})
+    assert made.status_code == 201, made.content
+    assert made.json()["applicants"][0]["address"]["city"] is None
+
+
+@pytest.mark.parametrize("country", ["US", "DE", "IE", "QA", "KR", "TW"])
+def test_a_city_is_required_where_the_country_has_cities(api, body, country):
+    address = {"line1": "12 Cedar Street", "city": None, "country": country, "postal_code": "10115"}
+    made = api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]})
+    assert assert_error(made, 400, "E1001")["details"][0]["field"] == "/applicants/0/address/city"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("\u0645\u062d\u0645\u062f\u200c\u0631\u0636\u0627", "\u0645\u062d\u0645\u062f\u0631\u0636\u0627"),
+        (
+            "\u0627\u0645\u06cc\u0631\u200c \u06a9\u0645\u0627\u0644\u06cc",
+            "\u0627\u0645\u06cc\u0631 \u06a9\u0645\u0627\u0644\u06cc",
+        ),
+        ("\u0d30\u0d2e\u0d4d\u0d2f\u200c \u0d15\u0d43", "\u0d30\u0d2e\u0d4d\u0d2f \u0d15\u0d43"),
+        ("\u0986\u200d\u09b2\u09bf", "\u0986\u09b2\u09bf"),
+        (
+            "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
+            "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
+        ),  # Rachel
+    ],
+)
+def test_a_joiner_without_an_effect_is_left_out_of_a_name(api, body, sent, kept):
+    applicant = {**PERSON, "legal_name": sent}
+    made = api.send(PATH, {**body, "applicants": [applicant]})
+    assert made.status_code == 201, made.content
+    assert made.json()["applicants"][0]["legal_name"] == kept
+
+
 @pytest.mark.parametrize("country", ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"])
 def test_a_postal_code_is_required_where_no_mail_arrives_without(api, body, country):
     address = {"line1": "12 Cedar Street", "city": "Town", "country": country, "postal_code": None}

@@ -237,6 +237,34 @@ class TestApplying:
         assert 'value="Ada Example"' in page or name == "first-legal_name"
         assert not Application.objects.exists()
 
+    @pytest.mark.parametrize(
+        ("country", "typed", "kept"),
+        [
+            ("US", "503.555.0100", "+15035550100"),
+            ("US", "1-503-555-0100", "+15035550100"),
+            ("US", "+1 (503) 555\u20110100", "+15035550100"),
+            ("CA", "416/555 0199", "+14165550199"),
+            ("DE", "+49 (0)30 123456", "+4930123456"),
+            ("DE", "0049 30 12 34 56", "+4930123456"),
+            ("GB", "tel:+44-20-7946-0958", "+442079460958"),
+            ("JP", "\uff0b\uff18\uff11 3 1234 5678", "+81312345678"),
+            ("AE", "\u202a+\u0669\u0667\u0661 50 123 4567\u202c", "+971501234567"),
+            ("IN", "+91 98765 43210", "+919876543210"),
+        ],
+    )
+    def test_a_phone_number_is_read_as_people_write_it(self, asking, user, country, typed, kept):
+        home = {"first-address.country": country, "first-phone": typed}
+        send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
+        assert Application.objects.get().applicants.persons[0]["phone"] == kept
+
+    @pytest.mark.parametrize(
+        ("country", "typed"), [("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")]
+    )
+    def test_a_phone_number_of_an_unknown_country_is_refused(self, asking, user, country, typed):
+        home = {"first-address.country": country, "first-phone": typed}
+        _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
+        assert list(errors_in(page)) == ["first-phone"]
+
     def test_missing_and_wrong_fields_are_marked_at_once(self, asking, user):
         typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **typed)

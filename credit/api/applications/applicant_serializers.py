@@ -16,9 +16,10 @@ from credit.core.applicant_schema import (
     NAME_MAX_LENGTH,
     PHONE,
     POSTAL_CODE_MAX_LENGTH,
+    is_required,
 )
 from credit.core.applicants import APPLICANTS_MAX
-from credit.core.countries import COUNTRIES, WITH_POSTAL_CODE
+from credit.core.countries import COUNTRIES
 from credit.core.errors import refusal_of
 
 AGE_MAX_YEARS = 130
@@ -86,7 +87,12 @@ class ApplicantAddressRequestSerializer(Whole):
         default=None,
         help_text="Apartment, floor or similar; null if there is none.",
     )
-    city = serializers.WordsField(max_length=LINE_MAX_LENGTH, help_text="City or town.")
+    city = serializers.WordsField(
+        max_length=LINE_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="City or town; null only for countries whose addresses name none, such as `SG`.",
+    )
     region = serializers.WordsField(
         max_length=LINE_MAX_LENGTH, allow_null=True, default=None, help_text="A state or a province; null for none."
     )
@@ -99,8 +105,9 @@ class ApplicantAddressRequestSerializer(Whole):
     country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`, or `XK` for Kosovo.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs["postal_code"] is None and attrs["country"] in WITH_POSTAL_CODE:
-            raise serializers.ValidationError({"postal_code": [f"Is required in {attrs['country']}."]})
+        for name in ("city", "postal_code"):
+            if attrs[name] is None and is_required({"address": attrs}, f"address.{name}"):
+                raise serializers.ValidationError({name: [f"Is required in {attrs['country']}."]})
         return attrs
 
 
