@@ -5,8 +5,10 @@ import sys
 from typing import Any
 
 from django.core.exceptions import DisallowedHost
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import is_valid_path
+from django.utils.encoding import iri_to_uri
+from django.utils.http import escape_leading_slashes
 from rest_framework import exceptions as drf
 
 from config.core import errors
@@ -49,11 +51,19 @@ def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    """Answer for a path that no route matches (`handler404`); the message hints at a surplus slash and never repeats
-    the path.
+    """Answer for a path that no route matches (`handler404`).
+
+    A browser is sent to the page that differs by the slash at the end. The message for a program hints at a surplus
+    slash and never repeats the path.
     """
     path = request.path_info
-    if path.endswith("/") and is_valid_path(path.removesuffix("/")):
+    other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
+    exists = is_valid_path(other)
+    reads_html = request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("Accept", "")
+    if exists and reads_html and not path.startswith("/v1/"):
+        query = request.META.get("QUERY_STRING", "")
+        return HttpResponseRedirect(escape_leading_slashes(iri_to_uri(other) + (f"?{query}" if query else "")))
+    if exists and path.endswith("/"):
         return errors.NotFound("No resource has this path. Send the request without the slash at the end.").response()
     return errors.NotFound().response()
 

@@ -41,6 +41,27 @@ def test_an_unknown_page_is_a_page_with_a_way_on(browser, path):
     assert "{" not in text_of(answer)
 
 
+@pytest.mark.parametrize(
+    ("typed", "page"),
+    [
+        ("/my/", "/my"),
+        ("/account", "/account/"),
+        ("/developers/?x=%20", "/developers?x=%20"),
+        ("/my/apply/", "/my/apply"),
+    ],
+)
+def test_a_browser_is_led_to_the_page_that_differs_by_a_slash(browser, typed, page):
+    answer = browser.get(typed, headers=BROWSER)
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert browser.get(typed).status_code == 404
+    assert browser.post(typed, headers=BROWSER).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/my//", "/nowhere/", "/v1/health/"])
+def test_no_other_address_is_led_on(browser, path):
+    assert browser.get(path, headers=BROWSER).status_code == 404
+
+
 def test_the_page_names_its_request_and_leads_to_its_section(browser):
     answer = browser.get("/my/applications/x", headers=BROWSER)
     assert answer.headers["X-Request-ID"] in text_of(answer)
