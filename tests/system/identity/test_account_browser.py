@@ -3,13 +3,22 @@
 import re
 from urllib.parse import urlsplit
 
+import pytest
 from django.core import mail
+from django.db import transaction
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from config.mail.delivery import deliver_some
+from credit.models import Application
+from identity.access import consents as kinds
+from identity.access.consents import Consent, give_consent
+from identity.access.tokens import start_family
 from identity.accounts.invitations import invite
-from tests.factories import PASSWORD
+from identity.accounts.models import Export
+from tests.api import client_of
+from tests.factories import PASSWORD, ApplicationFactory
+from tests.identity.oauth_support import make_client
 from tests.identity.test_invitations import token_of
 from tests.second_factors import code_of
 from tests.system.browsing import add_app, look_at_widths, noted
@@ -23,8 +32,8 @@ OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 class Person:
     """Somebody at a browser, whose pages have no OTHER_SCRIPTS; clicks are in the narrowest window."""
 
-    def __init__(self, browser, server):
-        self.page = browser.new_context(base_url=server.url).new_page()
+    def __init__(self, browser, server, **options):
+        self.page = browser.new_context(base_url=server.url, **options).new_page()
         self.complaints = noted(self.page)
 
     def open(self, path, name):
@@ -79,6 +88,37 @@ def test_a_person_comes_in_looks_around_and_leaves(chromium, live_server, transa
     assert person.page.url.endswith("/account/privacy")
     for action in ("export", "erase", "keep"):
         person.press(f"privacy-{action}", f"button[value={action}]")
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_privacy_page_with_every_kind_of_consent_an_obstacle_and_kept_records(chromium, live_server, user, language):
+    now = timezone.now()
+    with transaction.atomic():
+        kept = ApplicationFactory(consumer=user, status="withdrawn", submitted_at=now)
+        is_open = ApplicationFactory(consumer=user, share=["bank", "identity"])
+        start_family(user=user, now=now, client=make_client()[0], scope="offers:read applications:write")
+        for kind, scope in (
+            (kinds.BANK_LINK, "First Platypus Bank"), (kinds.ELECTRONIC_NOTICES, "notices about applications"),
+            (kinds.CREDIT_REPORT, f"{kept.pk}: credit report to lender 700"),
+        ):  # fmt: skip
+            give_consent(user.pk, kind, kept.pk, scope=scope, now=now)
+        for status in ("ready", "expired", "failed"):
+            Export.objects.create(account=user, requested_by=user, language=language, status=status, created_at=now)
+    body = {"status": "submitted", "updated_by": str(user.pk)}
+    assert client_of(user).replace(f"/applications/{is_open.pk}/status", body).status_code == 200
+    person = Person(chromium, live_server, locale=language)
+    person.open("/account/login", f"log-in-{language}")
+    person.send(f"account-{language}", login=user.username, password=PASSWORD)
+    person.open("/account/privacy", f"privacy-obstacle-{language}")
+    Application.objects.filter(pk=is_open.pk).update(status="withdrawn")
+    person.press(f"privacy-again-{language}", "button[value=export]")
+    person.send(f"privacy-proved-{language}", password=PASSWORD)
+    person.press(f"privacy-export-{language}", "button[value=export]")
+    person.press(f"privacy-erase-{language}", "button[value=erase]")
+    while person.page.locator("button[value^=end]").count():
+        person.press(f"privacy-ended-{language}", "button[value^=end] >> nth=0")
+    assert not Consent.objects.active().exists()
+    person.press(f"privacy-keep-{language}", "button[value=keep]")
 
 
 def test_a_person_chooses_a_new_password_or_was_invited(chromium, live_server, user, settings):
