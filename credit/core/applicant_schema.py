@@ -18,8 +18,8 @@ LANGUAGE = (
 )
 LANGUAGE_MAX_LENGTH = 35
 
-# Members that the schema requires of every person (a city also where the API needs none: a program that reads no
-# conditions is right, too), members that are due of an applicant, and those that an offer may require in addition.
+# Members that the schema requires of every person, members that are due of an applicant, and those that an offer may
+# require in addition. The schema requires a city of every country, for programs that read no conditions.
 ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
 DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")
