@@ -3,6 +3,7 @@
 The copy has no data of the second applicant, and no facts about other applications. A partner's has no reports.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
 from config.core.json_text import canonical_json
+from credit.anchoring.fact_hashes import without_person
 from credit.api.terms.views import agreement_page
 from credit.core.applicants import FIRST
 from credit.core.facts import PERSON
@@ -19,6 +21,7 @@ from credit.models import (
     Application,
     ApplicationHistory,
     Counteroffer,
+    DecisionAnchor,
     DocumentFile,
     Notice,
     Proposal,
@@ -109,10 +112,19 @@ def _facts(row: ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
     return {"facts": canonical_json(own).decode()}
 
 
+def _record(row: DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+    try:
+        opened = row.openings and canonical_json(without_person(json.loads(row.openings))).decode()
+    except UnreadableSecret:
+        return {}
+    return {"openings": opened}
+
+
 COPIED_VALUES = {
     "credit.ApplicationHistory": _decision,
     "credit.Proposal": _decision,
     "credit.Counteroffer": _counteroffer,
+    "credit.DecisionAnchor": _record,
     "credit.Score": _score,
     "credit.ScoreFacts": _facts,
 }

@@ -42,7 +42,8 @@ def _anchor(application: Any, row: Any, transition: Transition) -> None:
     is_decision = row.status in DECIDED or row.previous_status in DECIDED
     if is_decision and settings.ANCHOR_DECISIONS:
         record = decision_record(application, row, transition.completes)
-        record_keys.queue(record, now=row.changed_at, history=row, application=application)
+        about = {"history": row, "application": application}
+        record_keys.queue(record.text, openings=record.openings, now=row.changed_at, **about)
 
 
 def _audit(application: Any, row: Any, transition: Transition) -> None:

@@ -288,6 +288,7 @@ TABLES = {
     ),
     "credit.DecisionAnchor": table(
         personal("record", erase=REPLACE, keep=DECISION_RECORD),
+        personal("openings", keep=APPLICATION),
         personal("proof", keep=DECISION_RECORD),
         personal("nonce", erase=REPLACE, masked=False, keep=APPLICATION),
         none(

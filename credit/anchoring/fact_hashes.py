@@ -1,18 +1,23 @@
-"""The hash of each fact that a score used, and of a result that only the lender may read.
+"""Hashes in decision records that an erasure closes: of facts, reason texts, ids, and the result of the score.
 
-Each has a nonce of its own, so that it can be opened alone.
-
-The nonces are HMAC-SHA256 of the facts' common nonce. Erasing that one erases them all.
+Each value has a nonce of its own, so that it can be opened alone, and no hash can be opened by trying values. The
+nonces of facts are HMAC-SHA256 of the facts' common nonce: erasing that one erases them all. The others are stored
+with the record, in `openings`.
 """
 
 import hmac
 import secrets
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 from config.core.json_text import canonical_json
+from credit.core.facts import PERSON
 from credit.models.scoring import Score, ScoreFacts
+
+_NONCE_BYTES = 32
+Openings = dict[str, dict[str, Any]]  # value and nonce (base64), by name
 
 
 def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
@@ -23,8 +28,8 @@ def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
     return [{**source, "sha256": _hash(opened[source["name"]])} for source in score.sources]
 
 
-def openings(score: Score) -> dict[str, dict[str, Any]] | None:
-    """Return value and nonce (base64) of each fact that a score used, by name."""
+def openings(score: Score) -> Openings | None:
+    """Return value and nonce of each fact that a score used, by name."""
     kept = score.facts_if_kept
     if kept is None or score.sources is None:
         return None
@@ -35,25 +40,24 @@ def openings(score: Score) -> dict[str, dict[str, Any]] | None:
     }
 
 
-def result_in_record(score: Score) -> dict[str, Any]:
-    """Return the result of a score as its record has it: a hash in its place if only the lender may read it.
-
-    Without its facts nothing can open the hash.
-    """
-    result = {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}
-    if not score.is_withheld:
-        return result
-    opening = result_opening(score) or {"value": result, "nonce": b64encode(secrets.token_bytes(32)).decode()}
-    return {**dict.fromkeys(result), "score_sha256": _hash(opening)}
+def result_of(score: Score) -> dict[str, Any]:
+    """Return the result of a score by its name in a record, which states whether only the lender may read it."""
+    name = f"{PERSON}score" if score.is_withheld else "score"
+    return {name: {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}}
 
 
-def result_opening(score: Score) -> dict[str, Any] | None:
-    """Return value and nonce (base64) of a result that the record hashes; None without one, and once it is erased."""
-    kept = score.facts_if_kept
-    if kept is None or not score.is_withheld:
-        return None
-    result = {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}
-    return {"value": result, "nonce": _nonce_of(kept, "score")}
+def close(values: Mapping[str, Any]) -> tuple[dict[str, str], Openings]:
+    """Return the hash of each value with a random nonce, and what opens it."""
+    opened = {
+        name: {"value": value, "nonce": b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()}
+        for name, value in values.items()
+    }
+    return {name: _hash(opening) for name, opening in opened.items()}, opened
+
+
+def without_person(opened: Openings) -> Openings:
+    """Leave out what only the lender may read: facts about the same person, and a result from which they follow."""
+    return {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
 
 
 def _nonce_of(kept: ScoreFacts, name: str) -> str:

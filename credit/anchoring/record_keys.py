@@ -37,13 +37,15 @@ def message_of(report_type: str, record: str) -> bytes:
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
-def queue(record: str, *, now: datetime, key: RecordKey | None = None, **about: Any) -> None:
+def queue(
+    record: str, *, now: datetime, openings: str | None = None, key: RecordKey | None = None, **about: Any
+) -> None:
     """Write the row by which a record goes to the ledger, signed by `key`, by default that of `now`.
 
-    `about` are the columns that identify its subject.
+    `openings` open its hashes, and `about` are the columns that identify its subject.
     """
     key = key or key_at(now)
-    anchor = DecisionAnchor(record=record, due_at=now, signed_by=key, **about)
+    anchor = DecisionAnchor(record=record, openings=openings, due_at=now, signed_by=key, **about)
     private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key.private_key))
     anchor.signature = base64.b64encode(private.sign(message_of(anchor.report_type, record))).decode()
     anchor.save(force_insert=True)

@@ -1,81 +1,94 @@
 """The anchored record of an application: canonical JSON (RFC 8785), of which the ledger's proof proves every byte."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from config.core.context import request_id
 from config.core.json_text import canonical_json, is_safe, rfc3339
 from config.core.lifecycle import StatusHistory
-from credit.anchoring.fact_hashes import facts_in_record, result_in_record
+from credit.anchoring.fact_hashes import close, facts_in_record, result_of
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.core.reasons import reasons_of
 from credit.models.terms import NOT_RECORDED
 
-_OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
+_OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256", "certificate_sha256")
 
 
-def record_about(application: Any, **members: Any) -> str:
-    """Return the canonical JSON of a record about an application as it is now.
+class Record(NamedTuple):
+    """The anchored text, and the canonical JSON that opens its `hashes`. An erasure deletes the latter."""
+
+    text: str
+    openings: str
+
+
+def record_about(application: Any, *, closed: dict[str, Any] | None = None, **members: Any) -> Record:
+    """Return a record about an application as it is now. It has only hashes of the consumer's id and of `closed`.
 
     An id beyond 2^53 is a text, because RFC 8785 has no such integers.
     """
+    hashes, opened = close({"consumer_id": str(application.consumer_id), **(closed or {})})
     record = {
         "application_id": str(application.pk),
-        "consumer_id": str(application.consumer_id),
         "offer_id": _exact(application.offer_id),
         "offer_version": application.offer_version,
         "offer_terms_sha256": application.terms_sha256,
         "provider_id": _exact(application.provider_id),
         "request_id": request_id.get() or None,
+        "hashes": hashes,
         **members,
     }
-    return canonical_json(record).decode()
+    return Record(canonical_json(record).decode(), canonical_json(opened).decode())
 
 
 def _exact(number: int) -> int | str:
     return number if is_safe(number) else str(number)
 
 
-def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> str:
-    """Return the canonical JSON of a decision.
+def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> Record:
+    """Return the record of a decision.
 
     `share` is what the applicant shared with the lender: of the rest the score knew nothing.
 
-    `score_reasons` are the score's, `reasons` the decision's. `automated` states that no person took part. `terms` are
-    the loan that an approval names, and `counteroffer` the one that the decision closes. `certificate_sha256` is null
-    for scorecards that were published before there were certificates. `applicants_sha256` is the
-    hash of the applicants, with a nonce that can be erased; null without applicants. `facts` are name, source, day and
-    hash of each fact that the score used; null without a score, and if its facts were erased. If the score read facts
-    about the person's other applications, which only the lender may read, `total`, `outcome`, and `score_reasons` are
-    null, and `score_sha256` is their hash.
+    `automated` states that no person took part. `terms` are the loan that an approval names. `certificate_sha256` is
+    null for scorecards that were published before there were certificates. `applicants_sha256` is the hash of the
+    applicants, with a nonce that can be erased; null without applicants. `facts` are name, source, day and hash of each
+    fact that the score used; null without a score, and if its facts were erased.
+
+    `hashes` has texts and ids, the result of the score, and the hash of `application_data`. `counteroffer` is the one
+    that the decision closes. If only the lender may read the result, it is `person.score`, otherwise `score`.
 
     Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
-    version 2 had no `terms`, `counteroffer` and `applicants_sha256`, version 3 no `facts`. Up to version 3 scores
-    compared strings as they were spelled, treated a value of another type as missing, and could decline automatically
-    when one was missing. The JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
+    version 2 had no `terms`, `counteroffer` and `applicants_sha256`, version 3 no `facts`. Up to version 3 the members
+    of `hashes` were members of the record, and those of the score as well. Scores compared strings as they were
+    spelled, treated a value of another type as missing, and could decline automatically when one was missing. The JSON
+    of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
     """
-    scored: dict[str, Any] = dict.fromkeys((*_OF_THE_SCORE, "certificate_sha256"))
-    if (score := application.decision_score) is not None:
-        version = score.version
-        version_and_facts = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
-        scored |= zip(_OF_THE_SCORE, version_and_facts, strict=False)
-        scored |= {**result_in_record(score), "certificate_sha256": version.certificate_sha256}
+    scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
+    score = application.decision_score
+    if score is not None:
+        of_version = (score.version.model_id, score.version.number, score.version.definition_sha256)
+        values = (*of_version, score.facts_sha256, score.version.certificate_sha256)
+        scored = dict(zip(_OF_THE_SCORE, values, strict=True))
+    closed = {
+        "application_data_sha256": application.data_sha256,
+        "changed_by": row.changed_by,
+        "counteroffer": None if counteroffer is None else counteroffer.to_record(),
+        "reason": row.reason,
+        "reasons": reasons_of(row.metadata) if row.status == REJECTED else [],
+        **({} if score is None else result_of(score)),
+    }
     approves = row.status == APPROVED and application.loan_terms is not None
     return record_about(
         application,
+        closed=closed,
         **scored,
         facts=None if score is None else facts_in_record(score),
         **(application.loan_terms.to_record() if approves else NOT_RECORDED),
         record_version=4,
         applicants_sha256=application.applicants_sha256,
-        counteroffer=None if counteroffer is None else counteroffer.to_record(),
-        application_data_sha256=application.data_sha256,
         share=application.share,
         decision=row.status if row.status in DECIDED else "reopened",
         previous_status=row.previous_status,
         position=row.position,
-        changed_by=row.changed_by,
-        reason=row.reason,
-        reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
         automated=row.principal_id is None and counteroffer is None,
         decided_at=rfc3339(row.changed_at),
     )

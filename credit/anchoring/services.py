@@ -26,8 +26,7 @@ from config.core.errors import NotFound
 from config.core.json_text import canonical_json
 from config.ops.failed_items import FailedItems
 from credit.anchoring import record_keys
-from credit.anchoring.fact_hashes import openings, result_opening
-from credit.core.facts import PERSON
+from credit.anchoring.fact_hashes import openings, without_person
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
@@ -59,11 +58,14 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None
     kept = None if score is None else score.facts_if_kept
-    opened = openings(score) if score is not None else None
-    is_open = kept is not None and not (for_applicant and score is not None and score.is_withheld)
-    if opened is not None and not is_open:
-        opened = {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
-    result = result_opening(score) if score is not None and is_open else None
+    if score is None or (for_applicant and score.is_withheld):
+        kept = None
+    opened: dict[str, Any] = {
+        "facts_opening": None if score is None else openings(score),
+        "openings": json.loads(anchor.openings) if anchor.openings else None,
+    }
+    if for_applicant:
+        opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
         persons = None  # they changed since
@@ -74,10 +76,9 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         "opening": anchor.opening,
         "definition": None if score is None else canonical_json(score.version.definition).decode(),
         "certificate": None if score is None else score.version.certificate_text,
-        "facts": kept.facts if is_open and kept is not None else None,
-        "nonce": kept.nonce if is_open and kept is not None else None,
-        "facts_opening": None if opened is None else canonical_json(opened).decode(),
-        "score_opening": None if result is None else canonical_json(result).decode(),
+        "facts": None if kept is None else kept.facts,
+        "nonce": None if kept is None else kept.nonce,
+        **{name: None if values is None else canonical_json(values).decode() for name, values in opened.items()},
         "applicants": None if persons is None else canonical_json(persons.persons).decode(),
         "applicants_nonce": None if persons is None else b64encode(persons.nonce).decode(),
     }
@@ -127,10 +128,10 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
     grouped: dict[str, list[_Waiting]] = defaultdict(list)
     for key in keys:
         try:
-            anchor = DecisionAnchor.objects.select_related("publication").get(pk=key)
+            anchor = DecisionAnchor.objects.select_related("publication", "application").get(pk=key)
             about = {"user_id": str(anchor.subject_id), "report_type": anchor.report_type}
             waiting = _Waiting(anchor, {**about, "report_data": anchor.record})
-            grouped[json.loads(anchor.record).get("request_id") or ""].append(waiting)
+            grouped[_request_of(anchor)].append(waiting)
         except Exception as error:  # noqa: BLE001  one record stops no other
             items.fail(key, error, now=now)
     anchored, left = 0, [waiting.anchor for group in grouped.values() for waiting in group]
@@ -140,6 +141,14 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
     except ProviderError as error:
         _postpone(left, error.word, now)
     return anchored
+
+
+def _request_of(anchor: DecisionAnchor) -> str:
+    """Return the id of the request that decided, "" without one; raises unless the record is of its application."""
+    record = json.loads(anchor.record)
+    if anchor.application_id is not None and record["application_id"] != str(anchor.application_id):
+        raise ValueError("The record is about another application.")
+    return record.get("request_id") or ""
 
 
 def _anchor_group(

@@ -9,6 +9,7 @@ shares no code with what decided: a fault there would only be repeated here. It 
     record      the record of the decision is in its one spelling: RFC 8785 from version 4 on
     platform    a key that was the platform's when it was decided has signed the record (Ed25519); you give the keys:
                 `/.well-known/record-keys.json` of the platform, kept as a file, or a public key in base64
+    openings    each text, id and result that the record hashes, and the bundle opens, has its hash in the record
     definition  the scorecard is the one whose SHA-256 the record names
     certificate the certificate is the one whose SHA-256 the record names, and fits the scorecard
     facts       SHA-256(nonce, facts) is what the record names, and they hold nothing that was not shared
@@ -24,8 +25,8 @@ shares no code with what decided: a fault there would only be repeated here. It 
     commitment  the leaf was anchored as a decision about the consumer whom the record names
     signature   the ledger's key, which you give (`vkey` at its /key), has signed that checkpoint (Ed25519)
 
-It stops at the first step that fails. Facts and applicants that were erased, and a score that was never made, are said
-and no failure.
+It stops at the first step that fails. Facts, openings and applicants that were erased, and a score that was never made,
+are said and no failure.
 Its status: 0 the decision holds; 1 a step fails; 3 not known, because the platform's or the ledger's key was not given;
 4 the record is from before the platform signed its records, and nothing shows who wrote it.
 """
@@ -50,7 +51,7 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-LATER = (*PERSONS, "certificate", "facts_opening", "score_opening")  # members that older bundles lack
+LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # members that older bundles lack
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
 # Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
@@ -94,8 +95,8 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
     """
     check, steps = Check(content, ledger_key, platform_keys), []
     for name in (
-        "bundle", "record", "platform", "definition", "certificate", "facts", "sources", "total", "outcome", "reasons",
-        "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
+        "bundle", "record", "platform", "openings", "definition", "certificate", "facts", "sources", "total", "outcome",
+        "reasons", "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
     ):  # fmt: skip
         try:
             state, detail = getattr(check, name)()
@@ -168,29 +169,35 @@ class Check:
         version = told.get("record_version", 1)
         _must(type(version) is int and version in {1, 2, 3, 4}, "its version is not known here")
         _must(self.spell(told) == self.texts["record"], MISSPELLED)
-        for name in ("application_id", "consumer_id", "decision", "changed_by", "decided_at"):
+        closed = {name for name in (*CLOSED, *RESULTS, *RESULT) if name in told} if version >= 4 else set()
+        _must(not closed, f"it tells {', '.join(sorted(closed))}, of which it has a hash")
+        for name in ("application_id", "decision", "decided_at", *(() if version >= 4 else IDS)):
             _must(type(told.get(name)) is str, f"it lacks {name}")
         _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
         if version >= 2:
-            is_hidden = told.get("score_sha256") is not None
-            _must(version >= 4 or not is_hidden, "a record before version 4 hides no result")
-            result = [told[name] is not None for name in RESULT]
-            _must(not (is_hidden and any(result)), "it tells a result that it hides")
-            scored = [told[name] is not None for name in SCORED if not (is_hidden and name in RESULT)]
-            _must(all(scored) or not any(scored), "it tells half of a score")
-            _must(all(scored) or not is_hidden, "it hides the result of no score")
-            for name, kind in SCORED.items():
-                _must(told[name] is None or type(told[name]) is kind, f"its {name} is none")
+            self._check_kinds(OF_THE_SCORE if version >= 4 else {**OF_THE_SCORE, **RESULT})
             _must(type(told["automated"]) is bool, "it must say whether a person had a part in it")
         else:
-            _must(not set(SCORED) & set(told), "a record without a version tells nothing of a score")
+            _must(not {*OF_THE_SCORE, *RESULT} & set(told), "a record without a version tells nothing of a score")
+        _must(version >= 4 or "hashes" not in told, "a record before version 4 has no hashes")
+        if version >= 4:
+            hashes, result = set(told["hashes"]), RESULTS & set(told["hashes"])
+            _must(hashes - RESULTS == CLOSED, f"it must have the hashes of {', '.join(sorted(CLOSED))}")
+            _must(len(result) == self.is_scored, "it must have the hash of one result with a score, and otherwise none")
         applicants = told.get("applicants_sha256")
         _must(applicants is None or (version >= 3 and type(applicants) is str), "its applicants_sha256 is none")
         named = [told.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
         _must(all(named) or not any(named), "it tells half of a loan")
         _must(version >= 3 or not any(named), "a record before version 3 tells of no loan")
-        about = f"{told['decision']!r} about application {told['application_id']} by {told['changed_by']!r}"
+        about = f"{told['decision']!r} about application {told['application_id']}"
         return OK, f"version {version}: {about} at {told['decided_at']}"
+
+    def _check_kinds(self, kinds: dict[str, type]) -> None:
+        """Check that the record has all these members, each of its kind, or none."""
+        present = [self.told[name] is not None for name in kinds]
+        _must(all(present) or not any(present), "it tells half of a score")
+        for name, kind in kinds.items():
+            _must(self.told[name] is None or type(self.told[name]) is kind, f"its {name} is none")
 
     def platform(self) -> tuple[str, str]:
         keys, given, decided_at = keys_of(self.platform_keys), self.texts["signature"], self.told["decided_at"]
@@ -208,6 +215,30 @@ class Check:
         signed = f"{DOMAIN}\n{REPORT_TYPE}\n{self.texts['record']}".encode()
         _must(ed25519(key.public, signed, decode_base64(given["value"])), "the signature is not of this record")
         return OK, f"signed with {given['key']}, the platform's key at that time"
+
+    def openings(self) -> tuple[str, str]:
+        """Check what is opened, and read it as members of the record, as it was before version 4."""
+        text, hashes = self.texts["openings"], self.told.get("hashes")
+        if hashes is None:
+            _must(text is None, "the record has no hashes to which the openings belong")
+            return OK, f"it closes nothing; decided by {self.told['changed_by']!r}"
+        opened = {} if text is None else canonical(text)
+        _must(set(opened) <= set(hashes), "the record has no hash of something that is opened")
+        for name, digest in hashes.items():
+            if name in opened:
+                found = hash_of(opened[name])
+                _must(found == digest, f"SHA-256(nonce, {name}) is {found}, not what the record names")
+                self.told[name] = opened[name]["value"]
+        for name in IDS:
+            _must(type(self.told.get(name, "")) is str, f"its {name} is none")
+        for name in RESULTS & set(opened):
+            self.told.update({member: self.told[name][member] for member in RESULT})
+            self._check_kinds(RESULT)
+            _must(self.told["total"] is not None, "the result is none")
+        if not opened:
+            return SKIPPED, f"all closed: {', '.join(sorted(hashes))}"
+        closed = ", ".join(sorted(set(hashes) - set(opened)))
+        return OK, f"decided by {self.told.get('changed_by')!r}; closed: {closed or 'nothing'}"
 
     @property
     def is_scored(self) -> bool:
@@ -276,10 +307,11 @@ class Check:
             _must(source in sources, f"{name} can't come from {source!r}")
             _must(not (self.card.get("verified") and source == "applicant"), f"{name}: the card reads no claims")
             if name in opened:
-                value, nonce = opened[name]["value"], decode_base64(opened[name]["nonce"])
-                digest = hashlib.sha256(nonce + jcs(value).encode()).hexdigest()
-                _must(digest == fact["sha256"], f"{name} is not the value that the record names")
-                _must(facts is None or facts.get(name) == value, f"{name} is another value than the scored one")
+                _must(hash_of(opened[name]) == fact["sha256"], f"{name} is not the value that the record names")
+                _must(
+                    facts is None or facts.get(name) == opened[name]["value"],
+                    f"{name} is another value than the scored one",
+                )
         return (
             OK,
             f"{len(named)} facts from {', '.join(sorted({fact['source'] for fact in named}))}; {len(opened)} open",
@@ -302,26 +334,12 @@ class Check:
     def reasons(self) -> tuple[str, str]:
         return self._same("score_reasons", "reasons")
 
-    def _result(self) -> dict[str, Any] | None:
-        """Return total, outcome and reasons of the score, opened if the record hides them; None if they are closed."""
-        named, text = self.told.get("score_sha256"), self.texts["score_opening"]
-        if named is None:
-            _must(text is None, "the record hides no result to which the opening belongs")
-            return self.told
-        if text is None:
-            return None
-        opened = canonical(text)
-        digest = hashlib.sha256(decode_base64(opened["nonce"]) + jcs(opened["value"]).encode()).hexdigest()
-        _must(digest == named, "the opened result is not the one that the record names")
-        return cast("dict[str, Any]", opened["value"])
-
     def _same(self, name: str, member: str) -> tuple[str, str]:
-        result = self._result()
-        if result is None:
-            return SKIPPED, "not open to the applicant"
+        if name not in self.told:
+            return SKIPPED, "the result is closed"
         if self.found is None:
             return SKIPPED, "not computed again"
-        told, computed = result[name], getattr(self.found, member)
+        told, computed = self.told[name], getattr(self.found, member)
         _must(told == computed, f"the record says {told!r}, computed again it is {computed!r}")
         return OK, f"{computed!r}, computed again"
 
@@ -330,17 +348,16 @@ class Check:
         if not told.get("automated"):
             return OK, "a person had a part in it"
         _must(self.is_scored, "no person had a part in it, and no score either")
-        result = self._result()
-        if result is None:
-            return SKIPPED, "no person had a part in it; the score that it follows is not open to the applicant"
-        wanted = {"approve": "approved", "decline": "rejected"}.get(result["outcome"])
-        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {result['outcome']!r} leads to")
-        reasons = result["score_reasons"] if wanted == "rejected" else []
+        if "outcome" not in told or "reasons" not in told:
+            return SKIPPED, "no person had a part in it; the result that it follows, or its reasons, are closed"
+        wanted = {"approve": "approved", "decline": "rejected"}.get(told["outcome"])
+        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {told['outcome']!r} leads to")
+        reasons = told["score_reasons"] if wanted == "rejected" else []
         _must(told["reasons"] == reasons, "its reasons are not those of the score")
         if wanted == "rejected" and self.found is not None and told.get("record_version", 1) >= 4:
             _must(not self.found.rests_on_missing, "a decline that rests on something missing is a person's")
         if self.card is not None and wanted == "approved" and told.get("terms") is not None:
-            check_price(self.card, result["total"], told["terms"])
+            check_price(self.card, told["total"], told["terms"])
         return OK, "no person had a part in it; it is what the score leads to"
 
     def terms(self) -> tuple[str, str]:
@@ -401,6 +418,8 @@ class Check:
         committed = bytes.fromhex(opening["nonce"]) + jcs({"hash": digest, **told}).encode()
         _must(hashlib.sha256(committed).digest() == self.proven.extra, "this is not what the leaf commits to")
         _must(told["report_type"] == REPORT_TYPE, f"it was anchored as {told['report_type']!r}, which is no decision")
+        if "consumer_id" not in self.told:
+            return SKIPPED, f"anchored as a decision about {told['user_id']!r}; whose decision it is, is closed"
         _must(told["user_id"] == self.told["consumer_id"], f"it was anchored by {told['user_id']!r}, for somebody else")
         return OK, f"anchored as a decision about {told['user_id']!r} at {told['timestamp']}"
 
@@ -441,11 +460,19 @@ def keys_of(given: Sequence[str]) -> dict[str, Key]:
 
 DEPTH_MAX = 200
 # A record of version 2 or later has all of these about the score, or none.
-RESULT = ("total", "outcome", "score_reasons")  # a hash stands for them if only the lender may read them
-SCORED = {
-    "model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str, "total": int, "outcome": str,
-    "score_reasons": list,
-}  # fmt: skip
+OF_THE_SCORE = {"model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str}
+RESULT = {"total": int, "outcome": str, "score_reasons": list}
+# From version 4 on, a hash stands for each of these, and for the result. The second is only for the lender.
+IDS = ("consumer_id", "changed_by")
+CLOSED = {*IDS, "application_data_sha256", "counteroffer", "reason", "reasons"}
+RESULTS = {"score", "person.score"}
+
+
+def hash_of(opening: dict[str, Any]) -> str:
+    """Return the SHA-256 of a nonce and the value that it opens."""
+    nonce = decode_base64(opening["nonce"])
+    _must(len(nonce) == NONCE_BYTES, f"a nonce must have {NONCE_BYTES} bytes")
+    return hashlib.sha256(nonce + jcs(opening["value"]).encode()).hexdigest()
 
 
 # --- JSON in its one spelling: compact, keys sorted, UTF-8 ------------------------------------------------------------

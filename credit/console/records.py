@@ -66,11 +66,11 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     is_about_people = True
     list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
     list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
-    list_defer = ("proof", "proof_file")
+    list_defer = ("openings", "proof", "proof_file")
     ordering = ("-id",)
     fields = (
-        "record_sha256", "report_type", "state", "application_id", "record", "signed_by", "signature", "due_at",
-        "attempts", "last_error", "anchored_at", "block_number", "proof_document", "proof_file",
+        "record_sha256", "report_type", "state", "application_id", "record", "openings", "signed_by", "signature",
+        "due_at", "attempts", "last_error", "anchored_at", "block_number", "proof_document", "proof_file",
     )  # fmt: skip
 
     def subject_of(self, record: DecisionAnchor) -> int | None:

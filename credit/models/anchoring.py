@@ -72,6 +72,9 @@ class DecisionAnchor(models.Model):
     record_key = models.OneToOneField(RecordKey, null=True, on_delete=models.PROTECT, related_name="anchor")
     application = models.ForeignKey("credit.Application", null=True, on_delete=models.PROTECT, related_name="anchors")
     record = models.TextField(help_text="The anchored text: canonical JSON.")
+    openings = EncryptedTextField(
+        null=True, help_text="Value and nonce of each of the record's `hashes`, canonical JSON; null once erased."
+    )
     signed_by = models.ForeignKey(
         RecordKey, null=True, on_delete=models.PROTECT, to_field="key_id", related_name="+", db_index=False
     )
@@ -113,9 +116,7 @@ class DecisionAnchor(models.Model):
         """Return whose record it is: the consumer, the account that published a version, the platform for a key."""
         if self.publication is not None:
             return self.publication.principal_id
-        if self.record_key_id is not None:
-            return settings.PROVIDER_ID
-        return json.loads(self.record)["consumer_id"]
+        return settings.PROVIDER_ID if self.application is None else str(self.application.consumer_id)
 
     @property
     def report_type(self) -> str:

@@ -116,10 +116,11 @@ def make(notice: Notice, now: datetime) -> str:
     columns |= {"sha256": digest, "mail": mail}
     notice.transition_to(READY, actor=_SYSTEM, now=now, changes={**columns, "language": content["language"]})
     if settings.ANCHOR_DECISIONS:
-        about = {"notice": str(notice.pk), "kind": notice.kind, "profile": notice.profile}
-        times = {"language": notice.language, "due_at": rfc3339(notice.due_at), "made_at": rfc3339(now)}
-        record = record_about(notice.application, record_version=1, **about, **times, notice_sha256=digest)
-        record_keys.queue(record, now=now, notice=notice, application=notice.application)
+        about: dict[str, Any] = {"notice": str(notice.pk), "kind": notice.kind, "profile": notice.profile}
+        about |= {"language": notice.language, "due_at": rfc3339(notice.due_at), "made_at": rfc3339(now)}
+        record = record_about(notice.application, record_version=2, **about, notice_sha256=digest)
+        subject: dict[str, Any] = {"notice": notice, "application": notice.application}
+        record_keys.queue(record.text, openings=record.openings, now=now, **subject)
     return "ready"
 
 

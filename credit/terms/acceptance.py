@@ -217,10 +217,11 @@ def _store_acceptance(
         credential=actor.credential,
     )
     if settings.ANCHOR_DECISIONS:
-        accepted = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
+        accepted: dict[str, Any] = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
         agreed_terms = NOT_RECORDED if terms is None else terms.to_record()
-        record = record_about(application, record_version=2, **accepted, **agreed_terms)
-        record_keys.queue(record, now=now, acceptance=acceptance, application=application)
+        record = record_about(application, record_version=3, **accepted, **agreed_terms)
+        about: dict[str, Any] = {"acceptance": acceptance, "application": application}
+        record_keys.queue(record.text, openings=record.openings, now=now, **about)
     if form is not None and was_late(form, now=now):
         clocks.owe_reminders(application, now=now)
     record_application_event("accepted", application, now=now)

@@ -132,7 +132,7 @@ def _queue_record(application: Application, *, now: datetime) -> None:
         period_ends_at=None if row.period_ends_at is None else rfc3339(row.period_ends_at),
         repay_by=row.repay_by.isoformat(),
     )
-    record_keys.queue(record, now=now, withdrawal=row, application=application)
+    record_keys.queue(record.text, openings=record.openings, now=now, withdrawal=row, application=application)
 
 
 def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:

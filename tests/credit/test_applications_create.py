@@ -10,6 +10,7 @@ import rfc8785
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, DecisionAnchor
 from tests.api import assert_error
+from tests.credit.scoring.bundles import told_by
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
@@ -103,9 +104,10 @@ def test_the_record_of_a_decision_spells_ids_exactly_and_by_rfc_8785(api, body, 
     body |= {"offer_id": number, "provider_id": number, "initial_status": "under_review"}
     made = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
     assert api.replace(f"{PATH}/{made['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
-    record = DecisionAnchor.objects.get().record
-    told = json.loads(record)
-    assert record.encode() == rfc8785.dumps(told)
+    anchor = DecisionAnchor.objects.get()
+    for text in (anchor.record, anchor.openings):
+        assert text.encode() == rfc8785.dumps(json.loads(text))
+    told = told_by(anchor)
     assert {str(told["offer_id"]), str(told["provider_id"])} == {str(number)}
     data = b'{"\xf0\x9f\x98\x80":1e-7,"\xef\xac\xb3":9}'
     assert told["application_data_sha256"] == sha256(data).hexdigest()

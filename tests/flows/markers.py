@@ -3,6 +3,7 @@
 The register says which tables and fields there are, so that a new one is covered without a change here.
 """
 
+import json
 from datetime import timedelta
 from functools import cache
 from uuid import uuid4
@@ -16,7 +17,7 @@ from config.core.append_only import AllowErasure
 from config.core.json_text import JsonTextField
 from config.core.privacy import all_rows, personal_fields, register
 from credit.core.applicants import Applicants, ApplicantsField
-from credit.models import Score
+from credit.models import DecisionAnchor, Score
 from tests.credit.applicants import changed
 
 # Values that a constraint of the table requires.
@@ -148,6 +149,8 @@ class Planter:
             return [{"name": self.marker, "source": "platform", "as_of": None}]
         if isinstance(field, JsonTextField | models.JSONField):
             return {"text": self.marker}
+        if field.model is DecisionAnchor and field.name == "openings":
+            return json.dumps({"reason": {"value": self.marker, "nonce": "x"}})
         return f"{self.marker}-{uuid4().hex}"[: field.max_length] if field.unique or field.max_length else self.marker
 
 

@@ -93,10 +93,10 @@ class BundleSerializer(ResponseSerializer):
         allow_null=True,
         help_text="Value and nonce of each fact in the record, canonical JSON; null once the facts are erased.",
     )
-    score_opening = TextField(
+    openings = TextField(
         allow_null=True,
-        help_text="Value and nonce of the result that `score_sha256` of the record hashes, canonical JSON; null for "
-        "the applicant, for records without that hash, and once the facts are erased.",
+        help_text="Value and nonce of each of the record's `hashes`, canonical JSON; null for records before version "
+        "4, and once they are erased. The applicant's bundle has no `person.score`.",
     )
     applicants = TextField(
         allow_null=True,

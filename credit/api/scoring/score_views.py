@@ -130,7 +130,7 @@ class ScoreViewSet(ApiViewSet):
         The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
         reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
         log of personal data records it. If the score used facts about the applicant's other applications (`person.…`),
-        the applicant's bundle has no `facts` and no `score_opening`. `facts_opening` then opens only the other facts.
+        the applicant's bundle has no `facts`, `facts_opening` opens only the other facts, and `openings` no result.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):

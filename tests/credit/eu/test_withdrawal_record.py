@@ -37,7 +37,8 @@ def test_withdrawal_has_one_record_with_its_times_and_no_personal_text(recent):
     )  # fmt: skip
     assert (proof["status"], proof["record"], proof["record_sha256"]) == ("pending", anchor.record, str(anchor))
     record = json.loads(anchor.record)
-    common = {"application_id", "consumer_id", "offer_id", "offer_version", "offer_terms_sha256", "provider_id"}
+    common = {"application_id", "hashes", "offer_id", "offer_version", "offer_terms_sha256", "provider_id"}
+    assert list(record["hashes"]) == ["consumer_id"]
     assert {name: record[name] for name in record.keys() - common - {"request_id"}} == {
         "record_version": 1, "withdrawal": str(row.pk), "terms_sha256": recent.loan_terms.terms_sha256,
         "declared_at": rfc3339(row.declared_at), "received_at": rfc3339(row.received_at), "channel": "api",

@@ -7,6 +7,7 @@ from hashlib import sha256
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from config.core.json_text import canonical_json
+from credit.anchoring.fact_hashes import close
 from credit.anchoring.record_keys import message_of
 from credit.core.card import Card
 from credit.scoring.evaluator import evaluate
@@ -58,7 +59,7 @@ def signed(record, *, key=FIRST, report_type="application_decision"):
 
 
 def opening_of(record, **changes):
-    told = {"user_id": json.loads(record)["consumer_id"], "report_type": "application_decision"}
+    told = {"user_id": json.loads(record).get("consumer_id", "7"), "report_type": "application_decision"}
     return {"nonce": LEAF_NONCE.hex(), "timestamp": ANCHORED_AT, **told, **changes}
 
 
@@ -86,8 +87,37 @@ def root_of(leaves):
     return merkle.node_hash(root_of(leaves[:middle]), root_of(leaves[middle:]))
 
 
+CLOSED = ("application_data_sha256", "changed_by", "consumer_id", "counteroffer", "reason", "reasons")
+RESULT = ("total", "outcome", "score_reasons")
+
+
+def written(told):
+    """A record in the form of its version: its text, and from version 4 on what opens its hashes."""
+    if told.get("record_version", 1) < 4:
+        return {"record": text(told)}
+    hidden = {name: told.get(name) for name in CLOSED}
+    if told["model_id"] is not None:
+        hidden["score"] = {name: told[name] for name in RESULT}
+    hashes, opened = close(hidden)
+    clear = {name: value for name, value in told.items() if name not in (*CLOSED, *RESULT)}
+    return {"record": text({**clear, "hashes": hashes}), "openings": text(opened)}
+
+
+def members_of(given):
+    """The members of a bundle's record, also those of which it has hashes."""
+    told = json.loads(given["record"])
+    for name, opening in json.loads(given.get("openings") or "{}").items():
+        told |= opening["value"] if name.endswith("score") else {name: opening["value"]}
+    return {name: value for name, value in told.items() if name != "hashes"}
+
+
+def told_by(anchor):
+    """What a stored record states, also by its hashes."""
+    return members_of({"record": anchor.record, "openings": anchor.openings})
+
+
 def record_of(card, facts, nonce=NONCE, **changes):
-    """The record of a decision that follows the score without a person."""
+    """What the record of a decision that follows the score without a person has, in the clear."""
     found = evaluate(Card.of(card), facts)
     decision = DECISIONS[found.outcome]
     return {
@@ -107,9 +137,10 @@ def record_of(card, facts, nonce=NONCE, **changes):
 def bundle(card=None, facts=None, *, proven=True, **changes):
     """A bundle that holds; `changes` are members of the record."""
     card, facts = definition() if card is None else card, FACTS if facts is None else facts
-    record = text(record_of(card, facts, **changes))
+    made = written(record_of(card, facts, **changes))
+    record = made["record"]
     return {
-        "record": record, "signature": signed(record), "proof_file": proof_of(record) if proven else None,
+        **made, "signature": signed(record), "proof_file": proof_of(record) if proven else None,
         "opening": opening_of(record) if proven else None, "definition": text(card), "facts": text(facts),
         "nonce": b64encode(NONCE).decode(),
     }  # fmt: skip
@@ -117,8 +148,8 @@ def bundle(card=None, facts=None, *, proven=True, **changes):
 
 def recorded(given, **changes):
     """A bundle with another record, which the platform signed and anchored as if it had been so from the start."""
-    record = text({**json.loads(given["record"]), **changes})
-    return {**given, "record": record, "signature": signed(record), **anchored(record)}
+    made = written({**members_of(given), **changes})
+    return {**given, **made, "signature": signed(made["record"]), **anchored(made["record"])}
 
 
 def anchored(record, **changes):

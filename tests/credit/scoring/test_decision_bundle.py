@@ -22,7 +22,7 @@ from tests.factories import ApplicationFactory
 
 MEMBERS = {
     "record", "signature", "proof_file", "opening", "definition", "facts", "nonce", "applicants", "applicants_nonce",
-    "certificate", "facts_opening", "score_opening",
+    "certificate", "facts_opening", "openings",
 }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ class TestBundle:
         body = {"status": "approved", "updated_by": "me"}
         assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
         shown = read(api, application).json()
-        assert {name for name, text in shown.items() if text is not None} == {"record", "signature"}
+        assert {name for name, text in shown.items() if text is not None} == {"record", "signature", "openings"}
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
     def test_who_applied_is_opened_until_they_are_erased(self, api, user, db):

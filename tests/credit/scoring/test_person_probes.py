@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from config.core.export import write_export
 from config.core.json_text import canonical_json
-from credit.anchoring.fact_hashes import facts_in_record, result_in_record
+from credit.anchoring.fact_hashes import close, facts_in_record, result_of, without_person
 from credit.anchoring.verify_decision import FAIL, SKIPPED, verify
 from credit.core.card import Card
 from credit.core.facts import Known, source_of, values_of
@@ -94,12 +94,14 @@ def scored(card, values, monkeypatch):
 
 def shown(score, remembered):
     """Return all that the applicant reads of a score; hashes have nonces of their own."""
-    record = {**result_in_record(score), "facts": facts_in_record(score)}
+    hashes, opened = close(result_of(score))
+    record = {"hashes": hashes, "facts": facts_in_record(score)}
     copied = {name: getattr(score, name) for name in (*Score.RESULT, "sources", "number")}
     values = {
         "score": scores.describe(score, for_applicant=True)._asdict(),
         "explanation": explanation._score_parts(score),
         "record": record,
+        "openings": without_person(opened),
         "copy": copied | COPIED_VALUES["credit.Score"](score, is_for_partner=False),
         "facts": COPIED_VALUES["credit.ScoreFacts"](score.kept_facts, is_for_partner=False) or score.kept_facts.facts,
         "catalog": remembered,
@@ -219,10 +221,11 @@ def check_bundles(own, lenders):
     assert {steps[name] for name in ("facts", "total", "outcome", "reasons")} == {SKIPPED}
     theirs = {step.name: step.state for step in verify(lenders.content)}
     assert {theirs[name] for name in ("facts", "sources", "total", "outcome", "reasons")} == {"ok"}
-    forged = json.loads(lenders.json()["score_opening"])
-    forged["value"]["total"] += 1
-    wrong = {**lenders.json(), "score_opening": canonical_json(forged).decode()}
-    assert {step.name: step.state for step in verify(json.dumps(wrong).encode())}["total"] == FAIL
+    forged = json.loads(lenders.json()["openings"])
+    assert set(forged) - set(json.loads(own.json()["openings"])) == {"person.score"}
+    forged["person.score"]["value"]["total"] += 1
+    wrong = {**lenders.json(), "openings": canonical_json(forged).decode()}
+    assert {step.name: step.state for step in verify(json.dumps(wrong).encode())}["openings"] == FAIL
 
 
 def page_of(user, application):
@@ -236,6 +239,7 @@ def without_ids(text, user, person):
         text = text.replace(value, "·")
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{64}\b", "·", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|[A-Za-z0-9+/]{40,}={0,2}", "·", text)
+    text = re.sub(rf'(consumer_id\\*":{{\\*"nonce\\*":\\*"·\\*",\\*"value\\*":\\*"){user.pk}\b', r"\1·", text)
     return re.sub(rf'("(?:consumer_id|user_id|user|id|subject)\\*": ?\\*"?){user.pk}\b', r"\1·", text)
 
 

@@ -92,8 +92,9 @@ def test_corrected_claim_in_a_record_verifies():
 def test_claim_in_the_record_of_a_verified_card_fails():
     made = bundled(sourced.card(), FACTS)
     verified = sourced.card(verified=True)
-    record = {**json.loads(bundled(verified, FACTS)["record"]), "facts": json.loads(made["record"])["facts"]}
-    found = steps({**made, "record": text(record), "definition": text(verified)})["sources"]
+    theirs = bundled(verified, FACTS)
+    record = {**json.loads(theirs["record"]), "facts": json.loads(made["record"])["facts"]}
+    found = steps({**theirs, "record": text(record), "facts_opening": made["facts_opening"]})["sources"]
     assert (found.state, "reads no claims" in found.detail) == (FAIL, True), found
 
 

@@ -32,6 +32,7 @@ from tests.credit.scoring.bundles import (
 )
 from tests.credit.scoring.cards import definition
 
+SCORED = (*verify_decision.OF_THE_SCORE, *verify_decision.RESULT)
 PERSONS = text([{"legal_name": "Li Wei"}, {"legal_name": "Ó Súilleabháin, Máire"}])
 
 
@@ -45,8 +46,8 @@ def states(given, key=KEY, platform=(RECORD_KEYS,)):
 
 
 NAMES = [
-    "bundle", "record", "platform", "definition", "certificate", "facts", "sources", "total", "outcome", "reasons",
-    "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
+    "bundle", "record", "platform", "openings", "definition", "certificate", "facts", "sources", "total", "outcome",
+    "reasons", "decision", "terms", "applicants", "proof", "inclusion", "commitment", "signature",
 ]  # fmt: skip
 
 
@@ -109,12 +110,37 @@ class TestWhatHolds:
         found = states({name: given[name] for name in given if not name.startswith("applicants")})
         assert (found["applicants"], FAIL in found.values()) == (SKIPPED, False)
 
+    def test_record_of_version_4_holds_in_every_step(self):
+        found = steps_of(bundle(record_version=4))
+        assert {step.state for step in found} == {OK}
+        assert found[NAMES.index("openings")].detail == "decided by 'model:7@2'; closed: nothing"
+
+    @pytest.mark.parametrize(("closed", "skipped"), [
+        (["reason"], []),
+        (["consumer_id"], ["commitment"]),
+        (["reasons"], ["decision"]),
+        (["score"], ["total", "outcome", "reasons", "decision"]),
+    ])  # fmt: skip
+    def test_closed_hash_skips_what_needs_its_value(self, closed, skipped):
+        given = bundle(record_version=4)
+        opened = {name: made for name, made in json.loads(given["openings"]).items() if name not in closed}
+        found = steps_of({**given, "openings": text(opened)})
+        assert [step.name for step in found if step.state != OK] == skipped
+        assert found[NAMES.index("openings")].detail.endswith(f"closed: {closed[0]}")
+        assert outcome_of(found) == "verified"
+
+    def test_erased_openings_leave_the_hash_and_the_proof(self):
+        found = steps_of({**bundle(record_version=4), "openings": None, "facts": None, "nonce": None})
+        skipped = [step.name for step in found if step.state == SKIPPED]
+        assert skipped == ["openings", "facts", "total", "outcome", "reasons", "decision", "commitment"]
+        assert outcome_of(found) == "verified"
+
     def test_a_persons_decision_against_the_score(self):
         given = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
         assert set(states(given).values()) == {OK}
 
     def test_a_decision_without_a_score(self):
-        nothing = dict.fromkeys(verify_decision.SCORED)
+        nothing = dict.fromkeys(SCORED)
         given = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
         found = states(given)
         assert FAIL not in found.values()
@@ -122,18 +148,17 @@ class TestWhatHolds:
 
     @pytest.mark.parametrize(("version", "spelled"), [(2, "9.0"), (3, "9.0"), (4, "9")])
     def test_a_number_in_the_spelling_of_its_version(self, version, spelled):
-        given = bundle()
-        record = {**json.loads(given["record"]), "record_version": version, "zone": 9}
+        given = recorded(bundle(), record_version=version, zone=9)
         for number in ("9", "9.0"):
-            written = text(record).replace('"zone":9', f'"zone":{number}')
+            written = given["record"].replace('"zone":9', f'"zone":{number}')
             found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
             # Before version 4 a number was hashed as it came, also as 9.
             assert found["record"] == (OK if version < 4 or number == spelled else FAIL)
 
     @pytest.mark.parametrize(("version", "first"), [(3, "\ufb33"), (4, "😀")])
     def test_keys_in_the_order_of_its_version(self, version, first):
-        given = bundle()
-        record = text({**json.loads(given["record"]), "record_version": version})[:-1]
+        given = recorded(bundle(), record_version=version)
+        record = given["record"][:-1]
         for one, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
             written = f'{record},"{one}":1,"{other}":2}}'
             found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
@@ -214,6 +239,22 @@ def with_facts(**changes):
     return tamper
 
 
+def in_the_clear(**changes):
+    """A bundle whose record of version 4 has other members."""
+    given = bundle(record_version=4)
+    record = text({**json.loads(given["record"]), **changes})
+    return {**given, "record": record, "signature": signed(record), **anchored(record)}
+
+
+def reopened(**values):
+    """A bundle of version 4 that opens hashes with other values."""
+    given = bundle(record_version=4)
+    opened = json.loads(given["openings"])
+    nonce = opened["reason"]["nonce"]
+    opened |= {name: {"nonce": opened.get(name, {}).get("nonce", nonce), "value": values[name]} for name in values}
+    return {**given, "openings": text(opened)}
+
+
 def _lines(change):
     """Change the lines of the proof file."""
 
@@ -276,10 +317,18 @@ TAMPERINGS = {
     "a total that is no whole number": ("record", again(total="550")),
     "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),
     "a certificate that the record doesn't name": ("certificate", swap(certificate="{}")),
+    "a member in the clear that the record hashes, too": ("record", lambda _: in_the_clear(reason="income verified")),
+    "a record of version 4 without hashes": ("record", lambda _: in_the_clear(hashes=None)),
+    "another reason than the hashed one": ("openings", lambda _: reopened(reason="Dr. R's nephew")),
+    "another consumer than the hashed one": ("openings", lambda _: reopened(consumer_id="8")),
+    "another result than the hashed one": ("openings", lambda _: reopened(score={"total": 900, "outcome": "approve",
+     "score_reasons": []})),
+    "an opening of what the record doesn't hash": ("openings", lambda _: reopened(decision="approved")),
+    "openings of a record that hashes nothing": ("openings", swap(openings="{}")),
     "an opening of facts that the record doesn't name": ("sources", swap(facts_opening="{}")),
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
-    "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),
+    "a score that is hushed up": ("definition", again(**dict.fromkeys(SCORED), automated=False)),
     "a scorecard without a bin for what is missing, and its hash": ("facts", lambda given: with_card(lambda card:
      card["characteristics"][0]["bins"].pop(0))(with_facts(**{"application_data.monthly_income_cents": None})(given))),
     "a scorecard without a last outcome, and its hash": ("facts", with_card(lambda card: card["outcomes"].pop())),

@@ -1,6 +1,5 @@
 """Counteroffers: made by those who may decide, taken up or declined by the consumer, withdrawn, or ended by time."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -11,6 +10,7 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, Counteroffer, DecisionAnchor, LoanTerms, Proposal
 from credit.terms import counteroffers
 from tests.api import assert_error, client_of
+from tests.credit.scoring.bundles import told_by
 from tests.credit.support import key_of
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
@@ -136,7 +136,7 @@ class TestTakenUp:
         row = ApplicationHistory.objects.get()
         assert row.principal == application.consumer
         assert row.metadata["counteroffer"]["offered_by"] == made["offered_by"]
-        decision, acceptance = (json.loads(one.record) for one in DecisionAnchor.objects.order_by("id"))
+        decision, acceptance = map(told_by, DecisionAnchor.objects.order_by("id"))
         assert decision["terms"] == acceptance["terms"] == made["terms"]
         assert (decision["counteroffer"]["id"], decision["automated"]) == (made["id"], False)
         assert lender.read(path(application)).json()[0]["status"] == "accepted"

@@ -16,6 +16,7 @@ from credit.core.reasons import key_of
 from credit.scoring import definition, pmml
 from credit.scoring.evaluator import REASONS_MAX, evaluate
 from tests.credit.scoring import pairs
+from tests.credit.scoring.bundles import members_of
 from tests.credit.scoring.test_record_sources import DECISIONS, bundled
 from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
 
@@ -100,7 +101,7 @@ def test_a_random_verified_card_decides_as_its_record_and_jpmml_whatever_is_clai
             wanted = codes[: min(REASONS_MAX, lost)]
             assert (found.total, [key_of(each) for each in found.reasons]) == (total, wanted), (one, fields)
             made = bundled(one, facts)
-            record = json.loads(made["record"])
+            record = members_of(made)
             assert (record["total"], {fact["source"] for fact in record["facts"]} <= {"confirmed"}) == (total, True)
             named += len(record["facts"])
             assert FAIL not in {step.state for step in verify(json.dumps(made).encode())}
