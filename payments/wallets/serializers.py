@@ -1,4 +1,5 @@
 from config.api import serializers
+from payments.chain.addresses import has_no_owner
 from payments.chain.serializers import AddressField, NetworkField
 from payments.wallets.models import Wallet
 
@@ -20,6 +21,13 @@ class ReferenceWalletRequestSerializer(CircleWalletRequestSerializer):
     """A wallet that the account's owner controls."""
 
     address = AddressField()
+
+    def validate_address(self, address: str) -> str:
+        if has_no_owner(address):
+            raise serializers.ValidationError(
+                "This is the zero address, a burn address, or a contract of the network, and nobody's wallet."
+            )
+        return address
 
 
 class WalletSerializer(serializers.ModelResponseSerializer):

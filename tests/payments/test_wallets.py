@@ -10,6 +10,7 @@ from payments.wallets.services import WalletBalance
 from tests.api import assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.payments.crypto_support import confirm, initiate
+from tests.payments.test_crypto_offers import NOBODYS
 from tests.payments.wallet_support import (
     ADDRESS,
     MISTYPED_ADDRESS,
@@ -221,6 +222,12 @@ def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user
         assert api.send(WALLETCONNECT, {"address": spelling, "label": "again"}).json() == first
     assert Wallet.objects.count() == 1
     assert len(events(user, "wallet.connected")) == 1
+
+
+@pytest.mark.parametrize("address", NOBODYS)
+def test_an_address_of_nobody_becomes_no_wallet(api, address):
+    assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
+    assert not Wallet.objects.exists()
 
 
 def test_the_same_address_on_another_network_is_another_wallet(api):
