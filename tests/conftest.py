@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection, connections, transaction
@@ -57,6 +58,9 @@ def pytest_configure(config):
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
     erasure_log.path = lambda: Path(documents) / "erasures.jsonl"
+    # What `make run` left in `var/` is about another database, and another port.
+    settings.LEDGER_GUARD_FILE = Path(documents) / "ledger-guard.json"
+    settings.LEDGER_ORIGIN = urlsplit(settings.CHAIN_URL).netloc
     databases.configure(config, settings.DATABASES["default"])
 
 
