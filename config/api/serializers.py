@@ -31,7 +31,6 @@ DateField = serializers.DateField
 DateTimeField = serializers.DateTimeField
 DictField = serializers.DictField
 FilterSet = django_filters.FilterSet
-ListField = serializers.ListField
 UUIDField = serializers.UUIDField
 ValidationError = serializers.ValidationError
 
@@ -82,6 +81,15 @@ class FlagField(serializers.BooleanField):
         if type(data) is not bool:
             self.fail("invalid")
         return bool(data)
+
+
+class ListField(serializers.ListField):
+    default_error_messages = {
+        "not_a_list": "Must be an array.",
+        "empty": "Must not be empty.",
+        "min_length": "The minimum number of items is {min_length}.",
+        "max_length": "The maximum number of items is {max_length}.",
+    }
 
 
 class TextField(serializers.CharField):

@@ -61,11 +61,11 @@ class TestLine:
 
     def test_a_developer_reads_who_called_what_and_how_it_ended(self, lines, user):
         issued = issue(user)
-        ApiClient(api_key=issued.key).read("/applications?secret=geheim")
+        ApiClient(api_key=issued.key).read("/payments/calculate-fee?amount=1&secret=geheim")
         (line,) = lines()
         written = ReadableLines().format(line)
-        who = rf"api_key:{issued.record.pk} \(user {user.pk}\)"
-        assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET /v1/applications 200 in \d+\.\d ms by {who}", written)
+        path, who = "/v1/payments/calculate-fee", rf"api_key:{issued.record.pk} \(user {user.pk}\)"
+        assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET {path} 200 in \d+\.\d ms by {who}", written)
         assert issued.key not in written
 
     def test_a_developer_reads_when_nobody_said_who_they_are(self, lines, client, db):
