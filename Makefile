@@ -83,9 +83,10 @@ nightly: export STORM_KILLS := 80
 nightly: export STORM_ROUNDS := 80
 nightly: export ERASURE_KILLS := 1000
 nightly: export EXPORTS := 10000
+nightly: export AUDITED := 10000
 nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
-	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
+	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py tests/config/test_audit.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
 	@$(BIN)/python -m tests.bench --peers

@@ -136,6 +136,27 @@ def test_keys_and_groups_are_written_with_their_ids(db, lines, committing):
     assert "Jane Doe" not in "".join(lines.texts)
 
 
+def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, lines, committing):
+    marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "40")) // 8
+    for number in range(rounds):
+        user = UserFactory(username=f"{marker}-{number}")
+        with committing():
+            ApiClient().send("/auth/token", {"username": user.username, "password": f"{marker} is wrong"})
+            api = client_of(user)
+            key = api.send("/api-keys", {"name": f"{marker} key"}).json()
+            rotated = api.send(f"/api-keys/{key['id']}/rotate", {}).json()
+            api.remove(f"/api-keys/{rotated['id']}")
+            user.groups.add(Group.objects.get(name=SUPPORT))
+            user.groups.clear()
+            api.send("/account/exports")
+    kinds = [
+        "log_in.failed", "log_in", "api_key.created", "api_key.rotated", "api_key.revoked", "group.added",
+        "group.removed", "account.export_requested",
+    ]  # fmt: skip
+    assert checked(lines) == kinds * rounds
+    assert not any(marker in text for text in lines.texts)
+
+
 def test_unmasking_is_written_without_its_reason(db, lines, committing):
     person = UserFactory(username="patient", email="patient@example.test")
     support = backoffice_client(staff_of(SUPPORT))
