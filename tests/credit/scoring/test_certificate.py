@@ -2,7 +2,7 @@
 
 import json
 from hashlib import sha256
-from itertools import product
+from itertools import combinations, product
 from random import Random
 
 import pytest
@@ -25,10 +25,11 @@ VERSIONS = "/scoring/models/{}/versions"
 
 def enumerated(card):
     """Compute the certificate's counts from the definition, one combination after the other."""
-    declines = without = 0
+    declines = without = number = 0
     totals, seen = set(), {key_of(knockout["reason"]) for knockout in card.get("knockouts", [])}
     low, high = card.get("range", (-(10**12), 10**12))
     for bins in product(*(scored["bins"] for scored in card["characteristics"])):
+        number += 1
         total = min(max(card["base_points"] + sum(choice["points"] for choice in bins), low), high)
         totals.add(total)
         reached = next(each["outcome"] for each in card["outcomes"] if "from" not in each or each["from"] <= total)
@@ -41,7 +42,18 @@ def enumerated(card):
         without += reached == "decline" and not reasons
         if reached != "approve":
             seen |= set(reasons)
-    return declines, without, seen, min(totals), max(totals)
+    return number, declines, without, seen, min(totals), max(totals)
+
+
+def ordered_of(card):
+    """Return the inputs with ranges, and whether their known bins never change direction: by all pairs of bins."""
+    ordered = []
+    for scored in card["characteristics"]:
+        points = [choice["points"] for choice in scored["bins"] if not choice.get("missing")]
+        turns = [(b - a) * (d - c) for a, b in combinations(points, 2) for c, d in combinations(points, 2)]
+        if any("below" in choice for choice in scored["bins"]):
+            ordered.append({"name": scored["input"], "is_monotone": all(turn >= 0 for turn in turns)})
+    return ordered
 
 
 def small_card(chance):
@@ -57,7 +69,9 @@ def test_certificate_of_1000_random_cards_equals_their_enumeration():
     for _ in range(1_000):
         card = small_card(chance)
         certificate = certificate_of(Card.of(card))
-        declines, without, seen, low, high = enumerated(card)
+        number, declines, without, seen, low, high = enumerated(card)
+        assert certificate["combinations"] == number
+        assert certificate["ordered"] == ordered_of(card)
         assert (certificate["declines"], certificate["declines_without_reason"]) == (declines, without), card
         assert {key_of_full(reason) for reason in certificate["reasons"] if reason["can_occur"]} == seen, card
         assert (certificate["total_min"], certificate["total_max"]) == (low, high)
