@@ -4,6 +4,7 @@ The texts are the lender's words for the rows of Annex I and for the members of 
 """
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from config.core.currencies import exponent_of
@@ -87,17 +88,24 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
         yield from _example_faults(terms)
 
 
+def minor_units_of_euros(euros: int, currency: str) -> int | None:
+    """Convert at the fixed rate; None for a currency without one."""
+    rate = _PER_EURO.get(currency)
+    return None if rate is None else int(euros * Decimal(str(rate)) * 10 ** exponent_of(currency))
+
+
 def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
     """Article 2: the directive ends at EUR 100,000, except for unsecured credit to renovate a home."""
     is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
     if terms["regime_reason"] == RENOVATION and is_unsecured:
         return
-    rate, most = _PER_EURO.get(terms["currency"]), terms["loan_amount_max_cents"]
-    if rate is None:
+    limit = minor_units_of_euros(AMOUNT_MAX_EUR, terms["currency"])
+    most = terms["loan_amount_max_cents"]
+    if limit is None:
         yield "currency", f"Must be one of {', '.join(_PER_EURO)} with `regime` `ccd2`, which has a limit in euros."
     if most is None:
         yield "loan_amount_max_cents", f"Required with `regime` `ccd2`, which ends at EUR {AMOUNT_MAX_EUR:,}."
-    elif rate is not None and most > AMOUNT_MAX_EUR * rate * 10 ** exponent_of(terms["currency"]):
+    elif limit is not None and most > limit:
         yield (
             "loan_amount_max_cents",
             (

@@ -21,7 +21,8 @@ ASSUMPTIONS = {
     "h": gettext_noop("A ceiling that is not agreed yet is 1,500 euros."),
 }
 OVERDRAFT_MONTHS, OPEN_END_MONTHS = 3, 12
-CEILING_ASSUMED = 1_500_00  # (h), in minor units of the euro
+CEILING_ASSUMED_EUR = 1_500  # (h)
+CEILING_ASSUMED = CEILING_ASSUMED_EUR * 100  # in minor units
 
 
 def payments_of_line(

@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import formats, translation
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words, number_in_words
 from config.core.errors import NotFound, ValidationFailed
@@ -22,13 +22,18 @@ from credit.core.annex_i import KEY_PARTS, PARTS, ROWS, TITLE
 from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
 from credit.core.errors import PrecontractRequired
-from credit.core.eu_credit import applies, follows_directive
+from credit.core.eu_credit import applies, follows_directive, minor_units_of_euros
 from credit.core.figures import outside
-from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
+from credit.core.jurisdictions import EU
+from credit.core.lines import ASSUMPTIONS, CEILING_ASSUMED_EUR, assumptions_of_line, cost_of_line, is_overdraft
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
+from credit.core.rights import APPROVAL, ASSISTED, DUTIES
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
+
+_PERSONALIZED = gettext_noop("Yes. The price is personalized by automated processing.")
+_RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]  # before the agreement
 
 LONG_KEY_LENGTH = 3_000  # characters of the key information that need a smaller print to fit on two pages
 
@@ -160,7 +165,8 @@ def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) 
     """Return the figures of Article 3, and the APR; of a line of credit by the assumptions of Annex III."""
     if terms["total_cost_cents"] is not None:
         return terms, shown_apr(terms, start=today)
-    amount, fee, credit = terms["amount_cents"], terms["fee_cents"], terms["total_credit_cents"]
+    credit, fee = terms["total_credit_cents"], terms["fee_cents"]
+    amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)
     rate = Decimal(str(terms["rate_percent"]))
     apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
     return {"total_credit_cents": credit, "total_payable_cents": credit + paid - (amount - fee)}, apr
@@ -211,7 +217,7 @@ def _standing(
         "repayment_right": gettext("Yes. You may repay the credit early, fully or partially, at any time."),
         "credit_type": told.get("credit_type") or (gettext("Loan") if schedule else gettext("Line of credit")),
         "insurance": told.get("insurance") or told.get("ancillary"),
-        "personalized": is_scored and gettext("Yes. The price is personalized by automated processing."),
+        "personalized": is_scored and "\n".join(map(gettext, (_PERSONALIZED, *_RIGHTS))),
         "compensation": told.get("early_repayment") and compensation,
         "database": gettext("If a database is the reason for a rejection, the lender tells you the result at once and "
                             "free of charge."),
@@ -226,28 +232,49 @@ def _standing(
 def form_of_offer(
     offer: Offer, *, language: str | None, today: date, amount_cents: int | None = None, term_months: int | None = None
 ) -> Form:
-    """Return the form of an offer's representative example, or of another amount and duration; raises NotFound."""
+    """Return the form of an offer's representative example, or of another amount and duration; raises NotFound.
+
+    The form of a line of credit has the example's rate and fee. Without an amount its ceiling is assumed.
+    """
     terms = offer.terms()
     if not follows_directive(terms) or not terms["example"]:
         raise NotFound("The offer has no European information form: its `jurisdiction` must be `eu`.")
-    example, conventions = terms["example"], offer.conventions
+    example, is_line = terms["example"], not terms["term_options_months"]
+    if is_line and term_months is not None:
+        raise ValidationFailed.of_member("term_months", "Must be omitted: the offer is a line of credit.")
+    for member, _, words in outside(terms, amount_cents, term_months):
+        raise ValidationFailed.of_member(member, words)
+    amount = amount_cents or (None if is_line else example["amount_cents"])
     loan = {
         "first_payment_on": None,
-        "amount_cents": amount_cents or example["amount_cents"],
+        "amount_cents": amount,
         "rate_percent": example["rate_percent"],
-        "term_months": term_months or example["months"],
-        "fee_cents": example["fee_cents"] if amount_cents is None else min(example["fee_cents"], amount_cents - 1),
+        "term_months": None if is_line else term_months or example["months"],
+        "fee_cents": example["fee_cents"] if amount is None else min(example["fee_cents"], amount - 1),
     }
-    for member, _, words in outside(terms, loan["amount_cents"], loan["term_months"]):
-        raise ValidationFailed.of_member(member, words)
+    costs, schedule = _costs_of_line(offer, loan) if is_line else _costs(offer, loan, today=today)
+    lender, is_scored = offer.provider, offer.personalized is not None
+    return form_of(terms, lender, costs, schedule, language=language or "en", today=today, is_scored=is_scored)
+
+
+def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[str, Any], list[Instalment]]:
+    conventions = offer.conventions
     figures, schedule = cost_of(
         loan["amount_cents"], Decimal(str(loan["rate_percent"])), loan["term_months"], loan["fee_cents"], None,
         method=conventions.apr_method, today=today,
     )  # fmt: skip
     totals = eu_totals(conventions, loan["amount_cents"], loan["fee_cents"], figures["finance_charge_cents"])
-    costs = {**loan, **figures, "apr_percent": float(figures["apr_percent"]), **totals}
-    lender, is_scored = offer.provider, offer.personalized is not None
-    return form_of(terms, lender, costs, schedule, language=language or "en", today=today, is_scored=is_scored)
+    return {**loan, **figures, "apr_percent": float(figures["apr_percent"]), **totals}, schedule
+
+
+def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any], list[Instalment]]:
+    """Return the terms of a line of credit; a ceiling that is not agreed is that of Annex III, part II (h)."""
+    conventions, example = offer.conventions, offer.example or {}
+    assumed = minor_units_of_euros(CEILING_ASSUMED_EUR, conventions.currency) or example["amount_cents"]
+    ceiling = loan["amount_cents"] or assumed
+    fee = min(loan["fee_cents"], ceiling - 1)
+    totals = eu_totals(conventions, ceiling, fee, None)
+    return {**loan, "fee_cents": fee, "apr_percent": None, "method": conventions.apr_method, **totals}, []
 
 
 def form_of_acceptable(

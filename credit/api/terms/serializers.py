@@ -237,10 +237,16 @@ class OfferFormQuery(FormQuery):
     """The loan that a form is about."""
 
     amount_cents = serializers.QueryInt64Field(
-        min_value=1, max_value=AMOUNT_MAX_CENTS, default=None, help_text="The loan. Default: the example's amount."
+        min_value=1,
+        max_value=AMOUNT_MAX_CENTS,
+        default=None,
+        help_text="The loan. Default: the example's amount; of a line of credit, a ceiling of 1,500 euros.",
     )
     term_months = serializers.QueryInt64Field(
-        min_value=1, max_value=TERM_MAX_MONTHS, default=None, help_text="The duration. Default: the example's."
+        min_value=1,
+        max_value=TERM_MAX_MONTHS,
+        default=None,
+        help_text="The duration. Default: the example's. Omit it for a line of credit.",
     )
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from credit.core.lines import CEILING_ASSUMED, payments_of_line
 from credit.core.withdrawal import interest, last_day_of, period_end
-from credit.models import Notice, Offer, Precontract
+from credit.models import Notice, Offer, Precontract, ReviewRequest
 from credit.models.notices import WITHDRAWAL_REMINDER
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
@@ -137,6 +137,10 @@ def test_approval_with_a_score_states_the_rights(settings):
     text = text_of(world)
     assert all(words in text for words in RIGHTS)
     assert BY_A_PERSON not in text
+    form = read(client_of(world.consumer.user).read(path_of(world), accept="text/html").content.decode())[0]
+    assert "Yes. The price is personalized by automated processing." in form
+    assert all(words in form for words in RIGHTS[:4])  # before the agreement
+    assert BY_A_PERSON not in form
 
 
 def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
@@ -150,6 +154,9 @@ def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
     path = f"/applications/{world.pk}/review-requests"
     answer = client_of(world.consumer.user).send(path, {"statement": "The rate is too high."})
     assert answer.status_code == 201, answer.content
+    request = ReviewRequest.objects.get()
+    assert (request.due_at - request.requested_at).days == 30
+    assert "A person can look again at a rejection, and at nothing else" not in text
     world.move(3.1, "under_review", by=world.other, reason="Review.")
     terms = {"amount_cents": 500_000, "rate_percent": 9.9}
     world.move(3.2, "approved", by=world.other, metadata={"terms": terms}, reason="The rate stands.")
