@@ -4,6 +4,7 @@ import re
 
 from config.core.errors import UnsupportedMediaType
 from credit.core.errors import BrokenFile, LockedFile, PhonePicture
+from credit.documents.protection import ENCRYPT, opens_without_password
 
 # More than a scanned page or a photograph of one has, and 200 MB when drawn.
 PIXELS_MAX = 50_000_000
@@ -54,17 +55,17 @@ _HEIF_BRANDS = frozenset(
     b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1 miaf avif avis avio avci avcs jpeg jpgs j2ki j2is "
     b"vvic vvis".split()
 )
-_ENCRYPTED = re.compile(rb"/Encrypt\s*(?:[0-9]+\s+[0-9]+\s+R|<<)")
 _LINEARIZED_LENGTH = re.compile(rb"/Linearized\b[^>]{0,500}?/L\s+([0-9]{1,12})\b")
 
 
 def recognize(content: bytes) -> str:
     """Return the media type of a PDF, JPEG or PNG by its content.
 
-    Raises UnsupportedMediaType for another file, LockedFile for an encrypted PDF, BrokenFile for a part of a file.
+    Raises UnsupportedMediaType for another file, LockedFile for a PDF that needs a password to open, and BrokenFile for
+    a part of a file.
     """
     if b"%PDF-" in content[:_PDF_WITHIN]:
-        if _ENCRYPTED.search(content):
+        if ENCRYPT.search(content) and not opens_without_password(content):
             raise LockedFile.of_member("file", LockedFile.message)
         content_type, is_whole = "application/pdf", _is_whole_pdf(content)
     else:

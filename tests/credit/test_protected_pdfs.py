@@ -1,0 +1,62 @@
+"""PDFs with passwords: files that qpdf 11 encrypted with every revision, with an owner's password, or a user's too."""
+
+import json
+import random
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from credit.core.errors import ApiError
+from credit.documents.kinds import recognize
+from credit.documents.protection import opens_without_password
+from tests.credit.document_support import PDF
+
+FILES = {
+    name: b64decode(text)
+    for name, text in json.loads(Path(__file__).with_name("protected_pdfs.json").read_text()).items()
+}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("owner")])
+def test_a_pdf_with_only_an_owner_password_is_accepted(name):
+    assert recognize(FILES[name]) == "application/pdf"
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("user")])
+def test_a_pdf_with_a_user_password_is_refused(name):
+    assert not opens_without_password(FILES[name])
+    with pytest.raises(ApiError, match="Print it"):
+        recognize(FILES[name])
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith("owner")])
+@pytest.mark.parametrize("old", [b"/U ", b"/O ", b"/ID ", b"/P ", b"/R ", b"/Standard"])
+def test_an_encryption_dictionary_without_a_member_is_locked(name, old):
+    changed = FILES[name].replace(old, b"/X" + old[1:])
+    if old in FILES[name] and not (name[1] in "56" and old in {b"/O ", b"/ID ", b"/P "}):
+        assert not opens_without_password(changed)
+
+
+def test_strings_are_read_in_both_spellings():
+    content = FILES["r3-owner"]
+    start = content.index(b"/U <") + 4
+    plain = bytes.fromhex(content[start : content.index(b">", start)].decode())
+    for literal in (
+        b"".join(b"\\%03o" % byte for byte in plain),
+        b"".join(b"\\" + bytes([byte]) if byte in b"()\\\r" else bytes([byte]) for byte in plain),
+    ):
+        spelt = content[: start - 1] + b"(" + literal + b")" + content[content.index(b">", start) + 1 :]
+        assert opens_without_password(spelt)
+
+
+def test_no_content_makes_the_check_fail_with_an_exception():
+    draw = random.Random(7)
+    for content in FILES.values():
+        for _ in range(300):
+            changed = bytearray(content)
+            for _ in range(draw.randint(1, 12)):
+                changed[draw.randrange(len(changed))] = draw.randrange(256)
+            opens_without_password(bytes(changed[: draw.randint(1, len(changed))]))
+    for content in (b"/Encrypt<<", b"/Encrypt 1 0 R", PDF + b"/Encrypt 1 0 R" * 9, b"/Encrypt<</R 3/U(" + b"\\" * 999):
+        assert not opens_without_password(content)
