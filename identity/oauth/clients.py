@@ -110,6 +110,9 @@ def _is_host(netloc: str, host: str) -> bool:
     """Return whether this is a domain name or an IP address without a zone; raises ValueError for another address."""
     if "[" in netloc or host.removesuffix(".").rpartition(".")[2].isdigit():
         return "%" not in host and bool(ip_address(host))
+    for label in host.lower().split("."):
+        if label.startswith("xn--"):
+            label.removeprefix("xn--").encode().decode("punycode")  # a UnicodeError is a ValueError
     return bool(_DOMAIN.fullmatch(host))
 
 

@@ -60,8 +60,8 @@ def test_a_public_client_has_no_secret(api):
         {"redirect_uris": ["https://app.example/a http://evil.example/"]}, {"redirect_uris": ["https://["]},
         {"redirect_uris": ["http://app.example/x"]}, {"redirect_uris": ["https://me:secret@app.example/x"]},
         *({"redirect_uris": [f"https://{host}/x"]} for host in (
-            "a..example", "-a.example", ".example", "256.1.1.1", "1.2.3", "[v1.x]", "a.example:0",
-            "a.example,b.example",
+            "a..example", "xn--zz.example", "XN--0.example", "-a.example", ".example", "256.1.1.1", "1.2.3", "[v1.x]",
+            "a.example:0", "a.example,b.example",
             "%61.example", "[fe80::1%25eth0]", f"{'a' * 64}.example", "a!b", "a.example/%zz", "a.example/%",
         )),
         {"redirect_uris": ["https://app.example\\x"]}, {"redirect_uris": ["http://127.0.0.1:99999/x"]},
