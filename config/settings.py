@@ -480,7 +480,7 @@ LOGGING = {
             "filters": ["request_id"],
             "formatter": "json" if PRODUCTION else "line",
         },
-        "audit": {"class": "config.ops.logs.AuditLines", "formatter": "audit"},
+        "audit": {"class": "config.ops.logs.AuditLines", "formatter": "audit" if PRODUCTION else "line"},
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {

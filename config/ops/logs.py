@@ -12,8 +12,10 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+import orjson
 from pythonjsonlogger.orjson import OrjsonFormatter
 
+from config.core.audit import AUDIT_LOGGER
 from config.ops.request_counts import counts_of_process
 
 ACCESS_LOGGER = "platform.access"  # the logger of the record of each request, see `config.ops.access_log`
@@ -54,13 +56,16 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 class ReadableLines(logging.Formatter):
-    """Lines for the person at the terminal, while developing; a request's is short."""
+    """Lines for the person at the terminal, while developing; those of requests and of the audit stream are short."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s")
         self._of_request = logging.Formatter("%(asctime)s %(service)-8s %(message)s", datefmt="%H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
+        if record.name == AUDIT_LOGGER:
+            event = orjson.loads(record.getMessage())["metadata"]["event_code"]
+            return f"{self.formatTime(record, '%H:%M:%S')} audit    {event}"
         is_request = record.name == ACCESS_LOGGER
         return self._of_request.format(record) if is_request else super().format(record)
 

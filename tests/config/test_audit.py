@@ -20,7 +20,7 @@ from django.urls import reverse
 
 from config.core import audit
 from config.core.groups import SUPPORT
-from config.ops.logs import AuditLines
+from config.ops.logs import AuditLines, ReadableLines
 from credit.core.machine import APPROVED, UNDER_REVIEW
 from tests.api import ApiClient, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -338,3 +338,12 @@ def test_verify_rejects_a_log_that_was_changed(log, change, sentence):
 def test_verify_of_a_log_has_no_key(log):
     with pytest.raises(CommandError, match="--ledger-key does not apply"):
         verified(log(), ledger_key="x")
+
+
+def test_a_developer_reads_the_event_alone(monkeypatch):
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lines.append
+    monkeypatch.setattr(audit.logger, "handlers", [handler])
+    audit.emit_now("log_in.failed", user=audit.person("7%s"))
+    assert re.fullmatch(r"\d\d:\d\d:\d\d audit    log_in\.failed", ReadableLines().format(lines[0]))
