@@ -1,11 +1,12 @@
-"""The one key under which all spellings of a publication's identifier are found: a DOI, an arXiv id, an ISBN.
+"""The one key under which all spellings of a publication's identifier are found: a DOI, an arXiv id, an ISBN, and the
+numbers of PubMed, PubMed Central, and OpenAlex.
 
 The same article is `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc`. Only ASCII letters compare
 without regard to case (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is read in bare names too:
 names cut out of an address are common, names with `%` and two hexadecimal digits of their own are not.
 
 The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
-13 digits (ISO 2108).
+13 digits (ISO 2108). Numbers of PubMed have a prefix, so that no other number is taken for one.
 """
 
 import re
@@ -28,6 +29,16 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
+# Each way to write a number of a registry, and the prefix of its key. OpenAlex writes its W as a capital.
+_NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
+_REGISTRIES = [
+    (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)
+    for before, letters, prefix in (
+        (rf"pmid[\s:=]*|{_NIH.format('pubmed')}/", "", "pmid:"),
+        (rf"(?:{_NIH.format('pmc')}/articles/)?(?:pmcid[\s:=]*)?pmc", "", "PMC"),
+        (r"(?:(?:https?://)?(?:(?:api|www)\.)?openalex\.org/(?:works/)?|openalex[\s:]*)?", "W", "W"),
+    )
+]
 _SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
 _BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs write "(hardback)" behind an ISBN
 _PUBMED = re.compile(r"\s*\[doi\]\Z", re.IGNORECASE)
@@ -44,6 +55,9 @@ def publication_key(identifier: str) -> str:
     doi = normalise_doi(text)
     if match := _ARXIV.fullmatch(doi or _without_end(text)):
         return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
+    for spelt, prefix in _REGISTRIES:
+        if match := spelt.fullmatch(_without_end(text)):
+            return f"{prefix}{match[1]}"
     isbn = _isbn_of(_isbn_digits(text))
     key = doi or (f"isbn:{isbn}" if isbn else " ".join(text.split()))
     return key if len(key) <= KEY_MAX_LENGTH else identifier

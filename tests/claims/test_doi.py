@@ -50,7 +50,7 @@ def test_only_ascii_letters_are_folded_and_only_one_layer_of_escapes_is_read(spe
 @pytest.mark.parametrize(
     "identifier",
     [
-        "W2741809807", "0000-0002-1825-0097", "https://openalex.org/W2741809807", "10.1000", "10.1000/", "10./x",
+        "W2741809807", "w2741809807", "0000-0002-1825-0097", "10.1000", "10.1000/", "10./x",
         "11.1000/182", "x10.1000/182", "10.1000/a b", "https://doi.org/", "https://doi.org.evil.example/10.1000/1",
         "https://evil.example/doi.org/10.1000/1", "https://doi.org/10.1000/%00", "https://doi.org/10.1000/%0a",
         "https://doi.org/10.1000/%ff", "10.\uff11000/182", "",
@@ -91,6 +91,18 @@ ONE_PUBLICATION = {
         "978\u20103\u201016\u2010148410\u20100", "978\u20133\u201316\u2013148410\u20130", "3-16-148410-X",
         "3 16 148410 X", "316148410X", "ISBN 978-3-16-148410-0 (pbk.)", "9783161484100.", "(ISBN 3-16-148410-X)",
         "e-ISBN: 978-3-16-148410-0", "isbn=9783161484100",
+    ),
+    "pmid:12345678": (
+        "PMID:12345678", "pmid 12345678", "PMID: 12345678.", "https://pubmed.ncbi.nlm.nih.gov/12345678/",
+        "https://www.ncbi.nlm.nih.gov/pubmed/12345678", "pubmed.ncbi.nlm.nih.gov/12345678?dopt=Abstract",
+    ),
+    "PMC1234567": (
+        "pmc1234567", "PMCID: PMC1234567", "https://www.ncbi.nlm.nih.gov/pmc/articles/PMC1234567/",
+        "https://pmc.ncbi.nlm.nih.gov/articles/PMC1234567", "PMC1234567\u200b",
+    ),
+    "W2741809807": (
+        "https://openalex.org/W2741809807", "https://api.openalex.org/works/W2741809807",
+        "openalex:W2741809807", "openalex.org/works/W2741809807#cited",
     ),
 }  # fmt: skip
 
