@@ -1,0 +1,151 @@
+"""Staff log in at a foreign issuer, `oidc-provider`, which is certified by the OpenID Foundation.
+
+`npm ci` in this folder installs it. Without it the tests skip.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+import requests
+from django.test import Client
+
+from config.core.groups import REVIEWER, SUPPORT
+from identity.access.models import User
+from identity.oidc import client
+from identity.oidc.environment import Issuer
+from tests.identity.test_staff_oidc import EMAIL, groups_of, invited, is_in
+from tests.processes import free_port, wait_until
+
+HERE = Path(__file__).parent
+CLIENT_ID, SECRET = "platform:1", "s/ecret& of 32 or more characters"
+CLAIMS = {"email": EMAIL, "email_verified": True, "groups": ["idp-support"]}
+
+
+@pytest.fixture
+def issuer(live_server, transactional_db, settings):
+    if not (HERE / "node_modules" / "oidc-provider").exists():
+        pytest.skip("needs oidc-provider from npm: run `npm ci` in tests/system/issuer")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    settings.APP_URL = live_server.url
+    settings.STAFF_OIDC = Issuer(url, CLIENT_ID, SECRET)
+    settings.STAFF_OIDC_GROUPS = {"idp-support": SUPPORT, "idp-reviewers": REVIEWER}
+    settings.STAFF_PASSWORDS, settings.STAFF_BREAK_GLASS = False, "glass"
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    addresses = [f"{live_server.url}/account/oidc/{name}" for name in ("callback", "logout")]
+    client.forget_documents()
+    with subprocess.Popen(
+        ["node", "issuer.mjs", str(port), CLIENT_ID, SECRET, *addresses], cwd=HERE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            wait_until(lambda: answers(url))
+            yield SimpleNamespace(url=url)
+        finally:
+            process.terminate()
+    client.forget_documents()
+
+
+def answers(url):
+    try:
+        return requests.get(f"{url}/.well-known/openid-configuration", timeout=5).ok
+    except requests.ConnectionError:
+        return False
+
+
+def log_in(issuer, *, sub="jane-1", amr=("pwd", "otp"), session=None, **claims):
+    """Log in at the issuer, in a new session or one that goes on; return our browser, its response, the session."""
+    person = {"sub": sub, "claims": CLAIMS | claims, "amr": amr}
+    requests.put(f"{issuer.url}/person", json=person, timeout=10).raise_for_status()
+    browser, session = Client(), session or requests.Session()
+    address = browser.get("/account/oidc/start", {"next": "/admin/"}).headers["Location"]
+    while "/account/oidc/callback" not in address:
+        response = session.get(address, allow_redirects=False, timeout=10)
+        assert response.is_redirect, response.text
+        address = urljoin(address, response.headers["Location"])
+    parts = urlsplit(address)
+    return browser, browser.get(f"{parts.path}?{parts.query}"), session
+
+
+def log_out(issuer, session):
+    """End the session at the issuer, which sends a logout token."""
+    page = session.get(f"{issuer.url}/session/end", timeout=10).text
+    (xsrf,) = re.findall(r'name="xsrf" value="([^"]+)"', page)
+    form = {"xsrf": xsrf, "logout": "yes"}
+    assert session.post(f"{issuer.url}/session/end/confirm", form, timeout=10).ok
+
+
+def test_invited_person_logs_in_with_the_groups_of_the_issuer(issuer):
+    invited()
+    browser, response, _session = log_in(issuer)
+    assert response.headers["Location"] == "/admin/"
+    assert is_in(browser)
+    assert groups_of(User.objects.get()) == {SUPPORT}
+
+
+@pytest.mark.parametrize("claims", [{"email": "john@staff.example"}, {"email_verified": False}, {"groups": ["other"]}])
+def test_person_without_invitation_verified_address_or_group_gets_no_account(issuer, claims):
+    invited()
+    browser, response, _session = log_in(issuer, **claims)
+    assert (response.status_code, is_in(browser), User.objects.exists()) == (403, False, False)
+
+
+def test_changed_group_replaces_the_former_one_at_the_next_log_in(issuer):
+    invited()
+    log_in(issuer)
+    browser = log_in(issuer, groups=["idp-reviewers"])[0]
+    assert groups_of(User.objects.get()) == {REVIEWER}
+    assert is_in(browser)
+
+
+def test_person_whose_groups_were_removed_is_refused_and_loses_them(issuer):
+    invited()
+    log_in(issuer)
+    _browser, response, _session = log_in(issuer, groups=[])
+    assert (response.status_code, groups_of(User.objects.get())) == (403, set())
+
+
+def test_person_who_was_removed_at_the_issuer_does_not_log_in_again(issuer):
+    invited()
+    log_in(issuer)
+    browser, response, _session = log_in(issuer, sub=None)
+    assert (response.status_code, is_in(browser)) == (403, False)
+
+
+def test_account_of_another_subject_with_the_same_address_is_refused(issuer):
+    invited()
+    log_in(issuer)
+    browser, response, _session = log_in(issuer, sub="jane-2")
+    assert (response.status_code, is_in(browser)) == (403, False)
+
+
+def test_log_out_at_the_issuer_ends_the_session_here_at_once(issuer):
+    invited()
+    browser, _response, session = log_in(issuer)
+    other = log_in(issuer)[0]
+    log_out(issuer, session)
+    assert (is_in(browser), is_in(other)) == (False, True)
+
+
+def test_log_in_without_a_second_factor_at_the_issuer_requires_one_here(issuer):
+    invited()
+    browser = log_in(issuer, amr=["pwd"])[0]
+    (*_others, (address, _status)) = browser.get("/admin/", follow=True).redirect_chain
+    assert address.startswith("/account/second-factor")
+
+
+def test_code_is_accepted_once(issuer):
+    invited()
+    browser, response, _session = log_in(issuer)
+    again = f"{response.request['PATH_INFO']}?{response.request['QUERY_STRING']}"
+    assert Client().get(again).status_code == 403
+    assert browser.get(again).status_code == 403
+
+
+def test_session_at_the_issuer_logs_in_again_without_a_form(issuer):
+    invited()
+    session = log_in(issuer)[2]
+    assert is_in(log_in(issuer, session=session)[0])
