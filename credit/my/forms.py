@@ -56,7 +56,6 @@ _PHONE_SEPARATORS = frozenset(" -().,/\u2010\u2011\u2012\u2013\u2212\u200e\u202a
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # share the country code 1
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
-_AT_HOME = "US"  # the country that a new form names
 
 
 def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
@@ -214,10 +213,12 @@ def _in_e164(typed: str, country: str | None) -> str:
 class PersonForm(DraftForm):
     """An applicant. An empty form is no person."""
 
-    def __init__(self, typed: Any, *, prefix: str, stored: Any, language: str, requires: Collection[str]) -> None:
+    def __init__(
+        self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
+    ) -> None:
         values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
         super().__init__(
-            typed, prefix=prefix, initial={"address.country": _AT_HOME, "language": language, **values}, label_suffix=""
+            typed, prefix=prefix, initial={"address.country": country, "language": language, **values}, label_suffix=""
         )
         self.fields = dict(self._make_fields(values.get("language")))
         self.mark_optional({*applicant_schema.DUE, "language", *requires})
@@ -310,7 +311,8 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        about: dict[str, Any] = {"language": language, "requires": self.requirements.applicant}
+        country = None if offer.conventions.is_eu else "US"  # most applicants are there
+        about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         share = {} if application is None else {"share": application.share}

@@ -12,6 +12,7 @@ from credit.core.profile import TEXT_MAX_LENGTH
 from credit.models import Application
 from tests.api import client_of
 from tests.credit.applicants import PERSON
+from tests.credit.eu.offers import eu_offer
 from tests.credit.terms.lending import LOAN, applied, listed
 from tests.credit.test_my_language import spanish
 from tests.credit.test_my_pages import browser_of, page_of, press
@@ -264,6 +265,13 @@ class TestApplying:
         home = {"first-address.country": country, "first-phone": typed}
         _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert list(errors_in(page)) == ["first-phone"]
+
+    @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
+    def test_a_new_form_presets_the_country_of_us_offers_alone(self, user, jurisdiction, preset):
+        offer = eu_offer() if jurisdiction == "eu" else listed()
+        page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        field = re.search(r'<select name="first-address\.country".*?</select>', page, re.DOTALL)[0]
+        assert re.findall(r'<option value="(\w*)" selected', field) == preset
 
     def test_missing_and_wrong_fields_are_marked_at_once(self, asking, user):
         typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
