@@ -25,7 +25,8 @@ class ReferenceWalletRequestSerializer(CircleWalletRequestSerializer):
     def validate_address(self, address: str) -> str:
         if has_no_owner(address):
             raise serializers.ValidationError(
-                "This is the zero address, a burn address, or a contract of the network, and nobody's wallet."
+                "This is the zero address, a burn address, or a contract of the network. "
+                "Send an address whose key you have."
             )
         return address
 

@@ -225,7 +225,7 @@ def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user
 
 
 @pytest.mark.parametrize("address", NOBODYS)
-def test_an_address_of_nobody_becomes_no_wallet(api, address):
+def test_address_without_an_owner_becomes_no_wallet(api, address):
     assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
     assert not Wallet.objects.exists()
 
