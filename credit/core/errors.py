@@ -173,6 +173,8 @@ class ReportNotPossible(ApiError):
 
 
 class ReportPending(ApiError):
+    """A report is requested already, or the score waits for one."""
+
     status, error, code = 409, "report_pending", "E3022"
     message = "A report of this kind about this applicant is already requested. Wait for its result."
 

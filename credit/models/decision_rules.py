@@ -5,17 +5,19 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.functional import cached_property
 
 from config.core.credentials import InsufficientScope
 from config.core.errors import ApiError, ValidationFailed
+from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired, StatefulModel
 from config.core.names import shows_nothing
 from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of, require_result
 from credit.core.due import Due, OfferRequirements
-from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, require_specific
+from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, ReportPending, require_specific
 from credit.core.eu_credit import LENDER_FIELDS, follows_directive
 from credit.core.figures import Figures
 from credit.core.jurisdictions import Conventions
@@ -36,6 +38,7 @@ from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
+from credit.models.reports import LATEST
 from credit.models.scoring import Score
 
 # The transitions that a score may make by itself.
@@ -101,7 +104,8 @@ class DecisionRules(StatefulModel):
         request = self.open_review_request if to in JUDGEMENTS else None
         decided_before = None if request is None else request.refusal_for(actor)
         if settings.REVIEW_POLICY == "open":
-            return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
+            only_reads = not is_consumer and self.is_only_read_by(actor.user)
+            return ReviewerRequired() if only_reads else decided_before or self.check_score(to)
         if role is Role.OWNER or (is_consumer and role is Role.EITHER):
             only = ReviewerRequired("Only the applicant can make this transition.")
             return self.check_documents(to) if is_consumer else only
@@ -111,7 +115,22 @@ class DecisionRules(StatefulModel):
             refusal = ReviewerRequired(
                 "You made the last change of the application's data, so you can't decide it. Another reviewer must."
             )
-        return refusal or self.check_creditor(to)
+        return refusal or self.check_score(to) or self.check_creditor(to)
+
+    def check_score(self, to: str) -> ApiError | None:
+        """Return the error of a decision while its score waits for reports, at most LATEST.
+
+        A rejection for missing documents needs no score.
+        """
+        if self.status != UNDER_REVIEW or to not in JUDGEMENTS or (until := self.score_waits_until) is None:
+            return None
+        if until <= timezone.now():
+            return None
+        return ReportPending(
+            f"The score of application {self.pk} waits for reports that the offer requests. "
+            f"Decide when they have arrived, or after {rfc3339(until)}.",
+            details={"from": self.status, "to": to, "until": rfc3339(until)},
+        )
 
     def check_automatic(self, to: str) -> ApiError | None:
         """Return why the score cannot make this transition by itself, None when it may.
@@ -269,10 +288,20 @@ class DecisionRules(StatefulModel):
         return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
 
     @property
+    def score_waits_until(self) -> datetime | None:
+        """When the wait for reports ends at the latest, None without one.
+
+        Needs no statement where the pinned offer requests none.
+        """
+        if not (self.offer_snapshot or {}).get("reports"):
+            return None
+        waited = self.reports.filter(score_waits=True).order_by("requested_at").values_list("requested_at", flat=True)
+        requested_at: datetime | None = waited.first()
+        return None if requested_at is None else requested_at + LATEST
+
+    @property
     def score_waits(self) -> bool:
-        """Whether the score waits for reports; needs no statement where the pinned offer requests none."""
-        requests = (self.offer_snapshot or {}).get("reports")
-        return bool(requests) and bool(self.reports.filter(score_waits=True).exists())
+        return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
         """Return the reasons of the score that referred the application, if a rejection has none of them.

@@ -1,6 +1,6 @@
 """Reports of bureaus and income vendors about applicants."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,6 +16,8 @@ from credit.core.report_summary import FIGURES
 KINDS = CREDIT, INCOME = ("credit", "income")
 # 15 USC 1681b(a)(3)(A), and (a)(2).
 PURPOSES = CREDIT_TRANSACTION, WRITTEN_INSTRUCTIONS = ("credit_transaction", "written_instructions")
+# How long a score, and the platform, wait for a report.
+LATEST = timedelta(hours=24)
 REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
 STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 

@@ -28,6 +28,7 @@ from credit.models.reports import (
     CREDIT_TRANSACTION,
     FAILED,
     FROZEN,
+    LATEST,
     NO_FILE,
     RECEIVED,
     REQUESTED,
@@ -38,7 +39,6 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 RAW_MAX_BYTES = 1_048_576
-LATEST = timedelta(hours=24)
 _IN_USE = timedelta(days=30)
 _LEASE = timedelta(seconds=60)  # longer than the deadline of a call
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)

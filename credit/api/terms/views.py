@@ -26,6 +26,7 @@ from credit.core.errors import (
     InvalidApplicationTransition,
     OfferNotFound,
     ReasonsRequired,
+    ReportPending,
     TermsOutsideOffer,
     TermsRequired,
     WithdrawalOver,
@@ -93,7 +94,15 @@ class CounterofferViewSet(ApiViewSet):
         body=serializers.CounterofferRequestSerializer,
         answer=serializers.CounterofferSerializer,
         status=201,
-        errors=(*_DECIDING_ERRORS, AprAboveCap, CounterofferOpen, ReasonsRequired, TermsOutsideOffer, TermsRequired),
+        errors=(
+            *_DECIDING_ERRORS,
+            AprAboveCap,
+            CounterofferOpen,
+            ReasonsRequired,
+            ReportPending,
+            TermsOutsideOffer,
+            TermsRequired,
+        ),
     )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
         """Create a counteroffer.
