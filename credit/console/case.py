@@ -174,7 +174,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 def _in_and_out(application: Any) -> str:
     """Return what goes in and out of the owned accounts a month, as the facts of scorecards have it."""
-    figures = bank_figures(application.consumer_id, application.updated_at)
+    figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than a complete month'}"
     *complete, following = figures.months

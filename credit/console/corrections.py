@@ -25,7 +25,6 @@ from credit.core.figures import money
 from credit.models import Application, Correction
 from credit.models.applications import REVIEW_PERMISSION
 from credit.scoring.corrections import STATEMENT_MAX, answer_correction
-from credit.scoring.facts_of import currency_of
 
 
 class OpenFilter(ConditionFilter):
@@ -93,7 +92,7 @@ def _claim_in_words(record: Correction) -> str:
     value, name = record.parsed_claim, record.fact
     if not name.endswith("_cents") or not isinstance(value, int):
         return str(value)
-    return money(value, currency_of(name, record.application))
+    return money(value, record.application.shown_currency)
 
 
 def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:

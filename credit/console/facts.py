@@ -30,7 +30,6 @@ from credit.reports.services import request_report
 from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import comparisons, score_again
-from credit.scoring.known_facts import CURRENCY
 
 _CLOSED = "Only a submitted application that is not decided takes new facts."
 
@@ -57,14 +56,13 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
     if getattr(application, "is_masked", False):
         return []
     members, currency = requirements_of(application).members, application.shown_currency
-    sourced = None if currency is None else CURRENCY  # banks and reports are read in dollars
     return [
         {
             "name": title_of(row.path[-1], members.get(row.path[-1], {}) if len(row.path) == 1 else {}),
             "claimed": _figure(row.path[-1], row.claimed, currency),
-            "sourced": _figure(row.path[-1], row.sourced, sourced),
+            "sourced": _figure(row.path[-1], row.sourced, currency),
             "confirmed": _figure(row.path[-1], row.confirmed, currency),
-            "corrected": _figure(row.path[-1], row.corrected, currency if row.claimed or row.confirmed else sourced),
+            "corrected": _figure(row.path[-1], row.corrected, currency),
             "differs": row.differs,
         }
         for row in comparisons(application, now=timezone.now())

@@ -21,6 +21,7 @@ from config.core.credentials import Credential
 from config.core.json_text import escaped
 from config.core.registration import declared
 from credit.core.card import SCORED_ON, is_claimed
+from credit.core.jurisdictions import DEFAULT_CURRENCY, US
 
 APPLICATION_DATA = "application_data."
 _CONFIRMED = "confirmed."
@@ -59,7 +60,7 @@ CATEGORIES = {
     "report": gettext_noop("Consumer reports that the lender requests about you"),
 }
 
-Read = Callable[[Any, datetime], Any]
+Read = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Fact:
 
     `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does. Facts that are
     computed together have one `read`: it returns an object, and `part` names the attribute that is the fact's value.
+    With `in_currency`, `read` receives a currency as well, and the fact is missing in any other.
     `dated` names the attribute that is the day of the value; without it that is the day of the score. With
     `of_application`, `read` receives the application in place of the account.
     """
@@ -82,6 +84,7 @@ class Fact:
     part: str | None = None
     dated: str | None = None
     of_application: bool = False
+    in_currency: bool = False
 
 
 class Known(NamedTuple):
@@ -200,9 +203,11 @@ def read_facts(
     now: datetime,
     confirmed: Mapping[str, Known] | None = None,
     application: Any = None,
+    currency: str = DEFAULT_CURRENCY[US],
 ) -> dict[str, Known]:
     """Return the facts of these names about a person; `confirmed` is what is confirmed of the application, by pointer.
 
+    Amounts are in minor units of `currency`, the offer's. In any other currency they are missing.
     A fact that is unknown, or that `may_read` withholds, has the value None. Facts of one `read` are read once.
     """
     together: dict[Read, Any] = {}
@@ -222,7 +227,7 @@ def read_facts(
             known[name] = Known(fact.read(subject, now), fact.source, now.date())
             continue
         if fact.read not in together:
-            together[fact.read] = fact.read(subject, now)
+            together[fact.read] = fact.read(subject, now, *([currency] if fact.in_currency else []))
         known[name] = part_of(fact, together[fact.read], now=now)
     return known
 

@@ -1,5 +1,6 @@
 """The summary of a report: the closed schema that every vendor's adapter returns."""
 
+import re
 from typing import Any
 
 from config.core.errors import ValidationFailed
@@ -11,7 +12,9 @@ FIGURES = (
 )  # fmt: skip
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
-_MEMBERS = {"score", "agency", "categories", "result", *FIGURES}
+_MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
+CURRENCY = "USD"  # of a summary that names none
+_CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
 
@@ -20,7 +23,8 @@ def checked_summary(summary: Any) -> dict[str, Any]:
     """Return a summary with every member, None where a vendor has no value.
 
     `agency` {name, address, phone, website} is required. `score` is None or {value, min, max, factors, supplier,
-    ranks_above_percent}. FIGURES are integers from 0. Raises ValueError for any other shape.
+    ranks_above_percent}. FIGURES are integers from 0, amounts in minor units of `currency` (ISO 4217; default: USD).
+    Raises ValueError for any other shape.
     """
     _only(summary, _MEMBERS, "summary")
     _only(summary.get("agency"), _AGENCY, "agency")
@@ -31,6 +35,9 @@ def checked_summary(summary: Any) -> dict[str, Any]:
         value = summary.get(name)
         if value is not None and not (type(value) is int and 0 <= value <= _FIGURE_MAX):
             raise ValueError(f"{name} must be a whole number from 0")
+    currency = summary.get("currency") or CURRENCY
+    if not isinstance(currency, str) or not _CODE.fullmatch(currency):
+        raise ValueError("currency must be an ISO 4217 code such as USD")
     categories = summary.get("categories") or []
     if not isinstance(categories, list) or len(categories) > CATEGORIES_MAX:
         raise ValueError(f"categories must be a list of up to {CATEGORIES_MAX} texts")
@@ -46,6 +53,7 @@ def checked_summary(summary: Any) -> dict[str, Any]:
         "agency": {**dict.fromkeys(_AGENCY), **summary["agency"]},
         "categories": categories,
         "result": summary.get("result"),
+        "currency": currency,
         **{name: summary.get(name) for name in FIGURES},
     }
 

@@ -19,7 +19,7 @@ from config.core.permissions import holds
 from config.webhooks.events import record_event
 from credit.core.applicants import ApplicantsField
 from credit.core.errors import InvalidApplicationTransition
-from credit.core.jurisdictions import EU
+from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, US
 from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.core.reasons import DECLINED_BY_APPLICANT
 from credit.models.decision_rules import DecisionRules
@@ -138,6 +138,10 @@ class Application(DecisionRules):
     def shown_currency(self) -> str | None:
         """`Conventions.shown_currency` of the pinned offer; of a draft, of its offer as it is."""
         return self.draft_currency if self.offer_snapshot is None else self.conventions.shown_currency
+
+    @property
+    def currency(self) -> str:
+        return self.shown_currency or DEFAULT_CURRENCY[US]
 
     @cached_property
     def draft_currency(self) -> str | None:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from config.core.encryption import EncryptedTextField, UnreadableSecret
 from config.core.ids import uuid7
 from credit.core.applicants import FIRST
-from credit.core.report_summary import FIGURES
+from credit.core.report_summary import CURRENCY, FIGURES
 
 KINDS = CREDIT, INCOME = ("credit", "income")
 # 15 USC 1681b(a)(3)(A), and (a)(2).
@@ -108,7 +108,7 @@ class Report(models.Model):
     def parsed_summary(self) -> dict[str, Any] | None:
         """The summary, None without one and if it can't be read."""
         try:
-            return None if self.summary is None else orjson.loads(self.summary)
+            return None if self.summary is None else {"currency": CURRENCY, **orjson.loads(self.summary)}
         except UnreadableSecret:  # the log names it
             return None
 
@@ -117,12 +117,17 @@ class Report(models.Model):
 
     @classmethod
     def figures_of(cls, application: Any, now: datetime, applicant: int = FIRST) -> ReportFigures:
-        """Return what the reports about an applicant contain; costs one statement."""
+        """Return what the reports about an applicant contain; costs one statement.
+
+        Amounts are missing in another currency than the application's.
+        """
         newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=applicant)}
         summaries, days = {}, {}
         for kind, report in newest.items():
             summaries[kind] = (report.parsed_summary if report.is_current(now) else None) or {}
             days[kind] = report.as_of if summaries[kind] else None
+            if summaries[kind] and summaries[kind]["currency"] != application.currency:
+                summaries[kind] |= {name: None for name in FIGURES if name.endswith("_cents")}
         credit, income = summaries.get(CREDIT, {}), summaries.get(INCOME, {})
         day = days.get(CREDIT)
         return ReportFigures(

@@ -20,6 +20,7 @@ from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicants import FIRST, Applicants
 from credit.core.country_names import country_name
 from credit.core.figures import Figures, money
+from credit.core.report_summary import CURRENCY
 from credit.models import Application, Offer, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
@@ -217,13 +218,14 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
     for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
         summary = report.parsed_summary or {}
         agency, score = summary.get("agency") or {}, summary.get("score") or {}
+        currency = summary.get("currency")
         rows: list[tuple[Any, Any]] = [
             (gettext("Status"), _REPORT_STATUSES[report.status]),
             (gettext("Requested by"), _requester_of(report)),
             (gettext("Supplied by"), ", ".join(filter(None, (agency.get("name"), agency.get("phone"))))),
             (gettext("Credit score"), score.get("value")),
             *(
-                (title, value_in_words(name, summary.get(name)))
+                (title, value_in_words(name, summary.get(name), None if currency == CURRENCY else currency))
                 for name, title in _REPORT_TITLES.items()
                 if summary.get(name) is not None
             ),

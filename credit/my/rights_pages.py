@@ -27,7 +27,6 @@ from credit.scoring.corrections import (
     request_correction,
 )
 from credit.scoring.explanation import explain
-from credit.scoring.facts_of import currency_of
 
 _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
@@ -72,7 +71,7 @@ def _report(request: HttpRequest, application: Application) -> None:
     request_correction(
         str(application.pk),
         fact=fact,
-        claimed=_read(fact, typed["claimed"], before, currency_of(fact, application)),
+        claimed=_read(fact, typed["claimed"], before, application.shown_currency),
         statement=typed["statement"],
         file=typed["file"] or None,
         actor=actor_on(request),
@@ -118,4 +117,4 @@ def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
 
 def _value(fact: dict[str, Any], application: Application) -> str:
     name, value = fact["name"], fact["value"]
-    return "" if value is None else value_in_words(name, value, currency_of(name, application))
+    return "" if value is None else value_in_words(name, value, application.shown_currency)

@@ -30,7 +30,6 @@ from credit.models import Application, Confirmation, Correction, Report, Score
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
 from credit.scoring.evaluator import evaluate
-from credit.scoring.known_facts import CURRENCY
 from credit.scoring.scores import (
     LiveVersion,
     facts_for,
@@ -54,6 +53,7 @@ def about_application(application: Application) -> dict[str, Any]:
         "may_read": shared(application.share),
         "confirmed": Confirmation.known_of(application.pk),
         "application": application,
+        "currency": application.currency,
     }
 
 
@@ -81,12 +81,6 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
         for name in sorted(names)
         if name not in reported or known[name].value is not None
     ]
-
-
-def currency_of(name: str, application: Application) -> str | None:
-    """Return the currency of a fact for `figures.money`: claims are in that of the offer, other facts in dollars."""
-    shown = application.shown_currency
-    return shown if shown is None or path_of(name) else CURRENCY
 
 
 def facts_about(application: Application, applicant: int, *, now: datetime) -> list[dict[str, Any]]:

@@ -18,9 +18,6 @@ from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
 
 APPLICATIONS_DAYS = 90
-CURRENCY = "USD"  # required by every offer
-
-
 # The status of the newest verification that came to an end, and when it did: nearly every card asks.
 _last_decided = PreparedSelect(
     lambda user_id: KycVerification.objects.filter(user_id=user_id, status__in=DECISIONS).order_by("-attempt")[:1],
@@ -50,8 +47,8 @@ def has_linked_bank(user_id: int, now: datetime) -> bool:  # noqa: ARG001
     return BankItem.objects.linked().filter(user_id=user_id).exists()
 
 
-def bank_figures(user_id: int, now: datetime) -> BankFigures:  # noqa: ARG001
-    return BankFigures(user_id, currency=CURRENCY)
+def bank_figures(user_id: int, now: datetime, currency: str) -> BankFigures:  # noqa: ARG001
+    return BankFigures(user_id, currency=currency)
 
 
 def account_age_days(user_id: int, now: datetime) -> int | None:
@@ -79,7 +76,8 @@ def _identity(name: str, kind: str, read: Read, meaning: str, unit: str | None =
 
 
 def _bank(name: str, kind: str, part: str, meaning: str, *, unit: str | None = None, dated: str = "as_of") -> Fact:
-    return Fact(f"bank.{name}", kind, bank_figures, SHAREABLE["bank"], BANK, meaning, unit, part, dated)
+    about: dict[str, Any] = {"unit": unit, "part": part, "dated": dated, "in_currency": True}
+    return Fact(f"bank.{name}", kind, bank_figures, SHAREABLE["bank"], BANK, meaning, **about)
 
 
 def _person(part: str, meaning: str, unit: str) -> Fact:

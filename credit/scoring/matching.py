@@ -16,44 +16,48 @@ from credit.offers.catalogue import CatalogueFilter
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import facts_for, last_score, remember
 
-Scores = dict[tuple[int, str], LastScore]  # by model and its provider
+Wanted = tuple[int, str, str]  # a model, its provider, and the currency of an offer
+Scores = dict[Wanted, LastScore]
 
 
 def scores_for_match(
-    models: Collection[tuple[int, str]], stated: Mapping[str, Any], *, credential: Credential, now: datetime
+    models: Collection[Wanted], stated: Mapping[str, Any], *, credential: Credential, now: datetime
 ) -> Scores:
-    """Return what these models, each with its provider's id, make of the person who asks.
+    """Return what these models make of the person who asks.
 
-    `said` are facts below `application_data`; of all others those are read that the credential covers. A model without
-    a champion has its last score, for credentials that may see scores. Champions' results are stored for the account
-    itself alone: an app's invented data must neither hide an offer from the person nor show one.
+    `stated` are facts below `application_data`; of all others those are read that the credential covers, bank facts in
+    the currency of the offer. A model without a champion has its last score, for credentials that may see scores.
+    Champions' results are stored for the account itself alone: an app's invented data must neither hide an offer from
+    the person nor show one.
     """
-    champions = ModelVersion.objects.filter(
-        model__in={model_id for model_id, _ in models}, status=PUBLISHED, role=CHAMPION
-    ).select_related("model")
-    versions = [version for version in champions if (version.model_id, version.model.provider_id) in models]
-    may_read, user_id = covered_by(credential), credential.user_id
-    gathered = facts_for(versions, user_id=user_id, application_data=None, may_read=may_read, now=now)
-    scores: Scores = {}
-    for version, read, _ in gathered:
-        facts = {name: stated.get(name, value) for name, value in read.items()}
-        computed = evaluate(version.card, facts)
-        key = (version.model_id, version.model.provider_id)
-        scores[key] = last_score(version.model_id, version.card, computed, user_id=user_id, now=now)
+    champions = list(
+        ModelVersion.objects.filter(
+            model__in={model_id for model_id, _, _ in models}, status=PUBLISHED, role=CHAMPION
+        ).select_related("model")
+    )
+    user_id, scores = credential.user_id, Scores()
+    about: dict[str, Any] = {"user_id": user_id, "application_data": None, "may_read": covered_by(credential)}
+    for currency in sorted({currency for _, _, currency in models}):
+        versions = [row for row in champions if (row.model_id, row.model.provider_id, currency) in models]
+        for version, read, _ in facts_for(versions, currency=currency, now=now, **about):
+            facts = {name: stated.get(name, value) for name, value in read.items()}
+            computed = evaluate(version.card, facts)
+            key = (version.model_id, version.model.provider_id, currency)
+            scores[key] = last_score(version.model_id, version.card, computed, user_id=user_id, now=now)
     if not credential.carries("score:read"):
         return scores
     before = _last_scores(models, user_id)
-    new = [score for key, score in scores.items() if not score.has_same_result_as(before.get(key))]
+    new = {score.model_id: score for key, score in scores.items() if not score.has_same_result_as(before.get(key))}
     if new and credential.is_first_party:
-        remember(new)
+        remember(new.values())
     return before | scores
 
 
-def _last_scores(models: Collection[tuple[int, str]], user_id: int) -> Scores:
+def _last_scores(models: Collection[Wanted], user_id: int) -> Scores:
     published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
-    rows = LastScore.objects.filter(Exists(published), user=user_id, model__in={model_id for model_id, _ in models})
+    rows = LastScore.objects.filter(Exists(published), user=user_id, model__in={model_id for model_id, _, _ in models})
     kept = {(row.model_id, row.model.provider_id): row for row in rows.select_related("model")}
-    return {key: row for key, row in kept.items() if key in models}
+    return {wanted: kept[wanted[:2]] for wanted in models if wanted[:2] in kept}
 
 
 _WORDS = {
@@ -93,7 +97,7 @@ def match_offers(
     filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
     seen = filters.ever_seen()
     total, page = seen.count(), list(seen.annotate(**_unmet(filters))[offset : offset + limit])
-    models = {(offer.blockscore_model_id, offer.provider_id) for offer in page if offer.blockscore_model_id is not None}
+    models = {wanted for offer in page if (wanted := _wanted(offer)) is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
     matches = [(offer, _why_not(offer, scores)) for offer in page]
     return Matches(matches, total, has_more=offset + len(page) < total)
@@ -108,9 +112,16 @@ def _unmet(filters: CatalogueFilter) -> dict[str, Any]:
     }
 
 
-def _why_not(offer: Offer, scores: Mapping[tuple[int, str], LastScore]) -> list[str]:
+def _wanted(offer: Offer) -> Wanted | None:
+    """Return what scores a person for an offer, None for an offer without a model."""
+    if offer.blockscore_model_id is None:
+        return None
+    return offer.blockscore_model_id, offer.provider_id, offer.conventions.currency
+
+
+def _why_not(offer: Offer, scores: Mapping[Wanted, LastScore]) -> list[str]:
     words = [text for name, text in _WORDS.items() if getattr(offer, f"unmet_{name}", False)]
-    score = scores.get((offer.blockscore_model_id or 0, offer.provider_id))
+    score = scores.get(wanted) if (wanted := _wanted(offer)) is not None else None
     if score is None:
         return words
     if score.outcome == DECLINE:

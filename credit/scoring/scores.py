@@ -166,6 +166,7 @@ def score_submission(application: Any, *, now: datetime) -> None:
         user_id=application.consumer_id,
         application_data=application.application_data,
         may_read=shared(application.share),
+        currency=application.currency,
         now=now,
     )
     if computed and (due := list(_unreadable(computed[0].version.card, computed[0].evaluation))):

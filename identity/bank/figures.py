@@ -1,7 +1,7 @@
 """Figures of a person's bank accounts: money in and out over complete months, and balances at the end of days.
 
 They count what a bank reported and the person approved, of accounts that are owned; debts are left out. An account that
-is linked twice counts once. A figure is None unless every booking of its window is held, in the currency of the offers.
+is linked twice counts once. A figure is None unless every booking of its window is held, in the figures' currency.
 """
 
 from collections import defaultdict, deque

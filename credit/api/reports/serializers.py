@@ -43,8 +43,11 @@ class SummarySerializer(serializers.JsonPartSerializer):
     """The summary of a report. Values that the vendor did not return are null."""
 
     score = ReportScoreSerializer(allow_null=True, help_text="The score; null without one.")
-    income_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Income per month, in cents.")
-    obligations_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Payments due per month, in cents.")
+    currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")
+    income_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Income per month, in minor units.")
+    obligations_monthly_cents = serializers.Int64Field(
+        allow_null=True, help_text="Payments due per month, in minor units."
+    )
     delinquencies_24_months = serializers.Int64Field(allow_null=True, help_text="Delinquencies of the last 24 months.")
     inquiries_6_months = serializers.Int64Field(allow_null=True, help_text="Inquiries of the last 6 months.")
     oldest_account_months = serializers.Int64Field(allow_null=True, help_text="Age of the oldest account, in months.")
