@@ -1,6 +1,7 @@
 """`manage.py verify`: how it recognizes a file, and its exit status for each outcome of a decision bundle."""
 
 import json
+import tracemalloc
 from io import StringIO
 
 import pytest
@@ -96,7 +97,13 @@ def test_an_endless_file_is_read_up_to_the_limit(tmp_path):
     file = tmp_path / "endless"
     with file.open("wb") as sparse:
         sparse.write(b"{")
-        sparse.truncate(100 * FILE_MAX_BYTES)
-    status, shown, steps = verify(file)
+        sparse.truncate(20 * FILE_MAX_BYTES)
+    tracemalloc.start()
+    try:
+        status, shown, steps = verify(file)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * FILE_MAX_BYTES
     assert (status, shown["failed"]) == (1, "bundle")
     assert "too large" in steps

@@ -153,9 +153,14 @@ def _kind(content: bytes) -> str | None:
 
 
 def _has_audit_lines(file: Path) -> bool:
-    """Look for an audit line in the whole file: a log may have much else before the first."""
-    with file.open("rb") as lines:
-        return any(audit.START in line for line in lines)
+    """Look for an audit line in the whole file: a log may have much else before the first, and long lines."""
+    end = b""
+    with file.open("rb") as opened:
+        while block := opened.read(FILE_MAX_BYTES):
+            if audit.START in end + block:
+                return True
+            end = block[-len(audit.START) :]
+    return False
 
 
 def _verify_audit(file: Path) -> _Verification:
