@@ -96,7 +96,7 @@ contract: export UPDATE_CONTRACT := 1
 contract: $(DEV_STAMP) ## Rewrite what is derived: examples, golden OpenAPI document, statement counts. Review the diff.
 	@$(BIN)/python -m pytest -q -n 0 tests/contract.py
 	@$(BIN)/python -m pytest -q -n 0 tests/test_openapi.py
-	@$(BIN)/python -m pytest -q -n 0 tests/test_operations.py -k statements
+	@$(BIN)/python -m pytest -q -n 0 tests/test_statements.py
 
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
 	@$(BIN)/ruff check .

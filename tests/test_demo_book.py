@@ -35,9 +35,8 @@ from credit.models import (
 )
 from payments.cards.models import STATUSES, Payment
 from tests.api import ApiClient
-from tests.conftest import empty_database
 from tests.test_demo import count_all
-from tests.test_examples import demo_settings, seeded
+from tests.test_examples import lasting_demo
 
 # How long a story lasts after its last step, so that what is due then is done: a notice is opened within two days.
 ROOM = timedelta(days=6)
@@ -46,11 +45,8 @@ ROOM = timedelta(days=6)
 @pytest.fixture(scope="module")
 def made(django_db_setup, django_db_blocker, tmp_path_factory):
     """A new demo, which is there until the tests of this file end."""
-    with demo_settings(tmp_path_factory.mktemp("demo")), django_db_blocker.unblock():
-        try:
-            yield seeded()
-        finally:
-            empty_database()
+    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as printed:
+        yield printed
 
 
 @pytest.fixture(autouse=True)

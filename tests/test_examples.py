@@ -25,6 +25,7 @@ from config.api.examples import read_examples
 from config.ops import demo_ids
 from identity.models import User
 from tests.api import bearer_of
+from tests.conftest import empty_database
 from tests.ledger.conftest import SIGNING_KEY, LedgerClient
 
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
@@ -86,6 +87,16 @@ def demo(db, tmp_path, bookless):
         with override_settings(ROOT_URLCONF=LEDGER):
             assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
         yield made
+
+
+@contextmanager
+def lasting_demo(folder, blocker):
+    """Make a demo that outlasts a test; yield what `make run` prints of it."""
+    with demo_settings(folder), blocker.unblock():
+        try:
+            yield seeded()
+        finally:
+            empty_database()
 
 
 def restart_numbers():

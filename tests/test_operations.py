@@ -1,14 +1,12 @@
-"""Every operation takes what its document says of it and refuses the rest, repeats its answer under a key, and costs so
-many statements: each is called on a demo with its example, changed in one place. What the committed document says, no
+"""Every operation takes what its document says of it, refuses the rest, and repeats its answer under a key: each is
+called on a demo with its example, changed in one place. What the committed document says, no
 test of an endpoint has to ask again. Of the values that a member or a parameter refuses one is sent; the others are
 given to the serializer that the method declares, and sent where it takes them.
 """
 
 import json
-import os
 import re
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -30,11 +28,10 @@ from config.ops import demo_ids
 from identity.access import authentication
 from identity.models import User
 from tests.api import assert_error, client_of
-from tests.conftest import empty_database
 from tests.credit.document_support import FORM, form, part
 from tests.factories import ProviderFactory
 from tests.second_factors import authenticator_of
-from tests.test_examples import EXCEPTIONS, body_of, demo_settings, seeded
+from tests.test_examples import EXCEPTIONS, body_of, lasting_demo
 from tests.test_openapi import COMMITTED
 
 DOCUMENT = json.loads(COMMITTED.read_text())
@@ -137,12 +134,11 @@ def refused_by(schema):
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """What `make run` prints of a new demo, which is there until the tests of this file end."""
-    with demo_settings(tmp_path_factory.mktemp("demo")), django_db_blocker.unblock():
-        try:
-            yield seeded()
-        finally:
-            empty_database()
+    """What `make run` prints of a new demo without its book, which is there until the tests of this file end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("credit.demo.book.write", lambda **_given: None)
+        with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
+            yield made
 
 
 @pytest.fixture
@@ -418,39 +414,3 @@ def test_on_a_demoted_primary_an_operation_only_reads_or_may_be_sent_again(demo,
     if not 200 <= answer.status_code < 300:
         assert_error(answer, 503, "E5030")
         assert answer.headers["Retry-After"].isdigit()
-
-
-# The SQL statements of each operation once the process has filled its caches. A review shows each change.
-STATEMENTS_FILE = Path(__file__).with_name("statements.json")
-
-
-@pytest.fixture(scope="module")
-def statements():
-    """The recorded statement counts by operationId; `make contract` rewrites them."""
-    recorded = json.loads(STATEMENTS_FILE.read_text())
-    yield recorded
-    if os.environ.get("UPDATE_CONTRACT"):
-        counts = {name: recorded[name] for name in sorted(recorded) if name in OPERATIONS}
-        STATEMENTS_FILE.write_text(json.dumps(counts, indent=1) + "\n")
-
-
-@pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_an_operation_costs_so_many_statements(demo, person, monkeypatch, statements, name):
-    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # however busy the machine is
-    for _ in range(2):  # the first time credentials, keys and cards are read
-        before = transaction.savepoint()
-        with CaptureQueriesContext(connection) as captured:
-            answer = call(person, name, demo)
-        transaction.savepoint_rollback(before)
-        assert 200 <= answer.status_code < 300, answer.content
-    asked = [one["sql"] for one in captured if "advisory" not in one["sql"]]
-    asked = [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
-    # On some days the sandbox's bank has more bookings than SQLite stages with one statement.
-    staged = 'INSERT INTO "staging_stageditem"'
-    number = len(list(groupby(asked, lambda sql: staged if sql.startswith(staged) else object())))
-    # PostgreSQL gives long lists through a cursor, which is not seen here.
-    if os.environ.get("UPDATE_CONTRACT"):
-        statements[name] = number
-    recorded = statements.get(name, "no number: run `make contract`")
-    is_recorded = number == recorded or (connection.vendor == "postgresql" and number < recorded)
-    assert is_recorded, (number, recorded, [sql[:60] for sql in asked])

@@ -1,0 +1,56 @@
+"""Every operation costs so many SQL statements, on a demo with its book: the lists have rows."""
+
+import json
+import os
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from identity.access import authentication
+from tests.test_examples import EXCEPTIONS, lasting_demo
+from tests.test_operations import EVERY_TABLE, OPERATIONS, call, person  # noqa: F401  a fixture
+
+# The SQL statements of each operation once the process has filled its caches. A review shows each change.
+STATEMENTS_FILE = Path(__file__).with_name("statements.json")
+
+
+@pytest.fixture(scope="module")
+def demo(django_db_setup, django_db_blocker, tmp_path_factory):
+    """What `make run` prints of a new demo, which is there until the tests of this file end."""
+    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def statements():
+    """The recorded statement counts by operationId; `make contract` rewrites them."""
+    recorded = json.loads(STATEMENTS_FILE.read_text())
+    yield recorded
+    if os.environ.get("UPDATE_CONTRACT"):
+        counts = {name: recorded[name] for name in sorted(recorded) if name in OPERATIONS}
+        STATEMENTS_FILE.write_text(json.dumps(counts, indent=1) + "\n")
+
+
+@pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
+def test_an_operation_costs_so_many_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # however busy the machine is
+    for _ in range(2):  # the first time credentials, keys and cards are read
+        before = transaction.savepoint()
+        with CaptureQueriesContext(connection) as captured:
+            answer = call(person, name, demo)
+        transaction.savepoint_rollback(before)
+        assert 200 <= answer.status_code < 300, answer.content
+    asked = [one["sql"] for one in captured if "advisory" not in one["sql"]]
+    asked = [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
+    # On some days the sandbox's bank has more bookings than SQLite stages with one statement.
+    staged = 'INSERT INTO "staging_stageditem"'
+    number = len(list(groupby(asked, lambda sql: staged if sql.startswith(staged) else object())))
+    # PostgreSQL gives long lists through a cursor, which is not seen here.
+    if os.environ.get("UPDATE_CONTRACT"):
+        statements[name] = number
+    recorded = statements.get(name, "no number: run `make contract`")
+    is_recorded = number == recorded or (connection.vendor == "postgresql" and number < recorded)
+    assert is_recorded, (number, recorded, [sql[:60] for sql in asked])
