@@ -21,7 +21,11 @@ def register_profiles() -> None:
     settings.load_profile(PROFILE)
 
 
+def share_of(count: int) -> int:
+    """Return the profile's share of the random cases that `make test-all` draws."""
+    return max(int(count * _SHARES[PROFILE]), min(count, _LEAST))
+
+
 def examples(count: int, **options: Any) -> settings:
     """Return settings with so many examples in `make test-all`, and the profile's share of them elsewhere."""
-    drawn = max(int(count * _SHARES[PROFILE]), min(count, _LEAST))
-    return settings(max_examples=drawn, **options)
+    return settings(max_examples=share_of(count), **options)

@@ -18,10 +18,11 @@ from tests.credit.requirements.test_requirements import OFFER
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer
 from tests.factories import UserFactory
+from tests.properties import share_of
 
 pytestmark = pytest.mark.django_db
 
-CASES = 20  # of each kind
+CASES = share_of(20)  # of each kind
 BINS = [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]
 INCOME_BINS = [{"missing": True, "points": 0}, {"below": 300_000, "points": 20}, {"points": 80}]
 CARD = {
@@ -133,7 +134,7 @@ def test_one_of_two_reports_leaves_the_score_waiting(api, user):
 
 @pytest.mark.parametrize("name", REASONS)
 def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
-    """60 cases: 20 of each, with random claims that a card without the report would approve or decline."""
+    """Random claims, which a card without the report would approve or decline."""
     offer, random = offer_with("credit"), Random(44)
     for _ in range(CASES):
         consumer = UserFactory()
