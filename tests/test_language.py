@@ -1,11 +1,13 @@
 """The countable rules of CONTRIBUTING.md, "How text is written", held over everything that people read."""
 
 import ast
+import functools
 import io
 import json
 import re
 import tokenize
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -39,9 +41,14 @@ def prose_of_page(text: str) -> str:
     return re.sub(r"(?m)^\|.*$", lambda row: row[0].replace("|", "\n\n"), text)
 
 
+@functools.cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(file.read_text())))
+
+
 def docstrings() -> Iterator[str]:
     for file in PRODUCT:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 yield without_code(ast.get_docstring(node) or "")
 
@@ -60,9 +67,8 @@ def comments() -> Iterator[str]:
 def messages() -> Iterator[str]:
     """Yield the strings of several words that are no docstrings: messages, labels, help texts."""
     for file in PRODUCT:
-        tree = ast.parse(file.read_text())
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        nodes = [node for node in nodes_of(file) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        statements = {id(node.value) for node in nodes_of(file) if isinstance(node, ast.Expr)}
         for node in nodes:
             if id(node) not in statements and len(node.value.split()) > 3 and node.value[0].isupper():
                 yield without_code(node.value)

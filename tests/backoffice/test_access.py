@@ -13,7 +13,7 @@ from tests.test_examples import demo  # noqa: F401  a fixture
 
 
 @pytest.mark.usefixtures("demo", "furnished")
-@pytest.mark.parametrize("group", ["Support", "Operations", None])
+@pytest.mark.parametrize("group", ["Support", None])
 def test_no_page_links_to_a_refusal_or_a_fault_and_none_changes_anything(group):
     """Look at one record of each kind; `tests/system/backoffice` follows every link for every group."""
     person = staff_of(group) if group else UserFactory(is_staff=True, is_superuser=True)

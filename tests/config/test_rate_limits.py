@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import count
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -292,10 +293,12 @@ def test_a_full_disk_answers_reads_and_refuses_writes(api, user):
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA max_page_count = 1")  # SQLite keeps the pages that there are
         try:
-            for length in (100, 20, 1):  # until no row fits into any page
+            # Until no row fits into any page; one insert of many rows that has no room stores none of them.
+            for length, rows in ((100, 500), (100, 1), (20, 1), (1, 1)):
                 with suppress(OperationalError):
-                    for number in range(100_000):
-                        RateCounter.objects.create(bucket=f"r{number}".ljust(length, "x"), window=1, used=1)
+                    for first in count(step=rows):
+                        names = [f"r{length}-{rows}-{first + row}".ljust(length, "x") for row in range(rows)]
+                        RateCounter.objects.bulk_create(RateCounter(bucket=one, window=1, used=1) for one in names)
             for name in ("anonymous:", "read:", "z"):
                 with suppress(OperationalError):
                     for number in range(100_000):
