@@ -12,3 +12,11 @@ def load_adapter(place: str) -> Any:
     if not ADAPTER.fullmatch(place):
         raise ValueError(f"{place!r} must be `package.module:Class`.")
     return import_string(place.replace(":", "."))()
+
+
+def attempt(method: Any, *arguments: Any, **options: Any) -> tuple[Any, str]:
+    """Call a method of an adapter that is checked; return its result and "", or None and the exception as a text."""
+    try:
+        return method(*arguments, **options), ""
+    except Exception as error:  # noqa: BLE001  the adapter's fault is the finding
+        return None, f"raised {type(error).__name__}: {error}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from config.core.adapters import attempt
 from config.core.ids import uuid7
 from credit.core.report_summary import checked_summary
 from credit.models.reports import FROZEN, KINDS, NO_FILE, RECEIVED
@@ -22,7 +23,7 @@ def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
     """Yield what is checked, and the fault; an empty text if it passes. An exception of the adapter is a fault."""
     name = getattr(vendor, "name", None)
     yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
-    cases, fault = _call(vendor.sandbox_cases)
+    cases, fault = attempt(vendor.sandbox_cases)
     yield "sandbox_cases", fault or ("" if set(cases) == set(CASES) else f"must have {', '.join(CASES)}")
     if fault:
         return
@@ -35,26 +36,19 @@ def _check_case(vendor: ReportVendor, case: str, person: Mapping[str, Any] | Non
         return
     for kind in KINDS:
         request = ReportRequest(str(uuid7()), kind, "credit_transaction", timezone.now(), person)
-        answer, fault = _call(vendor.request, request)
+        answer, fault = attempt(vendor.request, request)
         yield f"{case} {kind}: request", fault or _fault_of(answer, _STATUS[case])
         if fault:
             continue
         for _ in range(_REPEATS):
-            again, fault = _call(vendor.request, request)
+            again, fault = attempt(vendor.request, request)
             yield f"{case} {kind}: repeated request", fault or _difference(answer, again)
-        later, fault = _call(vendor.result, request)
+        later, fault = attempt(vendor.result, request)
         yield f"{case} {kind}: result", fault or _difference(answer, later)
     unknown = replace(request, id=str(uuid7()))
-    answer, fault = _call(vendor.result, unknown)
+    answer, fault = attempt(vendor.result, unknown)
     is_right = fault.startswith(f"raised {UnknownReport.__name__}") or isinstance(answer, VendorReport)
     yield f"{case}: result of an unknown id", "" if is_right else fault or "must raise UnknownReport"
-
-
-def _call(method: Any, *arguments: Any) -> tuple[Any, str]:
-    try:
-        return method(*arguments), ""
-    except Exception as error:  # noqa: BLE001  the adapter's fault is the finding
-        return None, f"raised {type(error).__name__}: {error}"
 
 
 def _fault_of(answer: Any, status: str) -> str:
