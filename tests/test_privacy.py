@@ -32,6 +32,13 @@ def test_undeclared_field_is_reported(monkeypatch):
     assert privacy.undeclared() == ["staging.Note.text"]
 
 
+def test_each_field_of_a_model_without_a_declaration_is_reported(monkeypatch):
+    tables = dict(privacy.register())
+    fields = tables.pop("staging.Note").fields
+    monkeypatch.setattr(privacy, "register", lambda: tables)
+    assert privacy.undeclared() == sorted(f"staging.Note.{name}" for name in fields)
+
+
 def test_field_of_two_groups_is_refused():
     with pytest.raises(ValueError, match="Declared twice: name"):
         privacy.table(privacy.personal("name"), privacy.none("name"))
