@@ -101,7 +101,8 @@ class MissingParameter(ApiError):
 
 
 class InvalidPagination(ApiError):
-    error, code, message = "invalid_pagination", "E1006", "`limit` must be from 1 to 100, and `offset` 0 or more."
+    error, code = "invalid_pagination", "E1006"
+    message = "`limit` or `offset` is out of range. Most lists accept a `limit` of 1 to 100."
 
 
 class PayloadTooLarge(ApiError):
@@ -171,11 +172,11 @@ def doc_url(code: str) -> str:
 
 
 def as_problem(status: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Return an error's body as RFC 9457 has it. `type` is the page about errors of its code."""
+    """Return an error's body as RFC 9457 has it. `type` is the page about the error."""
     code = body["code"]
     known = ApiError.registry.get(code)
     return {
-        "type": doc_url(code),
+        "type": body.get("doc_url") or doc_url(code),
         "title": known.message if known else body["message"],
         "status": status,
         "detail": body["message"],

@@ -29,7 +29,7 @@ class ProviderNotFound(ApiError):
 
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
-    message = "This provider id belongs to another account. Send one of your own."
+    message = "The provider belongs to another account, or your role there does not allow this."
 
 
 class ApplicationNotFound(ApiError):
@@ -141,7 +141,7 @@ class ReasonsRequired(ApiError):
     """A rejection without its principal reasons where reviewers decide, or a reopening that needs a reason."""
 
     error, code = "reasons_required", "E1017"
-    message = "A rejection requires its principal reasons in `metadata.reasons`."
+    message = "The decision lacks its principal reasons in `metadata.reasons`, or its `reason`."
 
 
 def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:

@@ -171,7 +171,7 @@ def load_owned(provider_id: str, user: Any) -> Provider:
     if member is None:
         raise ProviderNotFound
     if member.role != ProviderMember.OWNER:
-        raise ProviderTaken("Only an owner of the provider can manage its members.")
+        raise ProviderTaken("This requires the provider's role owner.")
     return member.provider
 
 

@@ -52,7 +52,12 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
         fields = [
             "id", "name", "scopes", "state", "created_at", "expires_at", "revoked_at", "last_used_at", "replaces",
         ]  # fmt: skip
-        extra_kwargs = {"replaces": {"source": "replaces_id"}}
+        extra_kwargs = {
+            "last_used_at": {
+                "help_text": "When the key was last used (UTC), at most 1 minute too early; null if it was never used."
+            },
+            "replaces": {"source": "replaces_id"},
+        }
 
 
 class ApiKeysPageSerializer(serializers.PageSerializer):

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from config.api.errors import as_api_error
@@ -32,7 +33,8 @@ class VersionUnsupported(ApiError):
         super().__init__(f"Protocol {named} is not supported: {VERSION} is.")
 
     def body(self) -> dict[str, Any]:
-        return {**super().body(), "code": self.error, "content": str(self)}
+        page = f"{settings.HOST_ROOT}/docs/guides/commerce#errors"
+        return {**super().body(), "code": self.error, "content": str(self), "doc_url": page}
 
 
 class InvalidProfileUrl(ValidationFailed):

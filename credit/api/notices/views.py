@@ -131,9 +131,10 @@ class ReviewRequestViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> ReviewRequest:
         """Request reconsideration of a decision.
 
-        Only the applicant can request it: for a rejection, for an open counteroffer, or for an approval of less than
-        requested that is not accepted. One request can be open at a time. A reviewer who had no part in the decision
-        answers within 30 days. The next decision or counteroffer closes the request.
+        Only the applicant can request it: for a rejection, for an open counteroffer, or for an approval on worse terms
+        that is not accepted. With `jurisdiction` `eu` it can also be for each approval with a score. One request can be
+        open at a time. A reviewer who had no part in the decision answers within 30 days. The next decision or
+        counteroffer closes the request.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 

@@ -215,7 +215,7 @@ class OfferQuery(serializers.QuerySerializer):
 
     provider_id = serializers.PrintableIdField(help_text="The provider of the offers.")
     include_inactive = serializers.QueryFlagField(
-        default=False, help_text="Whether to include deactivated offers. Only the owner gets them."
+        default=False, help_text="Whether to include the deactivated offers that you created."
     )
 
 

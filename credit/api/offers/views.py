@@ -89,7 +89,8 @@ class OfferViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer.
 
-        The API stores the new terms as the next version.
+        The API stores the new terms as the next version. Only the account that created the offer can replace it, with
+        the role `owner` of the provider.
         """
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
@@ -98,7 +99,7 @@ class OfferViewSet(ApiViewSet):
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer.
 
-        You can still get the offer by its id.
+        Only the account that created the offer can deactivate it. You can still get the offer by its id.
         """
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
@@ -160,7 +161,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a provider.
 
-        The request replaces its public name and postal address, which notices contain. Only the owner can update it.
+        The request replaces its public name and postal address, which notices contain. Requires the role
+        `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -206,7 +208,7 @@ class ProviderViewSet(ApiViewSet):
         """Invite an account to a provider.
 
         A `reader` reads applications to the provider. A `reviewer` also decides. An `owner` also manages offers and
-        members. Only the owner can invite. If the account has a second factor, the log-in requires it. The response is
+        members. Requires the role `owner`. If the account has a second factor, the log-in requires it. The response is
         the same for known and unknown user names. The invitation grants no rights before it is accepted, and expires
         after 7 days. The owner gets the event `provider.member_invited`.
         """
@@ -225,7 +227,7 @@ class ProviderViewSet(ApiViewSet):
     def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
         """Withdraw an invitation to a provider.
 
-        Only the owner can withdraw it.
+        Requires the role `owner`.
         """
         providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
 
@@ -239,7 +241,7 @@ class ProviderViewSet(ApiViewSet):
     ) -> ProviderMember:
         """Change the role of a member.
 
-        The new role applies immediately. Only the owner can change roles.
+        The new role applies immediately. Requires the role `owner`.
         """
         return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
 
@@ -247,7 +249,7 @@ class ProviderViewSet(ApiViewSet):
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
         """Remove a member of a provider.
 
-        The account can no longer act for the provider. Only the owner can remove members.
+        The account can no longer act for the provider. Requires the role `owner`.
         """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 

@@ -104,12 +104,13 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     application_id = serializers.TextField(help_text="The application.")
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
     automated = serializers.OneOfField(
-        rights.WAYS, help_text="`none`: no score; `assisted`: a person decided with a score; `alone`: a score decided."
+        rights.WAYS, help_text="`none`: no score; `assisted`: a person decides with a score; `alone`: a score decided."
     )
     outcome = serializers.OneOfField(
         rights.OUTCOMES,
         allow_null=True,
-        help_text="`rejection`, `approval`, or `worse` for an approval of less than requested; null before a decision.",
+        help_text="`rejection`, `approval`, or `worse`: an approval of less or for a shorter term than requested, or "
+        "with a score at more than the lowest rate. Null before a decision.",
     )
     decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")
     decided_by = serializers.TextField(help_text="The role of the decider.")

@@ -295,7 +295,9 @@ class ScorePageSerializer(serializers.ResponseSerializer):
         "erased, and if `score` is null.",
     )
     facts = UsedFactSerializer(
-        many=True, allow_null=True, help_text="The facts that were used, by name; null for scores before version 1.1."
+        many=True,
+        allow_null=True,
+        help_text="The facts that were used, by name; null for scores before version 1.1. Empty if `score` is null.",
     )
 
 

@@ -42,7 +42,9 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     reasons = serializers.FreeField(
         help_text="One to four principal reasons of the rejection that follows if it is not accepted."
     )
-    expires_at = MomentField(help_text="The last day for accepting it: after today, and at most 90 days from now.")
+    expires_at = MomentField(
+        help_text="The time by which it must be accepted: after today (UTC), and at most 90 days from now."
+    )
     with_denial = serializers.FlagField(
         default=False,
         help_text="Whether the counteroffer's notice already has the denial of the request and its reasons. No other "

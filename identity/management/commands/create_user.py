@@ -22,7 +22,10 @@ class Command(JsonCommand):
         parser.add_argument("--staff", action="store_true", help="Allow log-ins to the back office.")
         parser.add_argument("--superuser", action="store_true", help="Allow every action in the back office.")
         parser.add_argument(
-            "--group", action="append", default=[], help="The group: Reviewer, Support, or Operations. Repeatable."
+            "--group",
+            action="append",
+            default=[],
+            help="The group: Reviewer, Support, Operations, Lender, or Partner. Repeatable.",
         )
 
     def run(self, **options: Any) -> dict[str, Any]:

@@ -42,6 +42,12 @@ class TestOperations:
         )  # fmt: skip
         assert found["ucp"] == {"version": VERSION, "status": "error"}
         assert found["request_id"] == response.headers["X-Request-Id"]
+        assert found["doc_url"].endswith("/docs/guides/commerce#errors"), "no page of its own"
+
+    def test_a_problem_about_an_unsupported_version_links_to_the_page_that_describes_it(self, api, operation, body):
+        problem = "application/json, application/problem+json"
+        response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, Accept=problem)
+        assert response.json()["type"].endswith("/docs/guides/commerce#errors")
 
     def test_the_version_that_is_served_may_be_asked_for(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}"
