@@ -1,6 +1,6 @@
 """A lender's console: what its people see and do, and that there is no way from it to what is another's.
 
-`CONSOLE_PROBES=100000` asks that many addresses instead of a few hundred.
+`make test` asks 100 addresses, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
 """
 
 import itertools
@@ -32,9 +32,10 @@ from tests.backoffice.lenders import (
 )
 from tests.backoffice.pages import confirm, text_of
 from tests.factories import ApplicationFactory
+from tests.properties import share_of
 from tests.second_factors import authenticator_of
 
-PROBES = int(os.environ.get("CONSOLE_PROBES", "400"))
+PROBES = int(os.environ.get("CONSOLE_PROBES", share_of(400)))
 LENDERS = ("A owner", "A reviewer", "A reader")
 STAFF = ("superuser", "Reviewer", "Support", "Operations")
 ROLES = (*LENDERS * 3, *STAFF, "nobody")
