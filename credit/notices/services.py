@@ -180,7 +180,7 @@ def readable_notices(application_id: str, actor: Actor) -> QuerySet[Notice]:
 
 def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
     """Return a notice of an application that `actor` may read; raises as `load_for`, and NotFound."""
-    rows = readable_notices(application_id, actor).select_related("application", "anchor", "counteroffer")
+    rows = readable_notices(application_id, actor).select_related("application", "anchor__application", "counteroffer")
     notice: Notice = get_by_uuid(rows, notice_id, NotFound("Notice not found."))
     return notice
 

@@ -63,7 +63,7 @@ def agreement_of(application: Application) -> Agreement:
     terms = application.loan_terms
     if terms is None:
         raise NotFound("The accepted approval names no loan.")
-    decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
+    decision = application.history.select_related("anchor__application").filter(status=APPROVED).latest("position")
     return Agreement(
         application_id=str(application.pk),
         offer_id=application.offer_id,
@@ -80,7 +80,7 @@ def agreement_of(application: Application) -> Agreement:
         decision=Decided(
             application.reviewed_by or decision.changed_by, decision.changed_at, getattr(decision, "anchor", None)
         ),
-        acceptance=application.acceptances.select_related("anchor").latest("id"),
+        acceptance=application.acceptances.select_related("anchor__application").latest("id"),
     )
 
 

@@ -192,6 +192,15 @@ class TestRead:
         with django_assert_max_num_queries(len(first)):
             assert consumer.read(path(world)).json()["total"] == 2
 
+    def test_anchored_notice_costs_no_more_statements(self, world, consumer, django_assert_max_num_queries):
+        consumer.read(one(world))
+        with django_assert_max_num_queries(20) as first:
+            assert consumer.read(one(world)).json()["proof"]["opening"] is None
+        DecisionAnchor.objects.update(nonce="0" * 32, proof={"timestamp": "2026-01-31T12:00:00.000000Z"})
+        with django_assert_max_num_queries(len(first)):
+            shown = consumer.read(one(world)).json()
+        assert shown["proof"]["opening"]["user_id"] == str(world.consumer.user.pk)
+
 
 class TestOfProvider:
     def test_its_members_list_what_is_owed_by_its_status_and_the_day_on_which_it_is_due(self, world, lender):
