@@ -188,10 +188,12 @@ def _rules(version: ModelVersion) -> tuple[list[str], dict[str, str], list[str]]
     rules += [
         f'if outcome == "{DECLINE}":\n    {statement} = principal_reason\nelse:\n    {statement} = "{_NOT_ADVERSE}"',
         'artifact_logs_right_to_reasons_disclosure = ""',
-        'artifact_logs_decision_record = "the score proposes an outcome"',
+        "artifact_logs_decision_record = outcome",
         f"provenance_model_version = {json.dumps(_label(version))}",
         f"scope_statements_local_vs_global = {json.dumps(_LOCAL)}",
     ]
+    # An input that no rule reads: a scorecard that reads a prohibited ground is refused (`credit/scoring/prohibited.py`).
+    variables["applicant_prohibited_basis"] = "int"
     variables |= dict.fromkeys(("total", "largest"), "int")
     texts = ("outcome", "principal_reason", "artifact_logs_reason_explanation", "artifact_logs_decision_record")
     variables["artifact_logs_right_to_reasons_disclosure"] = "str"
