@@ -72,6 +72,11 @@ nightly: export QUOTE_LOANS := 100000
 nightly: export EU_FORMS := 500
 nightly: export EU_DOCUMENTS := 10000
 nightly: export NOTICES := 2000
+nightly: export AGREEMENTS := 10000
+nightly: export CLOCKS := 200
+nightly: export EXPLANATIONS := 300
+nightly: export SHOWN_LOANS := 200
+nightly: export REASONSMITH_CARDS := 100
 nightly: export APPROVALS := 1000
 nightly: export SCORE_PAIRS := 100000
 nightly: export DECISIONS := 10000
@@ -86,7 +91,7 @@ nightly: export EXPORTS := 10000
 nightly: export AUDITED := 10000
 nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
-	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py tests/config/test_audit.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
+	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/scoring/test_jpmml_explanation.py tests/system/credit/test_withdrawal_clock.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py tests/config/test_audit.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
 	@HYPOTHESIS_PROFILE=full RETRIES=120 $(PYTEST) --timeout 0 --ignore tests/system $(ARGS)
 	@$(BIN)/python -m tests.bench --peers

@@ -192,7 +192,7 @@ def _rules(version: ModelVersion) -> tuple[list[str], dict[str, str], list[str]]
         f"provenance_model_version = {json.dumps(_label(version))}",
         f"scope_statements_local_vs_global = {json.dumps(_LOCAL)}",
     ]
-    # An input that no rule reads: a scorecard that reads a prohibited ground is refused (`credit/scoring/prohibited.py`).
+    # No rule reads it: scorecards that read a prohibited ground are refused (`credit/scoring/prohibited.py`).
     variables["applicant_prohibited_basis"] = "int"
     variables |= dict.fromkeys(("total", "largest"), "int")
     texts = ("outcome", "principal_reason", "artifact_logs_reason_explanation", "artifact_logs_decision_record")
