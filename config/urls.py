@@ -13,6 +13,7 @@ from config.sandbox.views import SandboxAccountViewSet
 from config.webhooks.sandbox_views import SandboxEventViewSet
 from credit.api.anchoring.views import RecordKeyViewSet
 from credit.api.commerce.views import DiscoveryViewSet
+from credit.my.logos import logo
 from identity.oauth.pages import ConsentPage, GrantsPage
 from identity.oauth.views import MetadataViewSet
 from identity.sandbox_views import SandboxIdentityViewSet
@@ -56,6 +57,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("account/", include("identity.accounts.urls")),
     path("my", include("credit.my.urls")),
+    path("logos/<str:sha256>", logo, name="logo"),
     path("developers", include("identity.developers.urls")),
     path("oauth/authorize", ConsentPage.as_view()),
     path("oauth/grants", GrantsPage.as_view()),

@@ -181,8 +181,11 @@ TABLES = {
         about_staff("owner"),
         none(
             "id", "name", "name_key", "address", "agency", "phone", "email", "register_number", "supervisor",
-            "redress", "debt_advice", "created_at",
+            "redress", "debt_advice", "logo_sha256", "created_at",
         ),
+    ),
+    "credit.ProviderLogo": table(
+        none("provider", "media_type", "sha256", "content"),
     ),
     "credit.ProviderMember": table(
         about_staff("user", "role"),

@@ -30,6 +30,7 @@ class Seat:
     decides: bool = False
     owns: bool = False
     name: str = ""
+    logo: str = ""  # its path
 
 
 @dataclass(frozen=True, slots=True)

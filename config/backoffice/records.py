@@ -216,7 +216,8 @@ class ReadOnlyAdmin(Exports):
             messages.error(request, refusal)
             return HttpResponseRedirect(self.record_address(record, request))
         initial = {**action.initial(record), "seen": action.seen(record)}
-        form = action.form(request.POST if request.method == "POST" else None, initial=initial)
+        is_sent = request.method == "POST"
+        form = action.form(request.POST if is_sent else None, request.FILES if is_sent else None, initial=initial)
 
         def run() -> str | HttpResponse:
             if form.cleaned_data["seen"] != action.seen(record):

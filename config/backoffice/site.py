@@ -34,8 +34,13 @@ class BackOfficeSite(AdminSite):
         if not context["has_permission"]:
             return context
         console = console_of(request.user)
-        lenders = "" if console is None else ", ".join(filter(None, dict.fromkeys(seat.name for seat in console.seats)))
-        return {**context, "main_links": main_links(request, context["available_apps"]), "lenders": lenders}
+        seats = () if console is None else console.seats
+        return {
+            **context,
+            "main_links": main_links(request, context["available_apps"]),
+            "lenders": ", ".join(filter(None, dict.fromkeys(seat.name for seat in seats))),
+            "lender_logos": list(filter(None, dict.fromkeys(seat.logo for seat in seats))),
+        }
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register as Django does, but for pages of packages that would show or edit secrets."""

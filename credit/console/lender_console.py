@@ -26,6 +26,7 @@ def seats_of(user: Any) -> Iterator[Seat]:
             decides=member.decides,
             owns=member.role == member.OWNER,
             name=member.provider.name,
+            logo=member.provider.logo_path,
         )
 
 

@@ -14,6 +14,7 @@ from config.backoffice.consoles import console_of, may
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
+from credit.console.logos import REMOVE_LOGO, SET_LOGO, logo_image
 from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE, lender_actor
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.figures import money
@@ -184,7 +185,7 @@ class ProviderAdmin(NamedRecords):
     search_fields = ("=id", "owner__username")
     search_help_text = "A provider's id, words of its name, or its owner's user name"
     ordering = ("-created_at",)
-    fields = readonly_fields = ("id", "name", "address", "agency", *LENDER_FIELDS, "owner", "created_at")
+    fields = readonly_fields = ("id", "name", "logo", "address", "agency", *LENDER_FIELDS, "owner", "created_at")
     inlines = (ProviderMemberInline,)
     change_form_template = "credit/backoffice_provider.html"
     record_actions = (
@@ -212,7 +213,13 @@ class ProviderAdmin(NamedRecords):
             consequences=lambda _provider: ["The mailed link ends."],
         ),
         MAKE,
+        SET_LOGO,
+        REMOVE_LOGO,
     )
+
+    @admin.display(description="logo")
+    def logo(self, record: Provider) -> SafeString | str:
+        return logo_image(record)
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
         """Let a lender's owners invite, and make offers. All other viewers only read the page."""

@@ -6,6 +6,7 @@ from credit.models.applications import Application, ApplicationHistory
 from credit.models.confirmations import Confirmation
 from credit.models.corrections import Correction
 from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
+from credit.models.logos import ProviderLogo
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
 from credit.models.person_keys import PersonKey, identity_of, person_figures
@@ -19,7 +20,7 @@ __all__ = [
     "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
     "ContractWithdrawal", "Correction", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore",
     "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Precontract",
-    "Proposal", "Provider", "ProviderInvitation", "ProviderMember", "RecordKey", "Report", "RequestedDocument",
-    "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile", "identity_of",
-    "person_figures",
+    "Proposal", "Provider", "ProviderInvitation", "ProviderLogo", "ProviderMember", "RecordKey", "Report",
+    "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
+    "identity_of", "person_figures",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -60,6 +61,7 @@ class Provider(models.Model):
     debt_advice = models.CharField(  # noqa: DJ001
         max_length=1000, null=True, help_text="Where borrowers get debt advice; null for none."
     )
+    logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null: without a logo
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -73,6 +75,15 @@ class Provider(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def logo_path(self) -> str:
+        """Return where this host serves the logo, "" for none."""
+        return reverse("logo", args=[self.logo_sha256]) if self.logo_sha256 else ""
+
+    @property
+    def logo_url(self) -> str | None:
+        return f"{settings.APP_URL}{self.logo_path}" if self.logo_sha256 else None
 
     @property
     def lacks_for_notices(self) -> list[str]:

@@ -21,7 +21,8 @@ from config.webhooks.events import record_event
 from credit.core.errors import ProviderNotFound, ProviderTaken
 from credit.core.eu_credit import NO_REGIME, REQUIRED_BY_REGIME
 from credit.core.jurisdictions import EU
-from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderMember
+from credit.core.logos import Logo
+from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderLogo, ProviderMember
 from credit.models.notices import DUE
 from identity.access.second_factor import require_lender_factor, require_second_factor
 from identity.models import User
@@ -63,7 +64,7 @@ def role_of(provider: Provider, user: Any) -> str | None:
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
-def make_provider(name: str, *, actor: Actor, now: datetime, **columns: Any) -> Provider:
+def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
     """Make a provider of `actor`'s, under a number without an owner and without applications.
 
     `columns` are further fields of a provider.
@@ -88,11 +89,12 @@ def make_provider(name: str, *, actor: Actor, now: datetime, **columns: Any) -> 
                 raise _name_refusal() from error
             if is_new:
                 ProviderMember.objects.create(provider=provider, user=actor.user, role=ProviderMember.OWNER)
+                _save_logo(provider, logo)
                 return provider
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
-    """Replace the name and the address of a provider, and further fields.
+    """Replace the name and the address of a provider, and further fields; a `logo` only if there is one in `columns`.
 
     Raises SecondFactorRequired, ProviderNotFound, ProviderTaken, or ValidationFailed if a notice or an offer needs what
     is removed, or if the name looks like another provider's.
@@ -101,6 +103,7 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
     provider = load_owned(provider_id, by.user)
     before, is_renamed = provider.lacks_for_notices, name != provider.name
     lacked = provider.lacks_for_eu_credit
+    logos = [columns.pop("logo")] if "logo" in columns else []
     columns |= {"name": name, "address": address}
     for field, value in columns.items():
         setattr(provider, field, value)
@@ -115,14 +118,31 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
         raise ValidationFailed.of_member(
             missing[0], f"Must not be removed while an offer is active that requires it. {REQUIRED_BY_REGIME}"
         )
-    if not is_renamed:
-        provider.save(update_fields=[*columns])
-        return provider
-    try:
-        save_named(provider, update_fields=[*columns, "name_key"])
-    except NameTaken as error:
-        raise _name_refusal() from error
+    with transaction.atomic():
+        for logo in logos:
+            _save_logo(provider, logo)
+        if not is_renamed:
+            provider.save(update_fields=[*columns])
+            return provider
+        try:
+            save_named(provider, update_fields=[*columns, "name_key"])
+        except NameTaken as error:
+            raise _name_refusal() from error
     return provider
+
+
+def change_logo(provider_id: str, logo: Logo | None, *, by: Actor) -> None:
+    """Replace or remove the logo of a provider; raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
+    require_lender_factor(by)
+    with transaction.atomic():
+        _save_logo(load_owned(provider_id, by.user), logo)
+
+
+def _save_logo(provider: Provider, logo: Logo | None) -> None:
+    if logo is None and provider.logo_sha256 is None:
+        return
+    ProviderLogo.set(provider, logo)
+    provider.save(update_fields=["logo_sha256"])
 
 
 def _name_refusal() -> ValidationFailed:

@@ -24,6 +24,7 @@ from credit.api.offers.eu_serializers import (
     SupervisorSerializer,
     advertising_fields,
 )
+from credit.api.offers.logo_fields import LogoField, logo_url
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
@@ -420,9 +421,11 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
         help_text="`member`, or `invited`: an invitation grants no rights until `POST …/members/me` accepts it."
     )
 
+    logo_url = logo_url()
+
     class Meta:
         model = Provider
-        fields = ["provider_id", "name", "owner_id", "created_at", "membership"]
+        fields = ["provider_id", "name", "logo_url", "owner_id", "created_at", "membership"]
         extra_kwargs = {"provider_id": {"source": "id"}}
 
 
@@ -440,6 +443,7 @@ class ProviderRequestSerializer(LenderContactRequestSerializer):
         help_text="The Federal agency that enforces Regulation B for this lender, which notices contain (12 CFR 1002, "
         "appendix A). Omit it for the installation's default (`NOTICE_AGENCY`).",
     )
+    logo = LogoField()
 
 
 class NewProviderSerializer(serializers.ModelResponseSerializer):
@@ -449,10 +453,11 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
         allow_null=True, help_text="The authority that supervises the lender; null for none."
     )
     redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null for none.")
+    logo_url = logo_url()
 
     class Meta:
         model = Provider
-        fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "owner_id", "created_at"]
+        fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at"]
         extra_kwargs = {
             "id": {
                 "help_text": "The number that the server assigns. Offers have it as `provider_id` as a string, and "

@@ -1,0 +1,199 @@
+"""The logo of a lender: what is accepted, who sets it, and how it is served."""
+
+import base64
+import hashlib
+import time
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from credit.core.logos import MAX_BYTES, NotALogo, read_logo
+from credit.models import Application, ProviderLogo
+from identity.access.authentication import forget_credentials
+from tests.api import assert_error
+from tests.backoffice.lenders import console_client, lender_of
+from tests.backoffice.pages import confirm, seen_in
+from tests.credit.logo_files import ACCEPTED, PNG, REFUSED, SVG, chunk, png
+from tests.factories import OfferFactory, ProviderFactory
+
+BODY = {"name": "Harbor Bank", "address": "1 Quay\nPortland, OR 97201"}
+
+
+def encoded(content):
+    return base64.b64encode(content).decode()
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_logo_is_accepted(name):
+    assert read_logo(ACCEPTED[name]).content
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_is_not_a_safe_logo_is_refused_with_the_reason(name):
+    content, reason = REFUSED[name]
+    begun = time.process_time()
+    with pytest.raises(NotALogo) as refusal:
+        read_logo(content)
+    assert reason in str(refusal.value)
+    assert time.process_time() - begun < 1
+
+
+def test_a_logo_of_the_greatest_size_is_accepted():
+    assert read_logo(SVG + b" " * (MAX_BYTES - len(SVG))).media_type == "image/svg+xml"
+
+
+def test_texts_and_times_are_removed_from_a_png():
+    stored = read_logo(png(chunk(b"tEXt", b"Author\0Jane Doe"), chunk(b"eXIf", b"GPS")))
+    assert (stored.content, stored.media_type) == (PNG, "image/png")
+
+
+@pytest.fixture
+def provider(user):
+    return ProviderFactory(owner=user, **BODY)
+
+
+@pytest.fixture
+def put(api, provider):
+    return lambda **members: api.replace(f"/providers/{provider.pk}", {**BODY, **members})
+
+
+@pytest.mark.parametrize(("content", "media_type"), [(SVG, "image/svg+xml"), (PNG, "image/png")])
+def test_a_logo_is_served_at_the_address_of_its_digest(put, content, media_type):
+    url = put(logo=encoded(content)).json()["logo_url"]
+    path = url.partition("://")[2].partition("/")[2]
+    assert path == f"logos/{hashlib.sha256(content).hexdigest()}"
+    answer = Client().get(f"/{path}")
+    assert (answer.status_code, answer.content, answer["Content-Type"]) == (200, content, media_type)
+    assert answer["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "immutable" in answer["Cache-Control"]
+    assert "Set-Cookie" not in answer
+
+
+def test_a_request_without_a_logo_keeps_it_and_null_removes_it(put, provider):
+    url = put(logo=encoded(SVG)).json()["logo_url"]
+    assert put().json()["logo_url"] == url
+    assert put(logo=None).json()["logo_url"] is None
+    assert not ProviderLogo.objects.filter(provider=provider).exists()
+    assert Client().get(f"/logos/{hashlib.sha256(SVG).hexdigest()}").status_code == 404
+
+
+def test_a_new_logo_replaces_the_logo(put, api, provider):
+    put(logo=encoded(SVG))
+    url = put(logo=encoded(PNG)).json()["logo_url"]
+    assert ProviderLogo.objects.get().media_type == "image/png"
+    [listed] = api.read("/providers").json()["providers"]
+    assert (listed["provider_id"], listed["logo_url"]) == (provider.pk, url)
+
+
+def test_a_lender_is_created_with_a_logo(api, user):
+    user.groups.add(Group.objects.get(name="Lender"))
+    forget_credentials()
+    made = api.send("/providers", {**BODY, "logo": encoded(PNG)})
+    assert made.status_code == 201
+    assert made.json()["logo_url"].endswith(hashlib.sha256(PNG).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("logo", "reason"),
+    [
+        ("data:image/png;base64,AAAA", "without a prefix"),
+        ("not Base64", "Must be the Base64"),
+        (encoded(b"GIF89a"), "a PNG or SVG file"),
+        (encoded(SVG + b" " * (MAX_BYTES + 1 - len(SVG))), "at most 65,536 bytes"),
+        ("A" * 200_000, "at most 65,536 bytes"),
+        ("", "a PNG or SVG file"),
+        (7, ""),
+        ([encoded(SVG)], ""),
+    ],
+)
+def test_the_api_refuses_a_logo_at_its_field(put, provider, logo, reason):
+    [detail] = assert_error(put(logo=logo, name="Other Bank"), 400, "E1001")["details"]
+    assert detail["field"] == "logo"
+    assert reason in detail["message"]
+    provider.refresh_from_db()
+    assert (provider.name, provider.logo_sha256) == ("Harbor Bank", None)
+
+
+def test_only_an_owner_sets_the_logo(api, user, stranger):
+    other = ProviderFactory(owner=stranger, **BODY)
+    members = {**BODY, "logo": encoded(SVG)}
+    assert_error(api.replace(f"/providers/{other.pk}", members), 404, "E4012")
+    other.members.add(user)
+    assert_error(api.replace(f"/providers/{other.pk}", members), 403, "E2011")
+    assert not ProviderLogo.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["/logos/x", f"/logos/{'0' * 64}", "/logos/%00"])
+def test_an_unknown_logo_is_not_found(db, client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_the_address_of_a_logo_is_read_only(put, client):
+    path = (
+        put(logo=encoded(SVG)).json()["logo_url"].partition("testserver")[2]
+        or f"/logos/{hashlib.sha256(SVG).hexdigest()}"
+    )
+    assert client.post(path).status_code == 405
+
+
+class TestPages:
+    @pytest.fixture
+    def lender(self, db):
+        return lender_of("quartz", 701)
+
+    @pytest.fixture
+    def owner(self, lender):
+        return console_client(lender.people["owner"])
+
+    @staticmethod
+    def page_of(lender, name="logo"):
+        return reverse("admin:credit_provider_do", args=[str(lender.number), name])
+
+    def upload(self, client, lender, content, name="logo.svg"):
+        confirm(client, self.page_of(lender), logo=SimpleUploadedFile(name, content))
+
+    def test_an_owner_uploads_a_logo_that_the_header_shows_to_members(self, owner, lender):
+        assert "multipart/form-data" in owner.get(self.page_of(lender)).content.decode()
+        self.upload(owner, lender, SVG)
+        shown = f'<img class="lender-logo" src="/logos/{hashlib.sha256(SVG).hexdigest()}" alt="">'
+        assert shown in owner.get("/admin/").content.decode()
+        assert shown in console_client(lender.people["reader"]).get("/admin/").content.decode()
+        assert "/logos/" not in console_client(lender_of("basalt", 702).people["owner"]).get("/admin/").content.decode()
+        confirm(owner, self.page_of(lender, "remove-logo"))
+        assert "/logos/" not in owner.get("/admin/").content.decode()
+
+    def test_a_refused_file_leaves_the_logo_and_states_the_reason(self, owner, lender):
+        self.upload(owner, lender, SVG)
+        page = owner.post(
+            self.page_of(lender),
+            {
+                "seen": seen_in(owner.get(self.page_of(lender))),
+                "logo": SimpleUploadedFile("a.svg", REFUSED["a script"][0]),
+            },
+        )
+        assert "must not have the element `script`" in page.content.decode()
+        assert bytes(ProviderLogo.objects.get().content) == SVG
+
+    @pytest.mark.parametrize("role", ["reviewer", "reader"])
+    def test_another_member_uploads_no_logo(self, lender, role):
+        assert console_client(lender.people[role]).get(self.page_of(lender)).status_code == 403
+
+    def test_an_owner_of_another_lender_uploads_no_logo(self, lender):
+        other = console_client(lender_of("basalt", 702).people["owner"])
+        assert other.get(self.page_of(lender)).status_code in {302, 403, 404}
+        other.post(self.page_of(lender), {"logo": SimpleUploadedFile("a.svg", SVG)})
+        assert not ProviderLogo.objects.exists()
+
+    def test_applicants_see_the_logo_next_to_the_offer_and_the_contact(self, owner, lender):
+        self.upload(owner, lender, PNG)
+        offer = OfferFactory(provider_id=str(lender.number))
+        application = Application.objects.filter(provider_id=lender.number).exclude(submitted_at=None).first()
+        client = Client()
+        client.force_login(application.consumer)
+        shown = f'<img src="/logos/{hashlib.sha256(PNG).hexdigest()}" alt="">'
+        for address in ("/my/apply", f"/my/apply/{offer.pk}", f"/my/applications/{application.pk}"):
+            assert shown in client.get(address).content.decode(), address
