@@ -1,5 +1,5 @@
 """Django looks for an app's admin here; the classes are in `credit.console`."""
 
-from credit.console import applications, corrections, notices, offers, records, scoring, withdrawals
+from credit.console import applications, corrections, notices, offers, people, records, scoring, withdrawals
 
-__all__ = ["applications", "corrections", "notices", "offers", "records", "scoring", "withdrawals"]
+__all__ = ["applications", "corrections", "notices", "offers", "people", "records", "scoring", "withdrawals"]

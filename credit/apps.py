@@ -49,8 +49,8 @@ class CreditConfig(Declarations, AppConfig):
     console_deciders = ("console.lender_console.decides",)
     charts = "console.charts.CHARTS"
     blind_indexes = ("applications.services.index_applicants",)
-    person_finders = ("console.applications.find_people",)
-    person_lines = ("console.applications.LINES",)
+    person_finders = ("console.people.find_people",)
+    person_lines = ("console.people.LINES",)
     error_forms = ("api.commerce.refusals.write_for_agent",)
     facts = "scoring.known_facts.FACTS"
 

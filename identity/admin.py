@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.consoles import may
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.navigation import ConsolePage
@@ -354,7 +355,9 @@ class OAuthClientAdmin(NamedRecords):
     fields = ("name", "client_id", "client_type", "redirect_uris", "scopes", "created", "updated")
 
 
-def _keys_of(person_id: int, _viewer: Any) -> list[tuple[str, Any]]:
+def _keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    if not may(viewer, "identity.view_user"):
+        return []
     usable = ApiKey.objects.usable_at(timezone.now()).filter(owner_id=person_id).count()
     return [("API keys that count", str(usable))]
 

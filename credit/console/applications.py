@@ -13,9 +13,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
-from config.backoffice.consoles import VIEW, console_of, may, narrowed
+from config.backoffice.consoles import VIEW, console_of, may
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
-from config.backoffice.people import by_status
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
@@ -39,7 +38,6 @@ from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
-from credit.core.applicant_search import applicant_filter
 from credit.core.figures import amount_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
@@ -47,7 +45,6 @@ from credit.models import Application, ApplicationRevision, Offer, ProviderMembe
 from credit.models.applications import WITH_CURRENCY
 from credit.review.services import takes_two, warning_about
 
-_PEOPLE_MAX = 50  # whose applications fill a page of the list
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
 
@@ -389,15 +386,3 @@ def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[But
         elif button.name != states.PENDING_DOCUMENTS:
             actions.append(button)
     return actions, rare
-
-
-def find_people(typed: str, viewer: Any) -> list[int]:
-    """Return the accounts of the newest applications with this applicant that the viewer may see."""
-    named = applicant_filter(typed)
-    if named is None or not may(viewer, "credit.view_application"):
-        return []
-    applications = narrowed(Application.objects.filter(named).order_by("-pk"), viewer)
-    return list(applications.values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
-
-
-LINES = by_status("Applications", Application, owner="consumer")

@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from config.backoffice.consoles import Console, Rule, Seat, of_provider
 from config.core.groups import LENDER
+from credit.console.people import applicants_of
 from credit.models import ProviderMember
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import PUBLISH
@@ -54,6 +55,7 @@ _OF_APPLICATION = (
 )  # fmt: skip
 RULES = {
     "credit.application": sent(),
+    "credit.applicant": applicants_of(sent()),
     **{f"credit.{model}": sent("application__") for model in _OF_APPLICATION},
     "credit.offer": of_provider("provider"),
     "credit.provider": of_provider("pk"),

@@ -9,6 +9,7 @@ from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
 from credit.models.logos import ProviderLogo
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
 from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models.people import Applicant
 from credit.models.person_keys import PersonKey, identity_of, person_figures
 from credit.models.precontract import Precontract
 from credit.models.reports import Report
@@ -17,10 +18,10 @@ from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, 
 from credit.models.terms import Counteroffer, LoanTerms
 
 __all__ = [
-    "Acceptance", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation", "Consent",
-    "ContractWithdrawal", "Correction", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile", "LastScore",
-    "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey", "Precontract",
-    "Proposal", "Provider", "ProviderInvitation", "ProviderLogo", "ProviderMember", "RecordKey", "Report",
-    "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel", "StoredFile",
-    "identity_of", "person_figures",
+    "Acceptance", "Applicant", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation",
+    "Consent", "ContractWithdrawal", "Correction", "Counteroffer", "DecisionAnchor", "Delivery", "DocumentFile",
+    "LastScore", "LoanTerms", "ModelVersion", "ModelVersionHistory", "Notice", "NoticeHistory", "Offer", "PersonKey",
+    "Precontract", "Proposal", "Provider", "ProviderInvitation", "ProviderLogo", "ProviderMember", "RecordKey",
+    "Report", "RequestedDocument", "RetentionHold", "ReviewRequest", "Score", "ScoreFacts", "ScoringModel",
+    "StoredFile", "identity_of", "person_figures",
 ]  # fmt: skip

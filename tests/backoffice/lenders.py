@@ -20,6 +20,7 @@ from config.core.log_in import SECOND_FACTOR
 from credit.documents.requests import request_documents
 from credit.documents.storage import keep
 from credit.models import (
+    Applicant,
     Application,
     ApplicationHistory,
     ApplicationRevision,
@@ -132,6 +133,7 @@ def lender_of(mark, number):
     records = (
         application, ApplicationHistory.objects.filter(application=application).first(), revision, proposal, clock,
         asked, notice, offer, provider, model, version, note, work, seen, text, consumer,
+        Applicant.objects.get(pk=consumer.pk),
     )  # fmt: skip
     lender.records = {one._meta.label_lower: one for one in records}
     lender.parts = {"document_id": document.pk, "file_id": kept.pk, "proposal_id": proposal.pk}

@@ -42,7 +42,7 @@ def test_staff_have_the_links_that_their_group_may_open(group, expected):
 
 def test_a_lenders_member_has_the_lenders_links_and_its_name(db):
     client = console_client(lender_of("quartz", 701).people["reader"])
-    assert titles(client) == ["Applications", "Offers", "Team", "Audit"]
+    assert titles(client) == ["Applications", "People", "Offers", "Team", "Audit"]
     page = client.get("/admin/").content.decode()
     assert '<span class="backoffice-word">Bank quartz</span>' in page
     for link in client.get("/admin/").context["main_links"]:

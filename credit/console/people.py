@@ -1,0 +1,159 @@
+"""The people who applied: found by what they say on the phone, and listed for a lender's members."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import ReadOnlyAdmin
+from config.backoffice.consoles import VIEW, Console, Rule, may, narrowed
+from config.backoffice.html import NOTHING, chip, column, grid, link, moment, record_link, words
+from config.backoffice.navigation import ConsolePage
+from config.backoffice.people import by_status, lines_about
+from credit.console.names import legal_names, person_cell
+from credit.core.applicant_search import applicant_filter
+from credit.core.figures import money, reference_of
+from credit.models import Applicant, Application
+from credit.models.applications import WITH_CURRENCY
+
+_PEOPLE_MAX = 50  # whose applications fill a page of the list
+_COMMON = 8_000  # matches, from which reading in order until _PEOPLE_MAX match is faster than sorting all of them
+_APPLICATIONS_SHOWN = 50
+
+
+def find_people(typed: str, viewer: Any) -> list[int]:
+    """Return the accounts of the newest applications with this applicant that the viewer may see."""
+    named = applicant_filter(typed)
+    if named is None or not may(viewer, "credit.view_application"):
+        return []
+    applications = narrowed(Application.objects.filter(named).order_by(), viewer)
+    # PostgreSQL underestimates the cost of comparing names. Without this, it reads many applications in order to spare
+    # itself the sorting of a few. No index has the order of `created_at`.
+    ordering = "-pk" if _estimated(applications) > _COMMON else "-created_at"
+    return list(applications.order_by(ordering).values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
+
+
+def _estimated(rows: QuerySet[Any]) -> int:
+    """Return how many rows PostgreSQL expects, by its statistics alone; any number on other databases."""
+    if connection.vendor != "postgresql":
+        return _COMMON + 1
+    return int(json.loads(rows.explain(format="json"))[0]["Plan"]["Plan Rows"])
+
+
+def applicants_of(sent: Rule) -> Rule:
+    """Return the rule of the people whose applications the rule `sent` selects."""
+
+    def rule(console: Console) -> Q:
+        return Q(Exists(Application.objects.filter(sent(console), consumer=OuterRef("pk"))))
+
+    return rule
+
+
+@admin.register(Applicant)
+class ApplicantAdmin(ReadOnlyAdmin):
+    """People with applications that the viewer may see. It shows nothing of the account but its user name."""
+
+    list_display = ("person", "applications", "last_sent")
+    list_display_links = None
+    search_fields = ("username",)  # for the field; `get_search_results` searches applications
+    search_help_text = "A name, e-mail address, phone number or user name; an application's reference, id or amount"
+    ordering = ("-id",)
+    fields = ("username", "id")
+    export_columns = ("id", "username")
+    change_form_template = "identity/backoffice_person.html"
+    is_about_people = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Applicant]:
+        applied = Exists(_applications_of(OuterRef("pk"), request.user))
+        return super().get_queryset(request).filter(applied, erased_at__isnull=True)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Search the applications as their own list does."""
+        if not search_term.strip():
+            return queryset, False
+        applications: Any = self.admin_site.get_model_admin(Application)
+        seen = narrowed(Application.objects.order_by(), request.user)
+        found, _ = applications.get_search_results(request, seen, search_term)
+        return queryset.filter(pk__in=found.order_by().values("consumer_id")), False
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        super().rows_shown(request, rows)
+        _complete(rows, request.user)
+
+    @admin.display(description="person", ordering="id")
+    def person(self, record: Any) -> SafeString | str:
+        return person_cell(record.legal_names, record_link("credit_applicant", record.pk, record.get_username()))
+
+    @admin.display(description="applications")
+    def applications(self, record: Any) -> SafeString | str:
+        return _list_of(record, ", ".join(f"{number} {words(status)}" for status, number in record.by_status))
+
+    last_sent = column(moment, "sent_at", "last submitted")
+
+    def title_of(self, record: Any) -> str:
+        return " · ".join(filter(None, (getattr(record, "legal_names", ""), record.get_username())))
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        _complete([record], request.user)
+        return {
+            **super().page_of(request, record),
+            "title": self.title_of(record),
+            "known": self._known(request, record),
+        }
+
+    def _known(self, request: HttpRequest, record: Any) -> list[tuple[str, Any]]:
+        newest = _applications_of(record.pk, request.user).annotate(**WITH_CURRENCY).order_by("-id")
+        rows = [
+            (
+                record_link("credit_application", application.pk, reference_of(application.pk)),
+                money(application.amount_cents, application.shown_currency) or NOTHING,
+                chip(application.status),
+                moment(application.submitted_at),
+            )
+            for application in newest.defer("applicants", "applicant_index", "notes")[:_APPLICATIONS_SHOWN]
+        ]
+        return [*lines_about(record.pk, viewer=request.user), ("Newest", grid(rows))]
+
+    def subject_of(self, record: Any) -> int:
+        pk: int = record.pk
+        return pk
+
+
+def _applications_of(person: Any, viewer: Any) -> QuerySet[Application]:
+    return narrowed(Application.objects.filter(consumer=person).order_by(), viewer)
+
+
+def _complete(people: Iterable[Any], viewer: Any) -> None:
+    """Add names, the number of applications by status, and the last submission to people, with three statements."""
+    by_id = {person.pk: person for person in people}
+    for person in by_id.values():
+        person.legal_names, person.by_status, person.sent_at = "", [], None
+    seen = narrowed(Application.objects.filter(consumer__in=by_id).order_by(), viewer)
+    counted = seen.values_list("consumer_id", "status").annotate(Count("pk"), Max("submitted_at"))
+    for person_id, status, number, sent_at in counted:
+        person = by_id[person_id]
+        person.by_status = sorted([*person.by_status, (status, number)])
+        person.sent_at = max(filter(None, (person.sent_at, sent_at)), default=None)
+    named = _applications_of(OuterRef("pk"), viewer).filter(applicants__isnull=False).order_by("-pk").values("pk")[:1]
+    newest = Applicant.objects.filter(pk__in=by_id).values_list(Subquery(named), flat=True)
+    is_masked = not may(viewer, VIEW)
+    for application in Application.objects.filter(pk__in=[*filter(None, newest)]).only("consumer_id", "applicants"):
+        by_id[application.consumer_id].legal_names = legal_names(application, is_masked=is_masked)
+
+
+def _list_of(record: Any, text: str) -> SafeString | str:
+    address = reverse("admin:credit_application_changelist")
+    return link(f"{address}?{urlencode({'q': f'user:{record.pk}'})}", text)
+
+
+LINES = by_status("Applications", Application, owner="consumer")
+PAGE = ConsolePage("credit.applicant", "", 20, for_lenders="People")

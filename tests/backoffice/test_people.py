@@ -1,0 +1,138 @@
+"""The people of a lender: who applied to it, name first, and nothing of anybody else."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from credit.core.applicant_search import index_of
+from credit.core.applicants import Applicants
+from credit.models import Application
+from tests.backoffice.lenders import ROLES, console_client, lender_of
+from tests.backoffice.pages import text_of
+from tests.credit.applicants import PERSON
+from tests.credit.erasing import erase_applicants
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+PEOPLE = "/admin/credit/applicant/"
+
+
+@pytest.fixture
+def lender():
+    return lender_of("quartz", 701)
+
+
+@pytest.fixture
+def other():
+    return lender_of("zircon", 702)
+
+
+def apply_to(lender, name, **columns):
+    person = columns.pop("consumer", None) or UserFactory()
+    now = timezone.now()
+    applicants = Applicants.of([{**PERSON, "legal_name": name, **columns}])
+    return ApplicationFactory(
+        consumer=person, provider_id=lender.number, offer_id=lender.records["credit.offer"].pk, status="submitted",
+        applicants=applicants, applicants_sha256=applicants.sha256, submitted_at=now, amount_cents=123_400,
+        applicant_index=index_of(applicants, applicants.sha256),
+    )  # fmt: skip
+
+
+def page_of(person):
+    return reverse("admin:credit_applicant_change", args=[person.pk])
+
+
+def people_of(client, **query):
+    response = client.get(PEOPLE, query)
+    assert response.status_code == 200
+    return [row.pk for row in response.context["cl"].result_list]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_member_has_the_link_people_with_the_applicants_of_the_lender(lender, other, role):
+    client = console_client(lender.people[role])
+    rosa = apply_to(lender, "Rosa Quillfeather")
+    apply_to(other, "Jorge Zircon")
+    links = {link.title: link.address for link in client.get("/admin/").context["main_links"]}
+    assert list(links) == ["Applications", "People", "Offers", "Team", "Audit"]
+    assert links["People"] == PEOPLE
+    assert people_of(client) == [rosa.consumer_id, lender.application.consumer_id]
+    text = text_of(client.get(PEOPLE))
+    assert f"Rosa Quillfeather {rosa.consumer.username}" in text
+    assert "1 submitted" in text
+    assert "Jorge" not in text
+
+
+def test_the_page_of_a_person_has_their_applications_to_the_lender_alone(lender, other):
+    client = console_client(lender.people["reader"])
+    first = apply_to(lender, "Rosa Quillfeather")
+    second = apply_to(lender, "Rosa Quillfeather-Smith", consumer=first.consumer)
+    foreign = apply_to(other, "Rosa Elsewhere", consumer=first.consumer)
+    page = client.get(page_of(first.consumer))
+    text = text_of(page)
+    assert "Rosa Quillfeather-Smith" in text
+    assert "$1,234.00" in text
+    body = page.content.decode()
+    for shown in (first, second):
+        assert f"/admin/credit/application/{shown.pk}/change/" in body
+    assert str(foreign.pk) not in body
+    assert "Elsewhere" not in body
+    for private in ("API keys", first.consumer.email or "no address", "last login", "superuser"):
+        assert private.lower() not in text.lower()
+
+
+def test_a_person_of_another_lender_is_as_unknown_as_nobody(lender, other):
+    client = console_client(lender.people["owner"])
+    stranger = apply_to(other, "Jorge Zircon").consumer
+    draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
+    nobody = client.get("/admin/credit/applicant/999999/change/", follow=True)
+    for person in (stranger, draft, lender.people["owner"], UserFactory(is_staff=True)):
+        answer = client.get(page_of(person), follow=True)
+        assert (answer.status_code, answer.redirect_chain) == (nobody.status_code, nobody.redirect_chain)
+        assert person.username not in answer.content.decode() or person == lender.people["owner"]
+
+
+@pytest.mark.parametrize("typed", [
+    "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
+])  # fmt: skip
+def test_people_are_found_as_applications_are(lender, other, typed):
+    client = console_client(lender.people["reviewer"])
+    said = {"email": "rosa@example.test", "phone": "+15035550100"}
+    rosa = apply_to(lender, "Rosa Quillfeather", **said)
+    apply_to(other, "Rosa Quillfeather", **said)
+    reference = f"A-{str(rosa.pk).replace('-', '')[-8:].upper()}"
+    query = typed.format(rosa.consumer_id, reference=reference, username=rosa.consumer.username)
+    assert people_of(client, q=query) == [rosa.consumer_id]
+    assert people_of(client, q="nobody at all") == []
+
+
+def test_an_erased_person_leaves_the_list(lender):
+    client = console_client(lender.people["owner"])
+    rosa = apply_to(lender, "Rosa Quillfeather")
+    erase_applicants(rosa.consumer_id)
+    assert "Quillfeather" not in text_of(client.get(PEOPLE))
+    rosa.consumer.erased_at = rosa.created_at
+    rosa.consumer.save()
+    assert people_of(client) == [lender.application.consumer_id]
+
+
+def test_the_list_costs_the_same_statements_for_many_people(lender):
+    client, counts = console_client(lender.people["owner"]), []
+    client.get(PEOPLE)
+    for number in (1, 9):
+        for _ in range(number):
+            apply_to(lender, "Rosa Quillfeather")
+        for query in ({}, {"q": "rosa"}):
+            with CaptureQueriesContext(connection) as captured:
+                client.get(PEOPLE, query)
+            counts.append(len(captured))
+    assert counts[:2] == counts[2:]
+    assert max(counts) <= 20
+
+
+def test_staff_without_the_right_find_no_list_of_applicants(reviewers_client):
+    apply_to(lender_of("quartz", 701), "Rosa Quillfeather")
+    assert reviewers_client.get(PEOPLE).status_code == 403
+    assert Application.objects.count() == 2
