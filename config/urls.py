@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from config.api.docs import OpenapiViewSet
 from config.docs.views import reference, root, try_page
@@ -57,7 +57,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("account/", include("identity.accounts.urls")),
     path("my", include("credit.my.urls")),
-    path("logos/<str:sha256>", logo, name="logo"),
+    re_path(r"^logos/(?P<sha256>[0-9a-f]{64})$", logo, name="logo"),
     path("developers", include("identity.developers.urls")),
     path("oauth/authorize", ConsentPage.as_view()),
     path("oauth/grants", GrantsPage.as_view()),

@@ -1,4 +1,4 @@
-"""The people of a lender: who applied to it, name first, and nothing of anybody else."""
+"""The people of a lender: who applied to it, name first, and nothing about other people."""
 
 import pytest
 from django.db import connection
@@ -83,14 +83,14 @@ def test_the_page_of_a_person_has_their_applications_to_the_lender_alone(lender,
         assert private.lower() not in text.lower()
 
 
-def test_a_person_of_another_lender_is_as_unknown_as_nobody(lender, other):
+def test_a_person_of_another_lender_is_not_found(lender, other):
     client = console_client(lender.people["owner"])
     stranger = apply_to(other, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
-    nobody = client.get("/admin/credit/applicant/999999/change/", follow=True)
+    missing = client.get("/admin/credit/applicant/999999/change/", follow=True)
     for person in (stranger, draft, lender.people["owner"], UserFactory(is_staff=True)):
         answer = client.get(page_of(person), follow=True)
-        assert (answer.status_code, answer.redirect_chain) == (nobody.status_code, nobody.redirect_chain)
+        assert (answer.status_code, answer.redirect_chain) == (missing.status_code, missing.redirect_chain)
         assert person.username not in answer.content.decode() or person == lender.people["owner"]
 
 

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.core.casework import DataAccess
+from credit.console import people
 from credit.models import Application, ProviderMember
 from identity.access import keys
 from tests.api import client_of
@@ -139,13 +140,25 @@ def test_an_amount_finds_nothing_where_amounts_are_masked(supports_client):
     assert applications_found(supports_client, "$20,000") == []
 
 
-def test_a_search_by_a_name_has_three_statements_more_than_the_list(reviewers_client, django_assert_max_num_queries):
+def test_a_search_by_a_name_has_four_statements_more_than_the_list(reviewers_client, django_assert_max_num_queries):
     apply_with(UserFactory())
     address = "/admin/credit/application/"
     with CaptureQueriesContext(connection) as listed:
         reviewers_client.get(address)
-    with django_assert_max_num_queries(len(listed) + 3):
+    # Accounts by their user name, by their address, and by their applicants. PostgreSQL estimates the latter before.
+    with django_assert_max_num_queries(len(listed) + 4):
         reviewers_client.get(address, {"q": "quillfeather"})
+
+
+@pytest.mark.usefixtures("needs_postgresql")
+@pytest.mark.parametrize(("common", "ordering"), [(8_000, '"created_at" DESC'), (0, '"id" DESC')])
+def test_rare_names_are_sorted_and_common_ones_are_read_in_order(reviewers_client, monkeypatch, common, ordering):
+    monkeypatch.setattr(people, "_COMMON", common)
+    first, second = (apply_with(UserFactory()) for _ in range(2))
+    with CaptureQueriesContext(connection) as captured:
+        assert applications_found(reviewers_client, "quillfeather") == [second, first]
+    [searched] = [one["sql"] for one in captured if "@> ARRAY" in one["sql"] and "EXPLAIN" not in one["sql"]]
+    assert f'ORDER BY "credit_application".{ordering} LIMIT 50' in searched
 
 
 def test_an_applicant_is_found_by_the_address_of_the_account(supports_client):
