@@ -15,6 +15,7 @@ from django.middleware.http import ConditionalGetMiddleware
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.decorators import decorator_from_middleware
+from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
 from config.api.docs import reading, reference_page, viewer_page
@@ -129,16 +130,16 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
 
 def root(request: HttpRequest) -> HttpResponse:
-    """Lead a person at `/` to the documentation and the back office; to a program nothing is here."""
+    """Lead a person at `/` to the pages, in the browser's language; to a program nothing is here."""
     addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
     if request.method in SAFE_METHODS and _is_a_person(request):
-        response = HttpResponse(
-            render_to_string("docs/root.html", {"provider_name": settings.PROVIDER_NAME, **addresses})
-        )
+        pages = {"apply": reverse("my_apply"), "my": reverse("my"), "provider_name": settings.PROVIDER_NAME}
+        with override(get_language_from_request(request)):
+            response = HttpResponse(render_to_string("docs/root.html", {**addresses, **pages}))
     else:
         where = "Nothing is here. The documentation is at {docs} and {reference}, the back office at {back_office}."
         response = NotFound(where.format(**addresses)).response()
-    response.headers["Vary"] = "Accept"
+    response.headers["Vary"] = "Accept, Accept-Language"
     return response
 
 

@@ -193,6 +193,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),
         "may_ask_again": asked_again is None and application.is_reconsiderable,
         "by_post": not Consent.is_given_by(application.consumer_id),
+        "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": [
             (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), told(move)) for move in moves
         ],

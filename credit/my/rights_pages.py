@@ -37,7 +37,10 @@ class ExplanationPage(MyPage):
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
         explanation = explain(application, (get_language() or "")[:2])
-        inputs = [(each, _rows(each["facts"], application)) for each in explanation["inputs"] or ()]
+        inputs = [
+            (title_of(each["name"], {}), each, _rows(each["facts"], application))
+            for each in explanation["inputs"] or ()
+        ]
         facts = {
             "application": application,
             "explained": explanation,

@@ -4,7 +4,7 @@ import secrets
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
@@ -35,6 +35,7 @@ from identity.accounts.log_in import WrongCredentials, log_in
 # The cookie that marks a browser with an earlier log-in.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
+AFTER_CONFIRMATION = "after_confirmation"  # the session's key of the page that led to a sign-up
 # allauth's mails by the names of ours, and what of theirs is the link.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
@@ -138,6 +139,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if EmailAddress.objects.filter(user=email_address.user, verified=True).exists():
             return False
         return super().confirm_email(request, email_address)
+
+    def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
+        """Return the page after a confirmation; the log-in then leads to the page that led to the sign-up."""
+        address = super().get_email_verification_redirect_url(email_address)
+        wanted = self.request.session.pop(AFTER_CONFIRMATION, "")
+        if wanted and not self.request.user.is_authenticated:
+            return f"{address}?{urlencode({'next': wanted})}"
+        return str(address)
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)

@@ -22,6 +22,7 @@ from config.mail.outbox import queue_mail
 from identity.access.models import User
 from identity.access.staff import may_use_password
 from identity.accounts import invitations
+from identity.accounts.adapter import AFTER_CONFIRMATION
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 from identity.accounts.codes import spend
 
@@ -38,6 +39,8 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
         self.order_fields(["login", "password"])
+        for field in self.fields.values():  # a placeholder repeats the label
+            field.widget.attrs.pop("placeholder", None)
 
 
 class SignUpForm(SignupForm):  # type: ignore[misc]
@@ -46,6 +49,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["email"].label = gettext("E-mail address")
+        for field in self.fields.values():  # a placeholder repeats the label
+            field.widget.attrs.pop("placeholder", None)
 
     def validate_unique_email(self, value: str) -> str:
         """Note whether an account owns this address: an unconfirmed change does not count."""
@@ -55,6 +60,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
     def try_save(self, request: HttpRequest) -> tuple[Any, Any]:
         """Do equal work for a known address: make an account, look it up as its log-in does, and roll back."""
         forget_pending(self.cleaned_data["email"])
+        if (wanted := request.POST.get("next", "")) and get_adapter(request).is_safe_url(wanted):
+            request.session[AFTER_CONFIRMATION] = wanted
         if self.account_already_exists:
             invitations.forget_in_session(request)
             email = self.cleaned_data["email"]

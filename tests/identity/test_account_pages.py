@@ -98,6 +98,18 @@ def test_from_nothing_to_logged_in():
     assert user.username in browser.get("/account/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [("/my/apply/7", "?next=%2Fmy%2Fapply%2F7"), ("https://evil.example/", ""), ("//evil.example", "")],
+)
+@pytest.mark.usefixtures("db")
+def test_the_page_that_led_to_a_sign_up_follows_the_confirmation(wanted, expected):
+    browser = Client()
+    browser.post("/account/signup", {"email": EMAIL, "password1": PASSWORD, "next": wanted})
+    path = link_in(mailed()[0])
+    assert follow(browser, path, {}).headers["Location"] == f"/account/login{expected}"
+
+
 class TestUnconfirmed:
     """An account whose address nobody confirms goes after a week, and its address is free again."""
 
