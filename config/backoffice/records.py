@@ -100,6 +100,14 @@ class ReadOnlyAdmin(Exports):
             return True
         return obj is not None and may(request.user, UNMASK_ERASED) and self.is_erased(request, obj)
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """Leave out the help texts of fields that are only read: they describe fields of the API."""
+        named = {*map(str, self.get_readonly_fields(request, obj))}
+        is_edited = self.has_change_permission(request, obj)
+        read = [field.name for field in self.opts.fields if field.name in named or not is_edited]
+        options.setdefault("help_texts", dict.fromkeys(read, ""))
+        return super().get_form(request, obj, change=change, **options)
+
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return self.fields or [field.name for field in self.opts.concrete_fields]
 

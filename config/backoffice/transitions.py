@@ -185,7 +185,7 @@ class Transitions(OwnedRecords):
         self.make_transition(record, form.to, actor=self.actor_of(request), **given)
         self.end_work(record)
         self.log_change(request, record, f"Transition to {form.to}.")
-        return f"{capfirst(self.kind)} {record} is now {words(form.to)}."
+        return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:
         """Take the record off its assignee's list, when its status says that the work is done."""

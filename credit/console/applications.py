@@ -198,11 +198,12 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
     def title_of(self, record: Application) -> str:
         return named_reference(record)
 
-    @admin.display(description="provider")
+    @admin.display(description="lender")
     def provider(self, record: Any) -> SafeString | str:
-        if not record.has_provider:
+        if record.lender_name is None:
             return f"{record.provider_id} (not known here)"
-        return record_link("credit_provider", record.provider_id)
+        name = f"{record.lender_name} ({record.provider_id})" if record.lender_name else None
+        return record_link("credit_provider", record.provider_id, name)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, record: Application) -> SafeString | str:

@@ -50,7 +50,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
     others = narrowed(others, viewer)
     return applications.select_related("consumer", "data_changed_by").annotate(
         offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
-        has_provider=Exists(Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()))),
+        lender_name=Subquery(Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField())).values("name")),
         has_open_correction=Exists(Correction.objects.filter(application=OuterRef("pk"), closed_at__isnull=True)),
         identity_status=Subquery(check.values("status")[:1]),
         identity_id=Subquery(check.values("pk")[:1]),
@@ -133,7 +133,7 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     ]
     return [
         ("Legal name", legal_names(application) or _UNKNOWN),
-        ("Account", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
+        ("Account", record_link(_account_page(viewer), application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
         (
             "Other applications" if console_of(viewer) is None else "Other applications to you",
@@ -142,6 +142,10 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
         *lines_about(application.consumer_id, viewer=viewer, beside=True),
         *(_bank_of(application) if "bank" in areas else [("Bank", _NOT_SHARED)]),
     ]
+
+
+def _account_page(viewer: Any) -> str:
+    return "identity_user" if console_of(viewer) is None else "credit_applicant"
 
 
 def _other_applications(application: Any) -> Any:

@@ -58,7 +58,9 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
     members, currency = requirements_of(application).members, application.shown_currency
     return [
         {
-            "name": title_of(row.path[-1], members.get(row.path[-1], {}) if len(row.path) == 1 else {}),
+            "name": title_of(
+                row.path[-1].removesuffix("_cents"), members.get(row.path[-1], {}) if len(row.path) == 1 else {}
+            ),
             "claimed": _figure(row.path[-1], row.claimed, currency),
             "sourced": _figure(row.path[-1], row.sourced, currency),
             "confirmed": _figure(row.path[-1], row.confirmed, currency),

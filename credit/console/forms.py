@@ -38,7 +38,7 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
             help_text=empty,
         ),
         "rate_percent": FigureField(
-            label="Note rate, per cent a year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
+            label="Note rate, percent a year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
             decimal_places=PLACES, required=is_needed,
         ),
         "term_months": FigureField(

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import chip, table, without_link, words
+from config.backoffice.html import chip, column, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
 from credit.console.logos import REMOVE_LOGO, SET_LOGO, logo_image
 from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE, lender_actor
@@ -52,7 +52,7 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
 
 @admin.register(Offer)
 class OfferAdmin(NamedRecords):
-    list_display = ("name", "state", "product_type", "provider_id", "owner", "version", "updated_at")
+    list_display = ("name", "state", "credit_kind", "provider_id", "owner", "version", "updated_at")
     list_filter = ("is_active",)
     list_select_related = ("owner",)
     search_fields = ("=provider__id",)
@@ -63,6 +63,8 @@ class OfferAdmin(NamedRecords):
         ("Terms", {"fields": ("terms",)}),
         ("When", {"fields": ("created_at", "updated_at")}),
     )
+
+    credit_kind = column(words, "product_type", "kind of credit", ordering="product_type")
 
     @admin.display(description="state", ordering="is_active")
     def state(self, record: Any) -> SafeString | str:
@@ -225,6 +227,10 @@ class ProviderAdmin(NamedRecords):
         """Let a lender's owners invite, and make offers. All other viewers only read the page."""
         is_owner = role_of(record, request.user) == ProviderMember.OWNER
         return super().actions_of(request, record) if is_owner else []
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        title = "Lenders" if console_of(request.user) is None else "Team"
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
         page = {

@@ -8,3 +8,4 @@ class Applicant(User):
 
     class Meta:
         proxy = True
+        verbose_name, verbose_name_plural = "person", "people"

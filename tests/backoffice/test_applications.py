@@ -12,6 +12,7 @@ from django.utils.html import escape
 from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from credit.applications.services import change_application
+from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, ProviderMember
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
@@ -224,7 +225,7 @@ def test_an_application_that_began_beyond_draft_says_that_nothing_was_decided_he
 def test_a_reviewer_approves_with_a_reason(reviewers_client, reviewer):
     application = make()
     response = confirm(reviewers_client, move_of(application, "approved"), reason="Income is enough")
-    assert f"Application {application.pk} is now approved." in text_of(response)
+    assert f"Application {reference_of(application.pk)} is now approved." in text_of(response)
     application.refresh_from_db()
     row = ApplicationHistory.objects.get()
     assert (application.status, application.status_reason, application.reviewed_by) == (

@@ -8,6 +8,7 @@ register = template.Library()
 register.simple_tag(html.chip)
 register.simple_tag(html.moment)
 register.simple_tag(html.document)
+register.filter(html.words)
 register.filter(consoles.enters)
 register.filter(consoles.needs_second_factor)
 
