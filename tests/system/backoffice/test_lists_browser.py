@@ -7,7 +7,7 @@ from tests.system.backoffice.test_browser import Visit, morning  # noqa: F401  a
 
 FIRST_ROW_PIXELS_MAX = 300
 LISTS = (
-    "credit/application", "credit/offer", "credit/provider", "identity/user", "identity/apikey",
+    "credit/application", "credit/applicant", "credit/offer", "credit/provider", "identity/user", "identity/apikey",
     "backoffice/dataaccess", "admin/logentry", "webhooks/event",
 )  # fmt: skip
 WIDTHS = (375, 768, 1440)
