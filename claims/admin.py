@@ -36,7 +36,7 @@ class QueueFilter(ConditionFilter):
 
 
 class DeletedFilter(ConditionFilter):
-    title, parameter_name = "deleted by its owner", "deleted"
+    title, parameter_name = "deleted by the owner", "deleted"
     conditions = {"no": ("No", Q(deleted_at__isnull=True)), "yes": ("Yes", Q(deleted_at__isnull=False))}
 
 
@@ -44,7 +44,7 @@ class LevelForm(SeenForm):
     level = forms.ChoiceField(
         choices=[(level, words(level)) for level in LEVELS],
         label="Verification level",
-        help_text="As far as you checked.",
+        help_text="The level to which you checked the claim.",
     )
 
 
@@ -54,7 +54,7 @@ def _set_level(_request: HttpRequest, claim: Claim, form: Any) -> str:
 
 
 def _gone(claim: Claim) -> str:
-    return "Its owner has deleted the claim." if claim.deleted_at else ""
+    return "The owner deleted the claim." if claim.deleted_at else ""
 
 
 @admin.register(Claim)
@@ -79,15 +79,15 @@ class ClaimAdmin(ReviewAdmin):
             refusal=_gone,
             seen=lambda claim: f"{claim.verification_level}:{claim.updated_at.isoformat()}",
             consequences=lambda claim: [
-                f"The level is now “{words(claim.verification_level)}”, and readers of the claim see it.",
-                "The owner is sent the event claim.updated.",
+                f"The level is now “{words(claim.verification_level)}”. Readers of the claim see it.",
+                "The owner gets the event claim.updated.",
             ],
         ),
     )
     list_display = ("short_id", "status_chip", "age", "publication", "claim_type", "level", "visibility", "person")
     list_filter = (QueueFilter, "status", "verification_level", "visibility", DeletedFilter)
     list_defer = ("evidence", "notes")
-    search_help_text = f"{AN_ID}; a publication's identifier or DOI; a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}; a publication's identifier or DOI; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "age", "person", "publication_id", "doi", "claim_type", "level",
@@ -97,7 +97,7 @@ class ClaimAdmin(ReviewAdmin):
     )  # fmt: skip
 
     publication = column(str, "publication_key", "publication", ordering="publication_key")
-    doi = column(code, "publication_key", "found under")
+    doi = column(code, "publication_key", "found by")
     level = column(words, "verification_level", "verification", ordering="verification_level")
     created = column(moment, "created_at", "created")
     content_changed = column(moment, "content_changed_at", "content changed")
@@ -147,7 +147,7 @@ class ClaimAdmin(ReviewAdmin):
         if record.deleted_at is not None:
             yield TimelineEntry(
                 at=record.deleted_at,
-                title="Deleted by its owner",
+                title="Deleted by the owner",
                 actor=str(record.deleted_by),
                 credential=record.deleted_with,
             )
@@ -171,7 +171,7 @@ QUEUE = Queue(
     rows=lambda _user: Claim.objects.filter(status__in=_WAITING),
     waiting_since="updated_at",
     address="/admin/claims/claim/?queue=review",
-    calm="No claim waits.",
+    calm="No claims are waiting.",
     urgent_days=REVIEW_DAYS,
     rank=40,
 )

@@ -42,13 +42,13 @@ EDIT = "edit"  # the query parameter that asks for the form
 
 def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
     person.authenticator_set.all().delete()
-    return f"{person} adds a new second factor at the next log-in."
+    return f"{person} must add a new second factor at the next log-in."
 
 
 def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
     actor = Actor(request.user, "admin", second_factor=gave_second_factor(request))
     unlink(person, by=actor, now=timezone.now())
-    return f"{person} needs an invitation for the next log-in with single sign-on."
+    return f"The next log-in of {person} with single sign-on requires a new invitation."
 
 
 class _OperatorsName:
@@ -75,7 +75,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
     search_fields = ("username__istartswith", "email__iexact")
-    search_help_text = "The beginning of a user name, an e-mail address; an applicant's name, e-mail address or phone"
+    search_help_text = (
+        "The beginning of a user name or an e-mail address; an applicant's name, e-mail address, or phone number"
+    )
     ordering = ("-id",)
     filter_horizontal = ()
     change_form_template = "identity/backoffice_person.html"
@@ -95,8 +97,8 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
                 "" if person.staff_identities.exists() else "The account is not linked to single sign-on."
             ),
             consequences=lambda person: [
-                f"The sessions of {person} that began with single sign-on end.",
-                "The next log-in with single sign-on needs a new invitation.",
+                f"This ends the single sign-on sessions of {person}.",
+                "The next log-in with single sign-on requires a new invitation.",
             ],
         ),
         RecordAction(
@@ -108,7 +110,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
                 "" if person.authenticator_set.exists() else "The account has no second factor to reset."
             ),
             consequences=lambda person: [
-                f"The authenticator of {person} stops counting.",
+                f"The authenticator of {person} stops working.",
                 "The next log-in requires a new one: verify that the request comes from the account's owner.",
             ],
         ),
@@ -208,7 +210,7 @@ class KeyStateFilter(ConditionFilter):
     conditions = {
         "active": ("Active", lambda _request: _live(Q(collect_grace_days__isnull=True))),
         "expiring": (f"Expiring within {EXPIRING_DAYS} days", lambda _request: Q(pk__in=_expiring())),
-        "to_collect": ("To be collected", lambda _request: _live(Q(collect_grace_days__isnull=False))),
+        "to_collect": ("Not collected yet", lambda _request: _live(Q(collect_grace_days__isnull=False))),
         "expired": ("Expired", lambda _request: Q(revoked_at__isnull=True, expires_at__lte=timezone.now())),
         "revoked": ("Revoked", Q(revoked_at__isnull=False)),
     }
@@ -222,14 +224,14 @@ QUEUE = Queue(
     waiting_since="expires_at",
     ends=True,
     address="/admin/identity/apikey/?state=expiring",
-    calm="No key runs out soon.",
+    calm="No keys expire soon.",
     rank=70,
 )
 
 
 class RotateForm(SeenForm):
     grace_days = forms.IntegerField(
-        min_value=0, max_value=90, initial=7, help_text="How many days the old key goes on working: 0 to 90."
+        min_value=0, max_value=90, initial=7, help_text="How many days the old key still works: 0 to 90."
     )
 
 
@@ -238,7 +240,7 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
     grace_days = form.cleaned_data["grace_days"]
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
-        return f"The new key waits for {key.owner}, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect."
+        return f"{key.owner} can collect the new key once: POST /v1/auth/keys/{fresh.pk}/collect."
     issued = rotate_api_key(
         key, now=timezone.now(), grace=timedelta(days=grace_days), second_factor=gave_second_factor(request)
     )
@@ -246,8 +248,8 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
         request,
         issued.record,
         title="The new API key",
-        secrets={"Key": issued.key, "Secret for signing": issued.secret},
-        note="Store these now. They cannot be shown again.",
+        secrets={"Key": issued.key, "Signing secret": issued.secret},
+        note="Store these now. This page displays them only once.",
     )
 
 
@@ -261,12 +263,12 @@ def _key_state(key: ApiKey) -> str:
 
 
 def _is_revoked(key: ApiKey) -> str:
-    return "The key is revoked already." if key.revoked_at else ""
+    return "The key is already revoked." if key.revoked_at else ""
 
 
 def _why_not_rotated(key: ApiKey) -> str:
     if key.collect_grace_days is not None and not key.revoked_at:
-        return "Its owner has not collected it yet. To offer another, revoke this one."
+        return "The owner has not collected this key. To create another, revoke this one."
     return _is_revoked(key)
 
 
@@ -292,11 +294,20 @@ class ApiKeyAdmin(NamedRecords):
             refusal=_why_not_rotated,
             seen=_key_state,
             consequences=lambda key: [
-                f"A successor is made for {key.owner.get_username()}, with the same name and scopes, for 90 days.",
-                f"Only {key.owner.get_username()} sees its text and its secret; if that is you, on the next page.",
-                "If not, the owner collects it once, logged in, with POST /v1/auth/keys/{id}/collect.",
-                "The old key goes on until then. After that it has its grace, and never more than it would have had.",
-                "The owner is sent the event api_key.rotated.",
+                (
+                    f"This creates a key with the same name and scopes for {key.owner.get_username()}."
+                    " It expires after 90 days."
+                ),
+                (
+                    f"Only {key.owner.get_username()} can see the key and its secret. If that"
+                    " is you, the next page displays them."
+                ),
+                "Otherwise, the owner logs in, and collects the key once with POST /v1/auth/keys/{id}/collect.",
+                (
+                    "The old key works until the owner collects the new one, and then for the chosen"
+                    " days. It never works past its expiry."
+                ),
+                "The owner gets the event api_key.rotated.",
             ],
         ),
         RecordAction(
@@ -307,9 +318,9 @@ class ApiKeyAdmin(NamedRecords):
             refusal=_is_revoked,
             seen=_key_state,
             consequences=lambda key: [
-                f"Requests of {key.owner.get_username()} with this key are refused within five seconds.",
-                "This cannot be taken back. To replace the key without a gap, rotate it instead.",
-                "The owner is sent the event api_key.revoked.",
+                f"Requests of {key.owner.get_username()} with this key are rejected within 5 seconds.",
+                "This can't be undone. To replace the key without a gap, rotate it instead.",
+                "The owner gets the event api_key.revoked.",
             ],
         ),
     )
@@ -322,7 +333,7 @@ class ApiKeyAdmin(NamedRecords):
 
     @admin.display(description="scopes")
     def scope_list(self, record: Any) -> SafeString | str:
-        return "whatever its owner may do" if record.scopes is None else ", ".join(record.scopes) or "nothing"
+        return "all permissions of its owner" if record.scopes is None else ", ".join(record.scopes) or "nothing"
 
     @admin.display(description="state")
     def state(self, record: ApiKey) -> SafeString:
@@ -359,7 +370,7 @@ def _keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
     if not may(viewer, "identity.view_user"):
         return []
     usable = ApiKey.objects.usable_at(timezone.now()).filter(owner_id=person_id).count()
-    return [("API keys that count", str(usable))]
+    return [("Active API keys", str(usable))]
 
 
 LINES = people.Lines(_keys_of)

@@ -80,7 +80,7 @@ class ProofParser(StrictJSONParser):
 class NodeViewSet(LedgerViewSet):
     """A log that anchors hashes of reports and proves them: anchors, proofs, blocks, checkpoints, witnesses."""
 
-    @also_answers(503, serializers.HealthSerializer, "The same members.")
+    @also_answers(503, serializers.HealthSerializer, "The same fields.")
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
         """Check the health of the node.

@@ -53,7 +53,7 @@ class PaymentAdmin(OwnedRecords):
     list_display = ("payment_number", "status_chip", "person", "amount", "refunded", "processor", "failure", "created")
     list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
-    search_help_text = "A payment's id, or a person's user name (its beginning) or id"
+    search_help_text = "A payment's id, the beginning of a user name, or a user's id"
     export_columns = (
         "id", "user_id", "status", "failure", "amount_cents", "fee_amount_cents", "refunded_cents", "disputed",
         "currency", "payment_method_id", "provider_account_id", "description", "processor", "transaction_id",
@@ -85,7 +85,7 @@ class PaymentAdmin(OwnedRecords):
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None
 
-    @admin.display(description="looked at again")
+    @admin.display(description="checked again")
     def due(self, record: Payment) -> SafeString | str:
         return moment(record.due_at) if record.is_open else NOTHING
 
@@ -114,14 +114,14 @@ class ProcessorEventAdmin(ReadOnlyAdmin):
     list_filter = (("applied_at", admin.EmptyFieldListFilter),)
     list_defer = ("detail",)
     search_fields = ("=id",)
-    search_help_text = "An event's id, whole"
+    search_help_text = "A complete event id"
     ordering = ("-received_at",)
     fields = ("id", "type", "payment_shown", "received", "applied", "detail_shown")
 
     payment_shown = column(partial(record_link, "payments_payment"), "payment_id", "payment")
     received = column(moment, "received_at", "received", ordering="received_at")
-    applied = column(moment, "applied_at", "acted on", ordering="applied_at")
-    detail_shown = column(document, "detail", "what it says")
+    applied = column(moment, "applied_at", "processed", ordering="applied_at")
+    detail_shown = column(document, "detail", "content")
 
 
 @admin.register(Wallet)
@@ -163,7 +163,7 @@ class CryptoPaymentAdmin(OwnedRecords):
     list_display = ("short_id", "status_chip", "person", "amount", "to_address", "network", "simulated", "created")
     list_filter = ("status", "simulated")
     list_defer = ("description",)
-    search_help_text = f"{AN_ID}; a transaction's hash; a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}; a transaction's hash; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "failure", "person", "wallet_link", "amount", "description",
@@ -178,7 +178,7 @@ class CryptoPaymentAdmin(OwnedRecords):
     wallet_link = column(partial(record_link, "payments_wallet"), "wallet_id", "wallet")
     hash_shown = column(code, "tx_hash", "transaction")
     created = column(moment, "created_at", "created", ordering="created_at")
-    expires = column(moment, "expires_at", "to be signed until")
+    expires = column(moment, "expires_at", "sign by")
     submitted = column(moment, "submitted_at", "submitted")
     settled = column(moment, "settled_at", "settled")
 
@@ -195,7 +195,7 @@ class CryptoPaymentAdmin(OwnedRecords):
         counts = CryptoPayment.objects.filter(tx_hash=tx_hash).values_list("pk", flat=True)
         return Q(pk__in={*signed, *counts})
 
-    @admin.display(description="signed for it")
+    @admin.display(description="signed transactions")
     def transactions_shown(self, record: CryptoPayment) -> SafeString | str:
         return grid(
             (moment(row.given_at), code(row.tx_hash), f"nonce {row.nonce}") for row in record.transactions.all()

@@ -23,8 +23,8 @@ _LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 _SIGNING_DAYS = 365
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),
-    (120_000, "pm_sandbox_ok", "First instalment"),
-    (8_900, "pm_sandbox_declined", "Second instalment"),
+    (120_000, "pm_sandbox_ok", "First installment"),
+    (8_900, "pm_sandbox_declined", "Second installment"),
 ]
 
 
@@ -61,7 +61,7 @@ def _leave_open(owner: Any, now: datetime) -> None:
             currency="usd",
             payment_method_id="pm_sandbox_error",
             method_token="pm_sandbox_error",  # noqa: S106  says what the sandbox answers
-            description=f"Third instalment ({status.lower()})",
+            description=f"Third installment ({status.lower()})",
             processor="sandbox",
             processor_key=f"demo-{status.lower()}",
             status=status,

@@ -23,7 +23,7 @@ class StagedItemAdmin(OwnedRecords):
             "identifier", "status_chip", "age", "person", "kind", "source", "staged", "decided", "decided_by",
             "credential", "stored_as",
         )}),
-        ("Items that wait for approval", {"fields": ("payload_shown", "payload_sha256")}),
+        ("Items waiting for approval", {"fields": ("payload_shown", "payload_sha256")}),
     )  # fmt: skip
 
     staged = column(moment, "staged_at", "staged", ordering="staged_at")

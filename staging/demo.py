@@ -10,8 +10,12 @@ from staging.models import StagedItem
 from staging.registry import kinds
 
 _ITEMS: list[tuple[UUID, str, dict[str, Any]]] = [
-    (demo_ids.NOTE_TO_APPROVE, "note", {"text": "Ask the employer for a confirmation of income.", "title": "To do"}),
-    (demo_ids.NOTE_TO_REJECT, "note", {"text": "Rent is paid on the third of each month."}),
+    (
+        demo_ids.NOTE_TO_APPROVE,
+        "note",
+        {"text": ("Request a confirmation of income from the employer."), "title": "To do"},
+    ),
+    (demo_ids.NOTE_TO_REJECT, "note", {"text": "Rent is due on the third of each month."}),
     (
         demo_ids.STAGED_CLAIM,
         "claim",

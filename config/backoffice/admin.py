@@ -68,7 +68,7 @@ class DataAccessAdmin(RecordNamedAdmin):
     list_filter = ("action", "was_masked")
     list_select_related = ("viewer", "subject")
     search_fields = ("id",)
-    search_help_text = "A user's name (as viewer or as the person seen), person:42 for a person's id, or a record's id"
+    search_help_text = "The user name of the viewer or of the viewed user, a record's id, or person:42 for a user's id"
     ordering = ("-id",)
     fields = (
         "when", "viewer", "provider", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
@@ -97,13 +97,13 @@ class DeadFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
         "dead": ("Dead letters", Q(dead_at__isnull=False)),
-        "waiting": ("Retried by the worker", Q(dead_at=None)),
+        "waiting": ("The worker retries them", Q(dead_at=None)),
     }
 
 
 def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
     failed_items.retry(item, now=timezone.now())
-    return "The worker takes the item now."
+    return "The worker processes the item now."
 
 
 @admin.register(FailedItem)
@@ -124,8 +124,11 @@ class FailedItemAdmin(ReadOnlyAdmin):
             run=_retry,
             seen=lambda item: f"{item.failures}:{item.kills}:{item.dead_at}",
             consequences=lambda _item: [
-                "The worker takes the item at its next turn. Other items go on meanwhile.",
-                "An item that ended processes is taken alone. It may end two more before it is a dead letter again.",
+                "The worker processes the item in its next run. Other items continue meanwhile.",
+                (
+                    "The worker processes an item that ended its process alone. After it ends two more"
+                    " processes, it is a dead letter again."
+                ),
             ],
         ),
     )
@@ -133,7 +136,7 @@ class FailedItemAdmin(ReadOnlyAdmin):
     first_failed = column(moment, "first_failed_at", "first failed")
     last_failed = column(moment, "last_failed_at", "last failed", ordering="last_failed_at")
     retries = column(moment, "retry_at", "next attempt")
-    dead = column(moment, "dead_at", "dead since")
+    dead = column(moment, "dead_at", "dead letter since")
 
 
 @admin.register(LogEntry)
@@ -142,7 +145,7 @@ class LogEntryAdmin(RecordNamedAdmin):
     list_filter = ("action_flag",)
     list_select_related = ("user", "content_type")
     search_fields = ("user__username__startswith", "=object_id")
-    search_help_text = "The beginning of a user's name, or a record's id"
+    search_help_text = "The beginning of a user name, or a record's id"
     ordering = ("-id",)
 
     when = column(moment, "action_time", "when", ordering="id")
@@ -169,10 +172,10 @@ class AssignmentAdmin(RecordNamedAdmin):
 
 
 class MentionFilter(ConditionFilter):
-    title, parameter_name = "to whom", "to"
+    title, parameter_name = "recipient", "to"
     conditions = {
         "me": ("Me, unread", lambda request: Q(pk__in=Note.unread_by(request.user))),
-        "mine": ("Written by me", lambda request: Q(author=request.user)),
+        "mine": ("By me", lambda request: Q(author=request.user)),
     }
 
 
@@ -229,7 +232,7 @@ QUEUES = (
         rows=lambda _user: failed_items.dead_letters(),
         waiting_since="dead_at",
         address="/admin/ops/faileditem/?state=dead",
-        calm="No item failed for good.",
+        calm="There are no dead letters.",
         urgent_days=1,
         rank=55,
     ),
@@ -240,7 +243,7 @@ QUEUES = (
         rows=lambda user: Assignment.objects.filter(assignee_id=user.pk),
         waiting_since="assigned_at",
         address=lambda user: f"/admin/backoffice/assignment/?assignee__id__exact={user.pk}",
-        calm="Nothing is assigned to you. Open a record to take it.",
+        calm="Nothing is assigned to you. Open a record to assign it to yourself.",
         rank=5,
     ),
     Queue(
@@ -250,7 +253,7 @@ QUEUES = (
         rows=Note.unread_by,
         waiting_since="at",
         address="/admin/backoffice/note/?to=me",
-        calm="No note waits for you.",
+        calm="You have no unread notes.",
         rank=15,
     ),
 )

@@ -139,13 +139,13 @@ class ReviewAdmin(Transitions):
         if request.method != "POST":
             return back
         if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
-            messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
+            messages.error(request, f"A note must have 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
         names = {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
         mentioned = next((one for one in self.colleagues_of(request, record) if one.get_username() in names), None)
         facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
         Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
-        notified = f" {mentioned} is notified." if mentioned else ""
+        notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
         return back
 
@@ -166,9 +166,9 @@ class ReviewAdmin(Transitions):
         if forgotten := request.POST.get("forget"):
             mine.filter(name=forgotten).delete()
         elif not 0 < len(name) <= VIEW_NAME_MAX_LENGTH or len(query) > QUERY_MAX_LENGTH or "\x00" in name + query:
-            messages.error(request, f"The name of a view has 1 to {VIEW_NAME_MAX_LENGTH} characters.")
+            messages.error(request, f"The name of a view must have 1 to {VIEW_NAME_MAX_LENGTH} characters.")
         elif mine.count() >= VIEWS_MAX:
-            messages.error(request, f"At most {VIEWS_MAX} views. Forget one first.")
+            messages.error(request, f"At most {VIEWS_MAX} views. Delete one first.")
         else:
             facts: dict[str, Any] = {"owner": request.user, "kind": self.opts.label_lower, "name": name}
             SavedView.objects.update_or_create(**facts, defaults={"query": urlencode(parse_qsl(query))})
@@ -193,7 +193,7 @@ class ReviewAdmin(Transitions):
         people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request, record)}}
         assignee = people.get(chosen)
         if assignee is None:
-            messages.error(request, "That person does not review these.")
+            messages.error(request, "That user can't review these records.")
             return back
         facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
         Assignment.objects.update_or_create(**work, defaults=facts)
@@ -228,12 +228,12 @@ class ReviewAdmin(Transitions):
     def preview_bulk(self, request: HttpRequest, chosen: QuerySet[Any], *, to: str) -> HttpResponse | None:
         records = list(chosen.defer(None)[: ROWS_MAX + 1])
         if len(records) > ROWS_MAX:
-            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
+            messages.error(request, f"At most {ROWS_MAX} at once. Select fewer.")
             return None
         actor, rows = self.actor_of(request), []
         for record in records:
             is_theirs = self.may_review(request, record)
-            refusal = record.check_transition(to, actor) if is_theirs else "Not yours to review."
+            refusal = record.check_transition(to, actor) if is_theirs else "You can't review this record."
             rows.append(self.bulk_row(request, record, seen=self.seen_state(record), refusal=refusal))
         return self.bulk_page(request, to, self.bulk_form(request, to), rows)
 
@@ -246,7 +246,7 @@ class ReviewAdmin(Transitions):
         return self.draw(
             request,
             f"backoffice/bulk{'_result' if form is None else ''}.html",
-            title=f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
+            title=f"{label}: results" if form is None else f"{label}: {len(rows)} selected",
             label=label,
             rows=rows,
             possible=sum(not row["refusal"] for row in rows),
@@ -262,10 +262,10 @@ class ReviewAdmin(Transitions):
         back = HttpResponseRedirect(self.address_of("changelist"))
         confirmed = [row.partition("|") for row in request.POST.getlist("row")]
         if not confirmed:
-            messages.warning(request, "Nothing was chosen.")
+            messages.warning(request, "You selected no rows.")
             return back
         if len(confirmed) > ROWS_MAX:
-            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
+            messages.error(request, f"At most {ROWS_MAX} at once. Select fewer.")
             return back
         records = [(self.get_object(request, identifier), seen) for identifier, _, seen in confirmed]
         chosen = [(record, seen) for record, seen in records if record is not None]
@@ -279,7 +279,7 @@ class ReviewAdmin(Transitions):
 
     def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
         if not self.may_review(request, record):
-            return self.bulk_row(request, record, refusal="Not yours to review.")
+            return self.bulk_row(request, record, refusal="You can't review this record.")
         try:
             outcome = {"text": self.decide(request, record.pk, form, seen)}
         except ApiError as error:

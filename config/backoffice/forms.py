@@ -35,7 +35,7 @@ class TransitionForm(SeenForm):
         max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Stored permanently with the transition, and shown to all readers of the record.",
+        help_text="Stored permanently with the transition, and visible to all readers of the record.",
     )
 
     def __init__(

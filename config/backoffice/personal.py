@@ -63,7 +63,7 @@ class UnmaskForm(SeenForm):
     reason = ReasonField(
         max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Stored with your name in the audit log. For example the number of the person's request.",
+        help_text="Stored with your name in the audit log. For example, the number of the user's request.",
     )
 
 
@@ -127,7 +127,7 @@ class PersonalData(LargeListAdmin):
         shown = {key: until for key, until in request.session.get(_SESSION_KEY, {}).items() if until > now}
         request.session[_SESSION_KEY] = {**shown, f"{self.opts.label_lower}:{record.pk}": now + UNMASKED_SECONDS}
         self.note(request, DataAccess.UNMASKED, record, reason=form.cleaned_data["reason"])
-        return f"Personal data of this {self.opts.verbose_name} is shown to you for {UNMASKED_SECONDS // 60} minutes."
+        return f"You can see the personal data of this {self.opts.verbose_name} for {UNMASKED_SECONDS // 60} minutes."
 
     def note(self, request: HttpRequest, action: str, record: Any = None, **facts: Any) -> None:
         if record is not None:

@@ -60,8 +60,8 @@ class QueueState:
         if not self.count or self.oldest is None:
             return "" if self.count else self.queue.calm
         if self.queue.ends:
-            return f"The first ends in {duration(-self.waits)}."
-        return f"The oldest waits {duration(self.waits)}."
+            return f"The first deadline is in {duration(-self.waits)}."
+        return f"The oldest has waited {duration(self.waits)}."
 
     @property
     def is_urgent(self) -> bool:

@@ -42,7 +42,7 @@ NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
 FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
-AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
+AN_ID = f"An id, or 10 characters of an id (searches the newest {NEWEST_MAX:,})"
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,9 @@ class ReadOnlyAdmin(Exports):
             if not self.has_view_permission(request, record):
                 raise PermissionDenied
             if record is None:
-                messages.warning(request, f"{self.kind} “{unquote(object_id)}” not found. It may have been removed.")
+                messages.warning(
+                    request, (f"{self.kind} “{unquote(object_id)}” was not found. It may have been deleted.")
+                )
                 return HttpResponseRedirect(self.address_of("changelist"))
             return view(request, record, **options)
 
@@ -195,8 +197,8 @@ class ReadOnlyAdmin(Exports):
         permission = UNMASK_ERASED if self.is_erased(request, record) else UNMASK
         if may(request.user, permission) and self.is_masked_for(request, record):
             consequences = [
-                f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
-                "That you saw it, when, and the reason you give are kept for good.",
+                f"You can see the personal data on this page for {UNMASKED_SECONDS // 60} minutes.",
+                "The audit log stores your access, its time, and your reason permanently.",
             ]
             label = "Show personal data"
             actions.append(
@@ -229,7 +231,9 @@ class ReadOnlyAdmin(Exports):
 
         def run() -> str | HttpResponse:
             if form.cleaned_data["seen"] != action.seen(record):
-                raise ValidationError(f"The {self.kind} changed since you opened the page. Nothing was done.")
+                raise ValidationError(
+                    f"The {self.kind} changed after you opened the page, so the action was not executed."
+                )
             outcome = action.run(request, record, form)
             self.log_change(request, record, f"{action.label}. {action.logged(form)}".strip())
             return outcome

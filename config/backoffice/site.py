@@ -58,11 +58,15 @@ class BackOfficeSite(AdminSite):
             try:
                 return inner(request, *args, **options)
             except PermissionDenied:
-                status, title, text = 403, "Not yours", "Your groups do not include this."
+                status, title, text = 403, "No access", "Your groups do not have access to this page."
             except DisallowedModelAdminLookup:
-                status, title, text = 400, "No such filter", "This list offers no such filter. That you asked is kept."
+                status, title, text = (
+                    400,
+                    "No such filter",
+                    ("This list does not have this filter. The audit log has your request."),
+                )
             except Http404:
-                status, title, text = 404, "Nothing here", "Page not found."
+                status, title, text = 404, "Not found", "Page not found."
             context = {**self.each_context(request), "title": title, "text": text}
             return render(request, "backoffice/refused.html", context, status=status)
 
@@ -101,7 +105,7 @@ class BackOfficeSite(AdminSite):
         if super().has_permission(request) or self.has_console(user):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
-        told = {"title": "Not yours", "text": "The back office is for staff and lenders."}
+        told = {"title": "No access", "text": "The back office is for staff and lenders."}
         context = {**told, **self.each_context(request)}
         return render(request, "backoffice/refused.html", context | (extra_context or {}), status=403)
 

@@ -30,7 +30,7 @@ CREDENTIAL = "admin"  # the credential in history rows of transitions made here
 
 
 class ChangedMeanwhile(ApiError):
-    message = "The record changed since you opened the page. Look at it again, then decide."
+    message = "The record changed after you opened the page. Review it again, then decide."
 
 
 class Transitions(OwnedRecords):
@@ -58,7 +58,7 @@ class Transitions(OwnedRecords):
     def consequences_of(self, record: Any, to: str) -> list[str]:
         return [
             f"The status changes from “{words(record.status)}” to “{words(to)}”.",
-            "The transition is entered in the history with your name and cannot be taken out of it.",
+            "The history records the transition with your name permanently.",
         ]
 
     def seen_state(self, record: Any) -> str:
@@ -114,8 +114,12 @@ class Transitions(OwnedRecords):
         return self.label_of(to, record)
 
     def button_hint(self, to: str, record: Any) -> str:
-        own = " This is the owner's own transition." if self.machine.moves_from(record.status)[to] is Role.OWNER else ""
-        return f"Leads to “{words(to)}”.{own}"
+        own = (
+            " Usually the owner makes this transition."
+            if self.machine.moves_from(record.status)[to] is Role.OWNER
+            else ""
+        )
+        return f"Changes the status to “{words(to)}”.{own}"
 
     def transitions_of(self, request: HttpRequest, record: Any) -> list[Button]:
         actor, following = self.actor_of(request), self.machine.moves_from(record.status)

@@ -57,7 +57,9 @@ def _outcome(check: Any) -> dict[str, Any]:
     except ImproperlyConfigured as error:
         messages = [checks.Error(str(error))]
     except (DatabaseError, InterfaceError) as error:
-        messages = [checks.Error(f"the database does not answer this: {str(error).strip().partition(chr(10))[0]}")]
+        messages = [
+            checks.Error(f"the database does not respond to this query: {str(error).strip().partition(chr(10))[0]}")
+        ]
     except Exception as error:  # noqa: BLE001  one check stops no other
         messages = [checks.Error(f"the check failed: {contain(error, 'check', check.__name__)}")]
     said = [f"warning: {one.msg}" if one.level == checks.WARNING else str(one.msg) for one in messages]
@@ -88,8 +90,8 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     found: list[checks.CheckMessage] = [
         checks.Error(
             f"The database {alias!r} is one of ENVIRONMENT={kind}, and this is ENVIRONMENT={settings.ENVIRONMENT}. "
-            "Each kind of installation has a database of its own, which is what ENVIRONMENT was at its first "
-            "`migrate`. Set DATABASE_URL or LEDGER_DATABASE_URL to another one."
+            "Each environment needs its own database. The first `migrate` stores ENVIRONMENT in "
+            "it. Set DATABASE_URL or LEDGER_DATABASE_URL to another one."
         )
         for alias, kind in kinds.items()
         if kind not in {settings.ENVIRONMENT, None}
@@ -118,7 +120,7 @@ def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
     """Check for environment variables that are almost named like a setting."""
-    return [checks.Warning(text) for text in misspelt()] or [checks.Info("none is misspelt")]
+    return [checks.Warning(text) for text in misspelt()] or [checks.Info("no name is misspelled")]
 
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -131,8 +133,12 @@ def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
                 checks.Error(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
             )
         elif _asked("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
-            found.append(checks.Error(f"The collation of the database {alias!r} knows no case beyond ASCII. {_UTF8}"))
-    return found or [checks.Info("keeps every character")]
+            found.append(
+                checks.Error(
+                    f"The collation of the database {alias!r} ignores the case of letters outside of ASCII. {_UTF8}"
+                )
+            )
+    return found or [checks.Info("stores every character")]
 
 
 def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -184,7 +190,9 @@ def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
                 )
                 found.append(checks.Warning(text))
             continue
-        text = f"the role in the database {alias!r} {why}, and could switch off what keeps histories from being changed"
+        text = (
+            f"the role in the database {alias!r} {why}, and could disable the triggers that protect append-only tables"
+        )
         found.append(checks.Warning(text))
     return found or [checks.Info("owns no table")]
 
@@ -195,21 +203,21 @@ def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
         return [checks.Info("no session limits on this engine")]
     if int(given) != IDLE_TRANSACTION_SECONDS * 1000:
         text = (
-            f"idle_in_transaction_session_timeout is {given} ms: a pooler in between drops what a session asks for. "
+            f"idle_in_transaction_session_timeout is {given} ms: a connection pooler drops the settings of sessions. "
             f"Set it with ALTER ROLE … SET idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_SECONDS}s', "
-            "statement_timeout and lock_timeout likewise."
+            "and set statement_timeout and lock_timeout in the same way."
         )
         return [checks.Error(text)]
-    return [checks.Info("as asked for")]
+    return [checks.Info("as configured")]
 
 
 def check_clock(**_options: Any) -> list[checks.CheckMessage]:
     there = _asked("SELECT extract(epoch FROM clock_timestamp())")
     if there is None:
-        return [checks.Info("the database has no clock of its own")]
+        return [checks.Info("the database uses the clock of this machine")]
     apart = abs(timezone.now().timestamp() - float(there))
     if apart > CLOCK_SECONDS_MAX:
-        text = f"This clock and the database's are {apart:.1f} s apart: let both follow the same time servers."
+        text = f"This clock and the database's are {apart:.1f} s apart: synchronize both with the same time servers."
         return [checks.Error(text)]
     return [checks.Info(f"{apart:.1f} s from the database's")]
 
@@ -220,7 +228,7 @@ def check_redis(**_options: Any) -> list[checks.CheckMessage]:
     try:
         caches["default"].get("doctor")
     except Exception as error:  # noqa: BLE001  the client has many kinds, and each means the same here
-        return [checks.Error(f"Redis does not answer at REDIS_URL ({type(error).__name__}).")]
+        return [checks.Error(f"Redis does not respond at REDIS_URL ({type(error).__name__}).")]
     return [checks.Info("answers")]
 
 
@@ -236,22 +244,22 @@ def check_production(**_options: Any) -> list[checks.CheckMessage]:
 
 def _wrong_for_both() -> Iterator[str]:
     if "*" in settings.ALLOWED_HOSTS:
-        yield "ALLOWED_HOSTS=* answers to every name: set it to the host names served"
+        yield "ALLOWED_HOSTS=* accepts every host name: set it to your host names"
     on_sqlite = [alias for alias, one in settings.DATABASES.items() if one["ENGINE"].endswith("sqlite3")]
     if on_sqlite and not settings.ALLOW_SANDBOX:
         names = ("LEDGER_DATABASE_URL" if alias == "ledger" else "DATABASE_URL" for alias in on_sqlite)
-        yield f"{', '.join(names)}: SQLite is for a trial; set postgres://…, or ALLOW_SANDBOX=1"
+        yield f"{', '.join(names)}: SQLite is for trials only; set postgres://…, or ALLOW_SANDBOX=1"
 
 
 def _wrong_for_the_platform() -> Iterator[str]:
     if not settings.SANDBOX and not settings.ALLOW_SANDBOX and (simulated := [*_simulated()]):
-        yield f"{', '.join(simulated)}: providers are simulated; set real ones, or ALLOW_SANDBOX=1"
+        yield f"{', '.join(simulated)}: vendors are simulated; set real ones, or ALLOW_SANDBOX=1"
     if settings.REVIEW_POLICY == "open":
         yield "REVIEW_POLICY=open lets applicants approve themselves: set it to reviewed or four_eyes"
     if not settings.BACKOFFICE_SECOND_FACTOR:
-        yield "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone: unset it"
+        yield "BACKOFFICE_SECOND_FACTOR=0 allows staff to log in with only a password: unset it"
     if settings.ANCHOR_DECISIONS and not settings.LEDGER_CLIENT_KEY:
-        yield "ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY"
+        yield "ANCHOR_DECISIONS requires LEDGER_CLIENT_KEY"
 
 
 def _simulated() -> Iterator[str]:

@@ -93,7 +93,7 @@ class WorkerCommand(JsonCommand):
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--once", action="store_true", help="Do what is due now, and end.")
+        parser.add_argument("--once", action="store_true", help="Process the due items, and exit.")
 
     def work(self, *, now: datetime) -> dict[str, int]:
         """Do what is due at `now`; return what was done, by name. Nothing but zeros means that nothing was due."""

@@ -43,7 +43,7 @@ def _fault_of(name: str, folder: Path) -> str:
             file.flush()
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        return f"{name} takes no files: {error.strerror}."
+        return f"can't write to {name}: {error.strerror}."
     return f"{name} has {free // MIB} MiB of free space left." if free < FREE_BYTES_MIN else ""
 
 

@@ -13,7 +13,7 @@ from config.ops.rotation import count_unbound
 def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
     """Open the newest stored value of each encrypted column."""
     opened, closed = _open_the_newest()
-    return [_not_opened(closed)] if closed else [checks.Info(f"{opened} stored values opened")]
+    return [_not_opened(closed)] if closed else [checks.Info(f"decrypted {opened} stored values")]
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
@@ -29,7 +29,7 @@ def check_encryption_mode(**_options: Any) -> list[checks.CheckMessage]:
     if word != BOUND:
         return [checks.Warning(f"{text}: run `rotate_encryption_key` once no server of version 1.0 runs")]
     if unbound:
-        return [checks.Warning(f"{text} and are refused: somebody has written them past this program")]
+        return [checks.Warning(f"{text}, and the program rejects them: another program wrote them")]
     return [checks.Info(text)]
 
 
@@ -53,7 +53,7 @@ def _open_the_newest() -> tuple[int, list[str]]:
 
 def _not_opened(kinds: list[str]) -> checks.Error:
     names = ", ".join(kinds)
-    text = f"FIELD_ENCRYPTION_KEYS does not open what is stored in {names}: add the key that it was encrypted with."
+    text = f"No key in FIELD_ENCRYPTION_KEYS decrypts the stored values of {names}: add the key that encrypted them."
     return checks.Error(text)
 
 

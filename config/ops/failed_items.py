@@ -224,7 +224,7 @@ def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
     if not kinds:
         return [checks.Info("none")]
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-    return [checks.Warning(f"Items failed for good: {counts}. Find the cause, then retry them in the back office.")]
+    return [checks.Warning(f"Dead letters: {counts}. Find the cause, then retry them in the back office.")]
 
 
 def retry(item: FailedItem, *, now: datetime) -> None:
@@ -235,7 +235,7 @@ def retry(item: FailedItem, *, now: datetime) -> None:
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:  # noqa: ARG001  `measure` is called alike everywhere
     yield Reading(
         "platform_dead_letters",
-        f"Items that wait for an operator after they failed for good. Counted up to {COUNT_MAX}.",
+        f"Dead letters, which wait for an operator. Counted up to {COUNT_MAX}.",
         dead_letters().using(using)[: COUNT_MAX + 1].count(),
     )
 

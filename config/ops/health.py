@@ -74,7 +74,7 @@ def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
     except (DatabaseError, InterfaceError) as error:
         logger.warning("unhealthy: %s", type(error).__name__)
     except TimeoutError:
-        logger.warning("unhealthy: the database does not answer within %s s", seconds)
+        logger.warning("unhealthy: the database does not respond within %s s", seconds)
     return None
 
 
@@ -150,7 +150,7 @@ class HealthViewSet(ApiViewSet):
 
     tag = "health"
 
-    @also_answers(503, HealthSerializer, "The same members.")
+    @also_answers(503, HealthSerializer, "The same fields.")
     @endpoint(access=PUBLIC, limit="health", answer=HealthSerializer)
     def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
         """Check the health of the service.

@@ -44,7 +44,7 @@ class Scrape(Collector):
         info.add_metric([settings.API_VERSION, platform.python_version()], 1)
         yield info
         yield from _merge(self._parent)
-        up = GaugeMetricFamily("platform_database_up", "1 when the database answers in time.", labels=["database"])
+        up = GaugeMetricFamily("platform_database_up", "1 if the database responds in time.", labels=["database"])
         readings: list[Reading] = []
         for alias, checkup in self._checkups.items():
             try:

@@ -20,7 +20,7 @@ class Installation(models.Model):
     encryption = models.CharField(  # noqa: DJ001  version 1.0 serves while the column is added
         max_length=8,
         null=True,
-        help_text="Which form of encrypted values is written and read, see `config.core.encryption`. Null is unbound.",
+        help_text="The form of encrypted values, see `config.core.encryption`. Null: not bound to their rows.",
     )
 
     class Meta:
@@ -101,12 +101,12 @@ class FailedItem(models.Model):
     kind = models.CharField(max_length=32)
     key = models.CharField(max_length=64, help_text="The primary key of the item's row.")
     failures = models.PositiveIntegerField(default=0, help_text="Attempts that ended with an exception.")
-    kills = models.PositiveIntegerField(default=0, help_text="Processes that died while they had the item in hand.")
+    kills = models.PositiveIntegerField(default=0, help_text="Processes that died while they processed the item.")
     error = models.CharField(max_length=64, blank=True, default="", help_text="The exception's type.")
     first_failed_at = models.DateTimeField()
     last_failed_at = models.DateTimeField()
-    retry_at = models.DateTimeField(help_text="The next attempt is not made before (UTC).")
-    dead_at = models.DateTimeField(null=True, blank=True, help_text="Since when the item is a dead letter (UTC).")
+    retry_at = models.DateTimeField(help_text="The earliest time of the next attempt (UTC).")
+    dead_at = models.DateTimeField(null=True, blank=True, help_text="When the item became a dead letter (UTC).")
 
     class Meta:
         default_permissions = ("view", "change")

@@ -29,17 +29,17 @@ class RequestCounts:
         from prometheus_client import Counter, Gauge, Histogram
 
         labels = ["service", "method", "route"]
-        self._requests = Counter("platform_requests", "Requests answered.", [*labels, "status"])
+        self._requests = Counter("platform_requests", "Requests with a response.", [*labels, "status"])
         self._seconds = Histogram(
-            "platform_request_duration_seconds", "Time to the answer.", labels, buckets=BUCKETS_SECONDS
+            "platform_request_duration_seconds", "Time to the response.", labels, buckets=BUCKETS_SECONDS
         )
         self.in_flight: Any = Gauge(
-            "platform_requests_in_flight", "Requests being answered.", ["service"], multiprocess_mode="livesum"
+            "platform_requests_in_flight", "Requests in progress.", ["service"], multiprocess_mode="livesum"
         ).labels(settings.SERVICE)
 
         self.lines_dropped: Any = Counter(
             "platform_request_lines_dropped",
-            "Lines of the log of requests that were dropped because the queue was full.",
+            "Lines of the request log that were dropped because the queue was full.",
             ["service"],
         ).labels(settings.SERVICE)
         self.audit_lines: Any = Counter(
@@ -70,7 +70,7 @@ def counts_of_process() -> RequestCounts | None:
         _allocate(Path(folder))
         return RequestCounts()
     except OSError as error:
-        sys.stderr.write(f"This process counts no requests: {error.strerror} at {error.filename or folder}.\n")
+        sys.stderr.write(f"This process can't count requests: {error.strerror} at {error.filename or folder}.\n")
         return None
 
 
@@ -103,7 +103,7 @@ def open_folder() -> None:
         folder.mkdir(parents=True)
     except OSError as error:
         sys.stderr.write(
-            f"Requests are not counted: {error.strerror} at {error.filename}. METRICS=0 turns counting off.\n"
+            f"Requests are not counted: {error.strerror} at {error.filename}. METRICS=0 disables counting.\n"
         )
         return
     os.environ[FOLDER_VARIABLE] = str(folder)

@@ -92,14 +92,14 @@ def _ports(host: str) -> dict[str, int]:
         except OSError:
             ports[METRICS_PORT] = bind(LOCAL, 0)
     if len(set(ports.values())) < len(ports):
-        raise CannotStart("PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others.")
+        raise CannotStart("PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports.")
     for name, port in ports.items():
         where = LOCAL if name == METRICS_PORT else host
         try:
             bind(where, port)
         except OSError as error:
             raise CannotStart(
-                f"Cannot listen on {where}:{port} ({error.strerror}). Choose another: make run {name}=…"
+                f"Cannot listen on {where}:{port} ({error.strerror}). Choose another port: make run {name}=…"
             ) from error
     return ports
 
@@ -108,7 +108,7 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "manage.py", *arguments]
     done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        reason = done.stderr.strip().splitlines()[-1:] or ["no error message"]
         raise CannotStart(f"`manage.py {arguments[0]}` failed: {reason[0]}")
     return done.stdout
 
@@ -146,9 +146,9 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
         while not _answers(address):
             for name, process in running.items():
                 if process.poll() is not None:
-                    raise CannotStart(f"{name} has ended with status {process.returncode}; its output stands above.")
+                    raise CannotStart(f"{name} has ended with status {process.returncode}; see its output above.")
             if time.monotonic() > deadline:
-                raise CannotStart(f"{address} does not answer.")
+                raise CannotStart(f"{address} does not respond.")
             time.sleep(0.1)
 
 
@@ -172,7 +172,7 @@ class Restarts:
                 was_steady = now - self._started_at[name] >= STEADY_SECONDS
                 wait = FIRST_WAIT if was_steady else self._waits.get(name, FIRST_WAIT)
                 self._waits[name], self._restart_at[name] = min(wait * 2, LONGEST_WAIT), now + wait
-                status = f"{name} has ended with status {process.returncode}; its output stands above."
+                status = f"{name} has ended with status {process.returncode}; see its output above."
                 _say(f"{status} It starts again in {wait:g} s.")
             elif now >= self._restart_at[name]:
                 del self._restart_at[name]
@@ -240,7 +240,7 @@ def _run(running: Processes) -> None:
     }
     if environment.get("ENVIRONMENT", "development") != "development":
         raise CannotStart("`make run` is for development. docs/guides/going-live.md explains how to run in production.")
-    _say("Bringing the database up to date …")
+    _say("Migrating the databases …")
     manage(environment, "migrate", "-v0")
     if environment.get("LEDGER_DATABASE_URL", "") not in {"", environment.get("DATABASE_URL")}:
         manage(environment, "migrate", "-v0", "--database", "ledger")
@@ -249,7 +249,7 @@ def _run(running: Processes) -> None:
     for name in SERVICES:
         running[name] = start(*commands[name])
     wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health")
-    _say(f"Both services answer: {platform}/v1 and {ledger}/. Making demo data, unless it is there …")
+    _say(f"Both services respond: {platform}/v1 and {ledger}/. Creating demo data, unless it exists …")
     demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
     _say("Starting the workers …")
     for name, command in commands.items():

@@ -25,7 +25,7 @@ from config.webhooks.catalogue import event_types
 from config.webhooks.models import BY_OPERATOR, BY_OWNER, BY_RESET, ENABLED, FAILING, GONE, Delivery, Endpoint, Event
 
 CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
-_BY_PERSON = "or a person's user name (its beginning) or id"
+_BY_PERSON = "the beginning of a user name, or a user's id"
 
 
 class AccountRecords(OwnedRecords):
@@ -55,12 +55,12 @@ class RotationForm(SeenForm):
         min_value=0,
         max_value=endpoints.GRACE_MAX_SECONDS // 3600,
         initial=endpoints.DEFAULT_GRACE_SECONDS // 3600,
-        help_text="How many hours the old secret keeps signing next to the new one: 0 to 168.",
+        help_text="How many hours the old secret also signs: 0 to 168.",
     )
 
 
 def _test(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
-    return f"The test is delivery {endpoints.send_test(endpoint, now=timezone.now()).pk}."
+    return f"The test event is delivery {endpoints.send_test(endpoint, now=timezone.now()).pk}."
 
 
 def _disable(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
@@ -77,7 +77,7 @@ def _enable(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
 def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> HttpResponse:
     grace = timedelta(hours=form.cleaned_data["grace_hours"])
     rotated = endpoints.rotate_secret(endpoint.pk, grace=grace, now=timezone.now())
-    note = "Store it now. It cannot be shown again."
+    note = "Store it now. This page displays it only once."
     return show_secret(request, rotated, title="The new secret", secrets={"Secret": rotated.secret}, note=note)
 
 
@@ -126,7 +126,7 @@ class EndpointAdmin(AccountRecords):
             "Send a test",
             run=_test,
             refusal=_why_not_working,
-            consequences=lambda endpoint: [f"A webhook.test event is sent to {endpoint} only."],
+            consequences=lambda endpoint: [f"The platform sends a webhook.test event to {endpoint} only."],
         ),
         _EndpointAction(
             "rotate",
@@ -135,8 +135,8 @@ class EndpointAdmin(AccountRecords):
             form=RotationForm,
             refusal=_is_deleted,
             consequences=lambda _endpoint: [
-                "A new secret is made and shown on the next page, once.",
-                "During the grace the old secret also signs; earlier ones do not.",
+                "The next page displays the new secret once.",
+                "During the overlap, the old secret also signs. Earlier secrets do not.",
             ],
         ),
         _EndpointAction(
@@ -145,8 +145,8 @@ class EndpointAdmin(AccountRecords):
             run=_disable,
             refusal=_why_not_working,
             consequences=lambda _endpoint: [
-                "Nothing more is sent to it; what is pending is given up.",
-                "Its owner gets the event webhook.endpoint.disabled, and can enable it again.",
+                "The platform cancels pending deliveries, and sends no more events to the endpoint.",
+                "The owner gets the event webhook.endpoint.disabled, and can enable the endpoint again.",
             ],
         ),
         _EndpointAction(
@@ -154,7 +154,7 @@ class EndpointAdmin(AccountRecords):
             "Enable",
             run=_enable,
             refusal=_why_not_enabled,
-            consequences=lambda _endpoint: ["It gets events from now on."],
+            consequences=lambda _endpoint: ["The endpoint gets events from now on."],
         ),
     )
 
@@ -186,12 +186,15 @@ class EndpointAdmin(AccountRecords):
         try:
             live = record.live_secrets(timezone.now())
         except UnreadableSecret:
-            return f"version {record.secret_version}, which no key opens: nothing can be signed. Rotate the secret."
+            return (
+                f"version {record.secret_version}, which no key decrypts: the platform"
+                " can't sign events. Rotate the secret."
+            )
         if len(live) == 1:
             return f"version {record.secret_version}"
         until = moment(record.previous_secret_until)
         proven = "accepted" if record.secret_proven else "not accepted yet"
-        text = "version {} ({} by the receiver), and the one before it until {}"
+        text = "version {} ({} by the receiver), and the previous version until {}"
         return format_html(text, record.secret_version, proven, until)
 
 
@@ -226,8 +229,8 @@ class DeliveryAdmin(AccountRecords):
             refusal=lambda delivery: _why_not_working(delivery.endpoint),
             seen=lambda delivery: f"{delivery.status}:{delivery.endpoint.status}",
             consequences=lambda delivery: [
-                f"The event is sent to {delivery.endpoint} once more, under the same webhook-id.",
-                "A receiver that keeps to the rules takes it for a repetition and changes nothing.",
+                f"The platform sends the event to {delivery.endpoint} again, with the same webhook-id.",
+                "A correct receiver recognizes the duplicate, and ignores it.",
             ],
         ),
     )
@@ -275,7 +278,7 @@ QUEUES = (
         rows=lambda _user: Endpoint.objects.enabled().filter(failing_since__isnull=False),
         waiting_since="failing_since",
         address="/admin/webhooks/endpoint/?state=failing",
-        calm="Every receiver answers.",
+        calm="Every receiver responds.",
         urgent_days=1,
         rank=60,
     ),

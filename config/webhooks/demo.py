@@ -26,7 +26,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     url = _HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE
     sent = send_test(_endpoint(demo_ids.ENDPOINT, consumer, url, "Demo receiver", now), now=now)
     Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row refers to a delivery
-    failing = _endpoint(demo_ids.FAILING_ENDPOINT, staff, _ELSEWHERE, "The branch's receiver", now - timedelta(days=9))
+    failing = _endpoint(demo_ids.FAILING_ENDPOINT, staff, _ELSEWHERE, "The branch's server", now - timedelta(days=9))
     for hours, status in _ANSWERS:
         at = now - timedelta(hours=hours)
         is_taken = status == HTTPStatus.NO_CONTENT

@@ -49,11 +49,13 @@ SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
 
 def _shared(areas: Any) -> str:
-    return ", ".join(SHARED_IN_WORDS[area] for area in areas) or "nothing beside it"
+    return ", ".join(SHARED_IN_WORDS[area] for area in areas) or "nothing else"
 
 
 def _terms(terms: Any) -> SafeString | str:
-    return table(in_brief(terms)) if terms else "None pinned: not submitted yet, or the offer is not listed here."
+    return (
+        table(in_brief(terms)) if terms else "None: the application is not submitted, or the offer is not in this list."
+    )
 
 
 @admin.register(Application)
@@ -64,9 +66,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
     transition_labels = {
         states.APPROVED: "Approve",
         states.REJECTED: "Reject",
-        states.COUNTEROFFER: "Offer other terms",
-        states.PENDING_DOCUMENTS: "Ask for documents",
-        states.UNDER_REVIEW: "Take under review",
+        states.COUNTEROFFER: "Make a counteroffer",
+        states.PENDING_DOCUMENTS: "Request documents",
+        states.UNDER_REVIEW: "Start the review",
         states.SUBMITTED: "Submit",
         states.WITHDRAWN: "Withdraw",
     }
@@ -89,9 +91,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
     list_defer = ("application_data", "applicant_index", "notes")
     owner = "consumer"
     search_help_text = (
-        f"A reference as A-3F9C21AB; an amount as $20,000 or 20,000 EUR; {AN_ID}; a person's user name (its"
+        f"A reference such as A-3F9C21AB; an amount such as $20,000 or 20,000 EUR; {AN_ID}; a person's user name (its"
         " beginning), id, name, e-mail address or phone; an offer's or a provider's id as offer:17 or provider:1001"
-        " (as far back)"
+        " (also searches the newest)"
     )
     fieldsets = (
         (
@@ -261,9 +263,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         """Return the way between this application's own story and all that happened to the person."""
         query = request.GET.copy()
         if query.pop("events", None):
-            return f"?{query.urlencode()}", "This application's own story alone"
+            return f"?{query.urlencode()}", "Only this application's events"
         query["events"] = "all"
-        return f"?{query.urlencode()}", "Also what else happened to the person"
+        return f"?{query.urlencode()}", "Also other events of the applicant"
 
     def asking_form(self, request: HttpRequest, record: Application) -> dict[str, Any]:
         form = self.form_of(request, states.PENDING_DOCUMENTS, initial={"seen": self.seen_state(record)})
@@ -302,7 +304,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         notices = []
         if record.initial_status != states.DRAFT:
             began = f"This application began as “{words(record.initial_status)}”."
-            notices.append(f"{began} No decision was made here before that.")
+            notices.append(f"{began} The platform has no earlier decision.")
         touched = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
         if touched and record.status not in states.DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
@@ -314,16 +316,16 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         lines = super().consequences_of(record, to)
         reopens = record.status in states.DECIDED and to == states.UNDER_REVIEW
         if reopens:
-            lines.append(f"The decision “{words(record.status)}” is taken back.")
+            lines.append(f"This reverses the decision “{words(record.status)}”.")
         if record.goes_against_score(to) and (score := record.decision_score):
             proposal = PROPOSALS.get(score.outcome, score.outcome)
             lines.append(
-                f"The score, {score.total}, proposes to {proposal} it: a decision against the proposal needs a "
-                "reason, and is counted as an override."
+                f"The score, {score.total}, proposes to {proposal} it: a different decision requires a reason, and "
+                "counts as an override."
             )
         if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
             lines.append(
-                f"The score referred the application because of: {in_words(left_out)} Choose those that are among the "
+                f"The score referred the application because of: {in_words(left_out)} Select those that are "
                 "principal reasons."
             )
         if to in states.DECIDED:
@@ -331,12 +333,12 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         if (to in states.DECIDED or reopens) and settings.ANCHOR_DECISIONS:
             lines.append("The decision is anchored in the ledger.")
         if to == states.PENDING_DOCUMENTS:
-            lines.append("The documents are put on a checklist that the person sees.")
+            lines.append("The applicant sees a checklist of the documents.")
         if to in IDLE_DAYS:
-            lines.append(f"It expires when nothing happens for {IDLE_DAYS[to]} days.")
-        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
+            lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
+        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and gets an event.")
         if takes_two(to):
-            bound = "It is void as soon as the record, its data included, is no longer what you see now."
+            bound = "If the record or its data change, the proposal is void."
             return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
         return lines
 

@@ -88,11 +88,11 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     shown = [
         ("Amount", money(figures.amount_cents, currency), broken.get("amount_cents", "")),
         ("Term", "" if term is None else f"{term} months", broken.get("term_months", "")),
-        ("Income a month", money(income, currency), ""),
-        ("Debts a month", money(debt, currency), ""),
+        ("Monthly income", money(income, currency), ""),
+        ("Monthly debt payments", money(debt, currency), ""),
         ("Debt to income", f"{share} %" if share is not None else "", ""),
         ("Instalment", money(instalment, currency) and f"{money(instalment, currency)} at the offer's lowest rate", ""),
-        ("Instalment to income", f"{burden} %" if burden is not None else "", ""),
+        ("Installment to income", f"{burden} %" if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]
 
@@ -167,7 +167,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
         debt = _total(application, application.owed_cents, application.owed_currency)
         yield "Owed on cards and loans", f"{application.owed}, together {debt}"
     if application.owned:
-        yield "In and out a month", _in_and_out(application)
+        yield "Money in and out per month", _in_and_out(application)
     elif not application.owed:
         yield "Bank", "no account linked and approved"
     claimed = (("account", application.claimed_accounts), ("transaction", application.claimed_bookings))
@@ -180,7 +180,7 @@ def _in_and_out(application: Any) -> str:
     """Return what goes in and out of the owned accounts a month, as the facts of scorecards have it."""
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
-        return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than a complete month'}"
+        return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"
     *complete, following = figures.months
     paid_in, paid_out = (
         _amount(application, cents or 0, figures.currency)
@@ -243,9 +243,9 @@ def applicants_shown(application: Any) -> SafeString | str:
     try:
         persons = application.applicants
     except UnreadableSecret:
-        return "They cannot be read: none of the keys in FIELD_ENCRYPTION_KEYS opens them."
+        return "No key in FIELD_ENCRYPTION_KEYS decrypts the data."
     if persons is None:
-        return "Erased; the hash stays." if application.applicants_sha256 else NOTHING
+        return "Erased. The hash remains." if application.applicants_sha256 else NOTHING
     if getattr(application, "is_masked", False):
         return MASK
     tables = [

@@ -156,13 +156,13 @@ CHARTS = (
         title=f"Decisions per day, last {DAYS} days",
         permission="credit.view_application",
         numbers=decisions_per_day,
-        calm="No decision in this time. Approvals and rejections will be drawn here.",
+        calm="No decisions in this period. This chart displays approvals and rejections.",
     ),
     Chart(
         name="time-to-decision",
         title=f"Days from submission to decision, last {DAYS} days",
         permission="credit.view_application",
         numbers=days_to_decision,
-        calm="No decision in this time. How long each took will be drawn here.",
+        calm="No decisions in this period. This chart displays the time to each decision.",
     ),
 )

@@ -36,7 +36,7 @@ class AnswerForm(SeenForm):
     status = forms.ChoiceField(
         label="Answer", choices=[(Correction.CORRECTED, "Correct the value"), (Correction.REFUSED, "Refuse")]
     )
-    reason = forms.CharField(widget=forms.Textarea, max_length=STATEMENT_MAX, help_text="The applicant reads it.")
+    reason = forms.CharField(widget=forms.Textarea, max_length=STATEMENT_MAX, help_text="The applicant can read it.")
 
 
 def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
@@ -47,8 +47,8 @@ def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
             str(correction.application_id), str(correction.pk), **answer, actor=actor, now=timezone.now()
         )
     if answered.score is None:
-        return "The correction is answered."
-    return f"The correction is answered. The new score is {answered.score.total}: {answered.score.outcome}."
+        return "You answered the correction."
+    return f"You answered the correction. The new score is {answered.score.total}: {answered.score.outcome}."
 
 
 @admin.register(Correction)
@@ -62,11 +62,14 @@ class CorrectionAdmin(OfApplication):
             permission=REVIEW_PERMISSION,
             run=_answer,
             form=AnswerForm,
-            refusal=lambda correction: "It is answered." if correction.closed_at else "",
+            refusal=lambda correction: "The correction is already answered." if correction.closed_at else "",
             seen=lambda correction: correction.status,
             consequences=lambda _correction: [
-                "A corrected value makes a new score, which counts from then on. The score before stays.",
-                "The applicant reads the answer and your reason. Decide about the application again if it changes.",
+                (
+                    "A corrected value creates a new score, which replaces the earlier one."
+                    " The earlier score stays visible."
+                ),
+                "The applicant reads the answer and your reason. If the score changes, decide the application again.",
             ],
         ),
     )

@@ -96,7 +96,7 @@ def file_entries(record: Application) -> list[TimelineEntry]:
         entries.append(
             TimelineEntry(
                 at=file.received_at,
-                title="Infected file refused" if infection else "File handed in",
+                title="Infected file rejected" if infection else "File uploaded",
                 id=str(file.pk),
                 actor=file.principal.get_username(),
                 credential=file.credential,

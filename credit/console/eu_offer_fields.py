@@ -36,14 +36,14 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
         "currency": forms.CharField(
             label="Currency of all amounts", max_length=3, required=False, help_text="Such as EUR, the default."
         ),
-        "day_count": _choice("Interest of a day", *((count, count.replace("_", "/")) for count in DAY_COUNTS)),
+        "day_count": _choice("Day-count basis", *((count, count.replace("_", "/")) for count in DAY_COUNTS)),
         "fee_financed": _choice(
             "Fee", ("yes", "The lender deducts it from the payout"), ("no", "The borrower pays it separately")
         ),
-        "apr_cap": FigureField(label="Highest APR that the law allows", max_value=APR_MAX_PERCENT, **rate),
+        "apr_cap": FigureField(label="Highest legal APR", max_value=APR_MAX_PERCENT, **rate),
         "example_amount": AmountField(currency, label="Example: amount", **amount),
         "example_months": FigureField(label="Example: months", **months),
-        "example_rate": FigureField(label="Example: rate, percent a year", max_value=RATE_MAX_PERCENT, **rate),
+        "example_rate": FigureField(label="Example: rate, percent per year", max_value=RATE_MAX_PERCENT, **rate),
         "example_fee": AmountField(currency, label="Example: fee", **amount),
         "terms_text": forms.CharField(
             label="Explanation of the terms (Article 12)", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG

@@ -31,7 +31,7 @@ from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import comparisons, score_again
 
-_CLOSED = "Only a submitted application that is not decided takes new facts."
+_CLOSED = "Facts can be added only after submission and before the decision."
 
 
 class ConfirmForm(SeenForm):
@@ -180,7 +180,7 @@ def _request_report(request: HttpRequest, application: Application, form: Any) -
     about = {name: form.cleaned_data[name] for name in ("kind", "purpose", "applicant")}
     report, is_reused = request_report(str(application.pk), **about, actor=_actor(request), now=timezone.now())
     if is_reused:
-        return f"The report of {report.as_of} is still current. It is used again."
+        return f"The report of {report.as_of} is still current, so the platform reuses it."
     return f"Status of the report: {report.get_status_display()}. Score the application again to use it."
 
 
@@ -188,7 +188,7 @@ def _effects_of_report(application: Application) -> list[str]:
     current = Report.objects.filter(application=application, status=RECEIVED, expires_at__gt=timezone.now())
     return [
         "The vendor receives the applicant's name, birth date, and address. The applicant can read the report.",
-        "A current report is used again, and costs nothing.",
+        "The platform reuses a current report at no cost.",
         *(f"Current: {report.kind} report about applicant {report.applicant}, {report.as_of}." for report in current),
     ]
 
@@ -203,13 +203,13 @@ def _seen(application: Application) -> str:
 
 def _effects_of_score(_application: Application) -> list[str]:
     return [
-        "The champion of the model scores the application with its facts as they are now.",
-        "The new score counts, and the earlier one stays. Reviewers decide the application.",
+        "The champion of the model scores the application with its current facts.",
+        "The new score replaces the earlier one, which stays visible. Reviewers decide the application.",
     ]
 
 
 def _effects_of_confirmation(_application: Application) -> list[str]:
     return [
-        "The figure is stored with your name and the file. The applicant can read it.",
-        "The newest confirmation of a figure counts, and the earlier ones stay.",
+        "The platform stores the figure with your name and the file. The applicant can read it.",
+        "The newest confirmation of a figure counts. Earlier ones stay visible.",
     ]

@@ -30,7 +30,7 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
 
     `currency` is `Conventions.shown_currency`, None for dollars.
     """
-    empty = "" if is_needed else "Left empty, it comes from the application, the rate from the offer."
+    empty = "" if is_needed else "If empty: the amount of the application, and the rate of the offer."
     unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
     return {
         "amount": AmountField(
@@ -38,12 +38,12 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
             help_text=empty,
         ),
         "rate_percent": FigureField(
-            label="Note rate, percent a year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
+            label="Note rate, percent per year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
             decimal_places=PLACES, required=is_needed,
         ),
         "term_months": FigureField(
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
-            help_text="None for a line of credit.",
+            help_text="Leave this empty for a line of credit.",
         ),
         "fee": AmountField(
             currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False
@@ -113,7 +113,7 @@ class ApplicationTransitionForm(TransitionForm):
         widget=forms.Textarea(attrs={"rows": 4}),
         max_length=DOCUMENTS_MAX * (DOCUMENT_NAME_MAX_LENGTH + 2),
         label="Documents",
-        help_text=f"One in each line, at most {DOCUMENTS_MAX}. The person reads this checklist.",
+        help_text=f"One document per line, at most {DOCUMENTS_MAX}. The applicant reads this checklist.",
     )
 
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
@@ -124,9 +124,9 @@ class ApplicationTransitionForm(TransitionForm):
             str(template.pk): template
             for template in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
         }
-        self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
+        self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
         if to == PENDING_DOCUMENTS:
-            self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a list that is used often")
+            self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a common list")
             self.fields["reason"].help_text = "The applicant reads this above the checklist."
             self.order_fields(["documents", "reason", "seen"])
         else:
@@ -136,7 +136,7 @@ class ApplicationTransitionForm(TransitionForm):
         if to == COUNTEROFFER:
             self.fields["reason"].widget = forms.HiddenInput()
             self.fields["expires_on"] = forms.DateField(
-                label="The last day for accepting it", widget=DAY, help_text="A day, at most 90 days on (UTC)."
+                label="Last day to accept", widget=DAY, help_text="At most 90 days from now (UTC)."
             )
         if to in {REJECTED, COUNTEROFFER}:
             choices = [("", "—"), *REASONS.items(), (OTHER, "Another reason, in your words")]
@@ -150,7 +150,7 @@ class ApplicationTransitionForm(TransitionForm):
             self.fields["reason"].required = False
             self.fields[
                 "reason"
-            ].help_text = "The applicant reads this. If it is empty, they read the principal reasons in words."
+            ].help_text = "The applicant reads this. If it is empty, the applicant reads the principal reasons."
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
@@ -173,7 +173,7 @@ class ApplicationTransitionForm(TransitionForm):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
         if not names:
-            raise forms.ValidationError("Name at least one document.")
+            raise forms.ValidationError("Enter at least one document.")
         if len(names) > DOCUMENTS_MAX or any(len(name) > DOCUMENT_NAME_MAX_LENGTH for name in names):
             raise forms.ValidationError(f"At most {DOCUMENTS_MAX} documents of {DOCUMENT_NAME_MAX_LENGTH} characters.")
         return names
@@ -184,11 +184,11 @@ class ApplicationTransitionForm(TransitionForm):
             cleaned["documents"] = self.read_documents()
         cleaned["reason"] = cleaned.get("reason") or self.template_text("reason_template")
         if self.reason_is_required and not cleaned["reason"]:
-            raise forms.ValidationError("Give a reason, or choose one.")
+            raise forms.ValidationError("Enter a reason, or select one.")
         if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
-            raise forms.ValidationError("Say the other reason in your words, and choose it among the principal ones.")
+            raise forms.ValidationError("Enter the other reason, and select it as a principal reason.")
         if len(texts := [text_of(reason) for reason in self.reasons()]) != len(set(texts)):
-            raise forms.ValidationError("Give each principal reason once.")
+            raise forms.ValidationError("Select each principal reason only once.")
         if faults := faults_of(self.reasons(), has_report=False):
             raise forms.ValidationError(faults)
         return cleaned

@@ -16,7 +16,7 @@ from credit.notices.retention import HOLD_PERMISSION, set_hold
 
 
 class HoldForm(SeenForm):
-    reason = forms.CharField(max_length=500, help_text="It is stored with your name.")
+    reason = forms.CharField(max_length=500, help_text="The platform stores it with your name.")
 
 
 def _is_on(application: Application) -> bool:
@@ -33,8 +33,10 @@ def _change(request: HttpRequest, application: Application, form: Any) -> str:
 
 def _consequences(application: Application) -> list[str]:
     if _is_on(application):
-        return ["The hold ends. The application's records are erased when no other ground applies."]
-    return ["The hold starts. No record of the application is erased until it ends."]
+        return [
+            ("This ends the hold. The platform erases the application's records when no other retention rule applies.")
+        ]
+    return ["This starts the hold. The platform erases no record of the application while the hold is active."]
 
 
 _HOLD = RecordAction(
@@ -56,7 +58,7 @@ class HoldConsole(ReviewAdmin):
         if may(request.user, "credit.view_retentionhold"):
             hold = RetentionHold.newest_of(record)
             if hold is not None and hold.is_on:
-                page["notices"].append(f"A litigation hold is on since {hold.at:%Y-%m-%d}: {hold.reason}")
+                page["notices"].append(f"Litigation hold since {hold.at:%Y-%m-%d}: {hold.reason}")
         return page
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:

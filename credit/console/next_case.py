@@ -41,7 +41,7 @@ class NextCase(ReviewAdmin):
         beside = super().beside_form(record, form)
         if form.to not in {*states.JUDGEMENTS, states.PENDING_DOCUMENTS}:
             return beside
-        return {**beside, "next_label": f"{self.button_label(form.to, record)}, and take the next case"}
+        return {**beside, "next_label": f"{self.button_label(form.to, record)}, and open the next case"}
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
         """Assign the unassigned case that has waited longest to this person (POST)."""

@@ -87,9 +87,9 @@ class ClockAdmin(OfApplication):
 class DeliveryForm(SeenForm):
     channel = forms.ChoiceField(
         choices=lambda: [(channel, words(channel)) for channel in RECORDED if channel in settings.NOTICE_CHANNELS],
-        help_text="By post, or by the provider's own means.",
+        help_text="By post, or by the lender's own channel.",
     )
-    at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, and after the notice was made.")
+    at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, after the notice was created.")
     reference = forms.CharField(
         max_length=REFERENCE_MAX, help_text="Evidence, such as the number of the registered letter."
     )
@@ -105,8 +105,8 @@ def _deliver(request: HttpRequest, notice: Notice, form: Any) -> str:
 
 def _not_delivered(notice: Notice) -> str:
     if not {*RECORDED} & {*settings.NOTICE_CHANNELS}:
-        return "Neither the post nor the provider is a channel here (NOTICE_CHANNELS)."
-    return {"due": "It is not made yet.", "cancelled": "It was cancelled."}.get(notice.status, "")
+        return "NOTICE_CHANNELS includes neither `post` nor `provider`."
+    return {"due": "The notice is not created yet.", "cancelled": "The notice was canceled."}.get(notice.status, "")
 
 
 @admin.register(Notice)
@@ -123,8 +123,8 @@ class NoticeAdmin(OfApplication):
             refusal=_not_delivered,
             seen=lambda notice: f"{notice.status}:{notice.moves}",
             consequences=lambda _notice: [
-                "The notice counts as delivered from that moment, and the clocks of its application stop then.",
-                "The delivery is kept with your name and cannot be taken back.",
+                "The notice counts as delivered at that time. The deadlines of its application end then.",
+                "The platform stores the delivery with your name permanently.",
             ],
         ),
     )
@@ -153,7 +153,7 @@ class NoticeAdmin(OfApplication):
         is_over = record.status in {"delivered", "cancelled"}
         return NOTHING if is_over else days_left(record.due_at, now=timezone.now())
 
-    @admin.display(description="how it reached the person")
+    @admin.display(description="delivered by")
     def reached(self, record: Notice) -> SafeString | str:
         return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
 
@@ -161,7 +161,7 @@ class NoticeAdmin(OfApplication):
         """Show the notice as the person sees it next to its source data; viewers with a mask see neither."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
-        shown = _inner(record.html) if record.html else "It is not made yet, or no longer kept."
+        shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
         return {**super().page_of(request, record), "as_read": shown, "made_from": document(record.made_from)}
 
 

@@ -55,17 +55,17 @@ def _amounts(currency: str | None) -> dict[str, AmountField]:
 class OfferForm(SeenForm):
     """The terms that most offers have. All other terms of an existing offer stay; the API changes them."""
 
-    name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants read it.")
+    name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants can read it.")
     product_type = forms.CharField(max_length=NAME_MAX_LENGTH, initial="personal_loan", label="Kind of credit")
     description = forms.CharField(
         max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
     amount_min, amount_max = _amounts(None).values()
-    rate_min, rate_max = _rate("Lowest rate, percent a year"), _rate("Highest rate, percent a year")
+    rate_min, rate_max = _rate("Lowest rate, percent per year"), _rate("Highest rate, percent per year")
     terms = forms.CharField(
         label="Terms in months",
         required=False,
-        help_text="Separated by commas, as in 12, 24, 36. Without any, the offer is a line of credit.",
+        help_text="Separated by commas, as in 12, 24, 36. If empty, the offer is a line of credit.",
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -180,24 +180,24 @@ def _change(request: HttpRequest, offer: Offer, form: Any) -> str:
     actor, terms = lender_actor(request), form.read(_before(offer))
     with transaction.atomic():
         changed = replace_offer(offer.pk, actor=actor, terms=terms, now=timezone.now())
-    return f"The offer has version {changed.version}."
+    return f"The offer now has version {changed.version}."
 
 
 def _deactivate(request: HttpRequest, offer: Offer, _form: Any) -> str:
     deactivate_offer(offer.pk, actor=lender_actor(request), now=timezone.now())
-    return "The offer is closed to new applications."
+    return "The offer no longer accepts applications."
 
 
 MAKE = RecordAction(
     name="offer",
-    label="Make an offer",
+    label="Create an offer",
     permission="credit.view_offer",
     run=_make,
     form=OfferForm,
     beside=quote_of,
     consequences=lambda _provider: [
-        "The offer is in the catalog at once, and people can apply for it.",
-        "It belongs to your account, which alone changes it.",
+        "The catalog lists the offer immediately, and accepts applications to it.",
+        "Only your account can change the offer.",
     ],
 )
 CHANGE = RecordAction(
@@ -210,7 +210,7 @@ CHANGE = RecordAction(
     initial=initial_of,
     seen=lambda offer: f"{offer.version}:{offer.is_active}",
     consequences=lambda offer: [
-        f"The offer gets version {offer.version + 1}. Applications that were submitted keep their version."
+        f"This creates version {offer.version + 1} of the offer. Applications that were submitted keep their version."
     ],
 )
 DEACTIVATE = RecordAction(
@@ -218,7 +218,7 @@ DEACTIVATE = RecordAction(
     label="Deactivate the offer",
     permission="credit.view_offer",
     run=_deactivate,
-    refusal=lambda offer: "" if offer.is_active else "It is inactive already.",
+    refusal=lambda offer: "" if offer.is_active else "The offer is already inactive.",
     seen=lambda offer: f"{offer.version}:{offer.is_active}",
-    consequences=lambda _offer: ["The catalog no longer has it. Applications that were sent stay."],
+    consequences=lambda _offer: ["The catalog no longer lists the offer. Submitted applications are unaffected."],
 )

@@ -56,7 +56,7 @@ class OfferAdmin(NamedRecords):
     list_filter = ("is_active",)
     list_select_related = ("owner",)
     search_fields = ("=provider__id",)
-    search_help_text = "Words of a name, or a provider's id"
+    search_help_text = "Words of a lender's name, or its id"
     ordering = ("-id",)
     fieldsets = (
         (None, {"fields": ("id", "state", "name", "description", "product_type", "provider", "owner", "version")}),
@@ -103,7 +103,7 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
         for form in self.forms:
             loses = form in self.deleted_forms or form.instance.role != ProviderMember.OWNER
             if form.instance.pk and form.instance.user_id == self.instance.owner_id and loses:
-                raise forms.ValidationError("The account that created the provider must stay an owner.")
+                raise forms.ValidationError("The account that created the lender must remain an owner.")
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
@@ -154,7 +154,7 @@ class InviteForm(SeenForm):
 def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     invite(actor=lender_actor(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
-    return "The invitation is mailed."
+    return "The invitation was sent by mail."
 
 
 def _waiting(provider: Provider) -> QuerySet[Invitation]:
@@ -173,9 +173,9 @@ class RevokeForm(SeenForm):
 def _revoke(request: HttpRequest, provider: Provider, form: Any) -> str:
     invitation = _waiting(provider).filter(pk=form.cleaned_data["invitation"]).first()
     if invitation is None:
-        raise ValidationError("The invitation has ended. Nothing was done.")
+        raise ValidationError("The invitation has already ended.")
     revoke(invitation, actor=lender_actor(request), now=timezone.now())
-    return "The invitation is revoked."
+    return "The invitation was revoked."
 
 
 @admin.register(Provider)
@@ -185,7 +185,7 @@ class ProviderAdmin(NamedRecords):
     list_display = ("id", "name", "owner", "created_at")
     list_select_related = ("owner",)
     search_fields = ("=id", "owner__username")
-    search_help_text = "A provider's id, words of its name, or its owner's user name"
+    search_help_text = "A lender's id, words of its name, or its owner's user name"
     ordering = ("-created_at",)
     fields = readonly_fields = ("id", "name", "logo", "address", "agency", *LENDER_FIELDS, "owner", "created_at")
     inlines = (ProviderMemberInline,)
@@ -198,8 +198,8 @@ class ProviderAdmin(NamedRecords):
             run=_invite,
             form=InviteForm,
             consequences=lambda _provider: [
-                f"A link is mailed, which counts once within {Invitation.VALID_FOR.days} days.",
-                "The owner of the address accepts it after a log-in, and needs a second factor to work here.",
+                f"The platform sends a link by mail. It works once, within {Invitation.VALID_FOR.days} days.",
+                "The recipient logs in to accept the invitation. The lender console requires a second factor.",
             ],
         ),
         RecordAction(
@@ -208,11 +208,11 @@ class ProviderAdmin(NamedRecords):
             permission="credit.view_provider",
             run=_revoke,
             form=RevokeForm,
-            refusal=lambda provider: "" if _waiting(provider).exists() else "No invitation waits.",
+            refusal=lambda provider: "" if _waiting(provider).exists() else "No invitations are pending.",
             initial=lambda provider: {
                 "waiting": [(str(row.pk), f"{row.email}, {row.role}") for row in _waiting(provider)[:INVITATIONS_SHOWN]]
             },
-            consequences=lambda _provider: ["The mailed link ends."],
+            consequences=lambda _provider: ["The link in the mail stops working."],
         ),
         MAKE,
         SET_LOGO,

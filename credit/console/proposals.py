@@ -27,7 +27,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.models import Application, Proposal
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
 
-SIGNED = {APPROVED: "Approve the application", REJECTED: "Reject the applicant", COUNTEROFFER: "Offer other terms"}
+SIGNED = {APPROVED: "Approve the application", REJECTED: "Reject the applicant", COUNTEROFFER: "Make a counteroffer"}
 RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
@@ -57,7 +57,7 @@ class TwoReviewers(NextCase):
         return f"Propose: {label}" if takes_two(to) else label
 
     def button_hint(self, to: str, record: Application) -> str:
-        return f"{super().button_hint(to, record)}{' Another reviewer confirms it.' if takes_two(to) else ''}"
+        return f"{super().button_hint(to, record)}{' Another reviewer must confirm it.' if takes_two(to) else ''}"
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         by, now = actor.user.get_username(), timezone.now()
@@ -86,7 +86,7 @@ class TwoReviewers(NextCase):
         return {
             "row": proposal,
             "chip": chip(proposal.to),
-            "label": f"{SIGNED[proposal.to]} (second signature)",
+            "label": f"{SIGNED[proposal.to]} (second reviewer)",
             "is_void": is_void,
             "why": "Another reviewer must confirm it." if is_own else str(refusal or ""),
             "close_label": WITHDRAW if is_own else RETURN,
@@ -103,16 +103,16 @@ class TwoReviewers(NextCase):
         proposal, is_confirmation = open_proposal(record), verb == "confirm"
         back = HttpResponseRedirect(self.record_address(record, request))
         if proposal is None or proposal.pk != proposal_id:
-            messages.warning(request, "That proposal has ended already.")
+            messages.warning(request, "The proposal has already ended.")
             return back
         if is_confirmation and proposal.proposed_by_id == request.user.pk:
             messages.error(request, "You can't confirm your own proposal.")
             return back
         to, when = proposal.to, f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
         change = (
-            "The person is offered these terms, in both names."
+            "The applicant gets a counteroffer with these terms, in the names of both reviewers."
             if to == COUNTEROFFER
-            else (f"The status changes from “{words(record.status)}” to “{words(to)}”, in both names.")
+            else (f"The status changes from “{words(record.status)}” to “{words(to)}”, in the names of both reviewers.")
         )
         posted = request.POST if request.method == "POST" else None
         form = SeenForm(posted, initial={"seen": self.seen_state(record)})
@@ -126,21 +126,21 @@ class TwoReviewers(NextCase):
             label=shown["label"] if is_confirmation else shown["close_label"],
             consequences=[
                 f"{proposal.proposer} proposed “{words(to)}” on {when}.",
-                f"The reason given: {proposal.reason or 'none'}",
-                *([f"The loan: {in_words(proposal.terms)}."] if proposal.terms else []),
-                change if is_confirmation else "The proposal ends and the status stays.",
+                f"Reason: {proposal.reason or 'none'}",
+                *([f"Loan: {in_words(proposal.terms)}."] if proposal.terms else []),
+                change if is_confirmation else "The proposal ends. The status does not change.",
             ],
             from_chip=chip(record.status),
             to_chip=chip(to) if is_confirmation else None,
             case=self.case_of(request, record),
-            next_label=f"{SIGNED[to]}, and take the next case" if is_confirmation else "",
+            next_label=f"{SIGNED[to]}, and open the next case" if is_confirmation else "",
         )
         return self.next_or(request, response)
 
     def locked(self, proposal: Proposal) -> Application:
         record = Application.objects.select_for_update().get(pk=proposal.application_id)
         if open_proposal(record) != proposal:
-            raise ValidationError("That proposal has ended already.")
+            raise ValidationError("The proposal has already ended.")
         return record
 
     def close_proposal(self, request: HttpRequest, proposal: Proposal, _seen: str) -> str:
@@ -148,7 +148,7 @@ class TwoReviewers(NextCase):
             record = self.locked(proposal)
             end_proposal(proposal, by=request.user, now=timezone.now())
             self.log_change(request, record, f"Proposal ended: {proposal.to}.")
-        return "The proposal has ended; nothing was decided."
+        return "The proposal has ended without a decision."
 
     def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
         """Do what was proposed, unless the record is no longer what either of the two saw; return what happened."""
@@ -163,10 +163,10 @@ class TwoReviewers(NextCase):
                 self.end_work(record)
                 self.log_change(request, record, f"Confirmed: {proposal.to}.")
         if is_void:
-            raise ValidationError("The record changed since it was proposed: the proposal is void.")
+            raise ValidationError("The record changed after the proposal, so the proposal is void.")
         request.decided = record.pk  # type: ignore[attr-defined]
         if proposal.to == COUNTEROFFER:
-            return "Confirmed: the counteroffer is made."
+            return "Confirmed: the applicant has the counteroffer."
         return f"Confirmed: the {self.kind} is now {words(proposal.to)}."
 
 
@@ -212,7 +212,7 @@ class ProposalAdmin(OfApplication):
             return []
         shown = record_admin.show_proposal(request, record, row)
         confirm, close = (record_admin.address_of("proposal", record.pk, row.pk, verb) for verb in ("confirm", "close"))
-        void = "The record changed since, so it can't be confirmed."
+        void = "The record changed after the proposal, so you can't confirm it."
         return [
             Button("confirm", shown["label"], confirm, void if shown["is_void"] else shown["why"]),
             Button("close", shown["close_label"], close, ""),
@@ -221,12 +221,12 @@ class ProposalAdmin(OfApplication):
 
 QUEUE = Queue(
     name="four-eyes",
-    title="Proposals that need your signature",
+    title="Proposals that need your confirmation",
     permission="credit.view_proposal",
     rows=lambda user: Proposal.objects.filter(_waits_for(user)),
     waiting_since="proposed_at",
     address="/admin/credit/proposal/?state=yours",
-    calm="No proposal of a colleague waits for you.",
+    calm="No proposals are waiting for you.",
     urgent_days=2,
     rank=15,
 )

@@ -51,7 +51,7 @@ REVIEW = Queue(
     waiting_since="submitted_at",
     address=f"{_LIST}?queue=review",
     take=f"{_LIST}oldest/",
-    calm="Nothing waits for a review.",
+    calm="No applications are waiting for a review.",
     urgent_days=REVIEW_DAYS - 9,
     rank=10,
 )
@@ -67,7 +67,7 @@ DOCUMENTS = Queue(
 )
 COUNTEROFFERS = Queue(
     name="counteroffers",
-    title="Counteroffers that wait for the applicant",
+    title="Counteroffers waiting for the applicant",
     permission="credit.review_application",
     rows=lambda _user: Counteroffer.objects.filter(closed_at__isnull=True),
     waiting_since="offered_at",
@@ -77,7 +77,7 @@ COUNTEROFFERS = Queue(
 )
 ANCHORS = Queue(
     name="anchors",
-    title="Decisions not in the ledger yet",
+    title="Decisions waiting for the ledger",
     permission="credit.view_decisionanchor",
     rows=lambda _user: DecisionAnchor.objects.filter(anchored_at__isnull=True),
     waiting_since="history__changed_at",
@@ -99,7 +99,7 @@ class QueueFilter(ConditionFilter):
         "review": ("To review", Q(status__in=IN_REVIEW)),
         "documents": ("Waiting for documents", Q(status=PENDING_DOCUMENTS)),
         "counteroffers": (
-            "Offered other terms",
+            "Counteroffer open",
             Q(status=UNDER_REVIEW, counteroffers__closed_at=None, counteroffer_moves__gt=0),
         ),
         "decided": ("Decided", Q(status__in=DECIDED)),
@@ -111,7 +111,7 @@ def _older_than(days: int) -> Callable[[HttpRequest], Q]:
 
 
 class AgeFilter(ConditionFilter):
-    title, parameter_name = "age of what waits", "age"
+    title, parameter_name = "waiting time", "age"
     conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
 
 

@@ -111,7 +111,7 @@ def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
     verdict = words.VERDICTS.get(by_total, by_total)
     band = f"{verdict} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
     if result.outcome != by_total:
-        band += ", but a knockout or something missing sets the outcome"
+        band += ", but a knockout or a missing value sets the outcome"
     return {
         "found": result,
         "verdict": words.VERDICTS.get(result.outcome, result.outcome),

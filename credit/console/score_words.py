@@ -53,13 +53,13 @@ def input_in_words(item: Mapping[str, Any]) -> str:
     elif "sum" in item:
         source = f"sum of {', '.join(item['sum'][:-1])} and {item['sum'][-1]}"
     elif "months_since" in item:
-        source = f"whole months from {item['months_since']} to the day of the score"
+        source = f"full months from {item['months_since']} to the day of the score"
     else:
         fact = item["from"] if "from" in item else f"the first present of {', '.join(item['first_of'])}"
         source = f"{fact}, a {'truth (yes or no)' if item['type'] == 'boolean' else item['type']}"
     if item.get("allow_age"):
-        source += "; tells a person's age"
-    return source if item.get("mutable", True) else f"{source}; the person cannot change it"
+        source += "; reveals a person's age"
+    return source if item.get("mutable", True) else f"{source}; the applicant cannot change it"
 
 
 def knockout_in_words(rule: Mapping[str, Any]) -> str:
@@ -135,7 +135,7 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
         {
             "Base points": [str(definition["base_points"])],
             "Range of the total": _range_lines(definition),
-            "Claims of the applicant": ["count as missing"] if definition.get("verified") else [],
+            "Values claimed by the applicant": ["count as missing"] if definition.get("verified") else [],
         },
         {f"Input “{item['name']}”": [input_in_words(item)] for item in definition["inputs"]},
         {"Knockouts, in their order": [*map(knockout_in_words, definition.get("knockouts", ()))]},
@@ -182,4 +182,4 @@ def _order(before: Definition, after: Definition) -> Difference | None:
         return None
     moved = {name for old, new in zip(*shared, strict=True) if old != new for name in (old, new)}
     first, second = (tuple(Line(name, name in moved) for name in own) for own in shared)
-    return Difference("Order of the characteristics, which settles ties between reasons", CHANGED, first, second)
+    return Difference("Order of the characteristics, for ties between reasons", CHANGED, first, second)

@@ -52,7 +52,7 @@ class ScoringModelAdmin(NamedRecords):
     list_display = ("name", "id", "provider_link", "champion", "version_count", "created")
     list_select_related = ("provider",)
     search_fields = ("=id", "=provider__id")
-    search_help_text = "Words of a name, a model's id, or a provider's id"
+    search_help_text = "Words of a model's name, its id, or a lender's id"
     ordering = ("-id",)
     export_columns = ("id", "provider_id", "name", "description", "created_by_id", "created_at")
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
@@ -92,7 +92,9 @@ class ScoringModelAdmin(NamedRecords):
 
 
 class TryForm(forms.Form):
-    application = forms.CharField(max_length=60, label="Application", help_text="A reference as A-3F9C21AB, or an id.")
+    application = forms.CharField(
+        max_length=60, label="Application", help_text=("A reference such as A-3F9C21AB, or an id.")
+    )
 
 
 @admin.register(ModelVersion)
@@ -178,7 +180,7 @@ class ModelVersionAdmin(NamedRecords):
         if form.is_valid():
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
-                form.add_error("application", "No application has an id with this end, or several have.")
+                form.add_error("application", "No application, or more than one, has an id that ends like this.")
             else:
                 looked = {"scoring_model": record.model_id, "version": record.number}
                 applications: Any = self.admin_site.get_model_admin(Application)
@@ -303,22 +305,22 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
     champion, lines = _champion_of(version), []
     if role == CHAMPION:
         lines.append(
-            f"Applications that are sent to offers of provider {version.model.provider_id} with model "
-            f"{version.model_id} are scored by this version from now on; what was scored stays as it is."
+            f"From now on, this version scores applications to offers of lender {version.model.provider_id} with "
+            f"model {version.model_id}. Existing scores do not change."
         )
         if champion is not None and champion.pk != version.pk:
-            lines.append(f"Version {champion.number} is the champion now. It becomes a challenger.")
+            lines.append(f"Version {champion.number}, the current champion, becomes a challenger.")
     else:
-        lines.append("It scores next to the champion, for comparison, and decides nothing.")
+        lines.append("It scores each application for comparison with the champion, without an effect on decisions.")
         if champion is not None and champion.pk == version.pk:
-            lines.append("The model is left without a champion: nothing is scored until there is one.")
+            lines.append("The model then has no champion. It scores no applications until you publish one.")
     lines += warnings_of(version)
     anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
-    return [*lines, f"The publication is entered in the history with your name{anchored}."]
+    return [*lines, f"The history records the publication with your name{anchored}."]
 
 
 def _retiring(version: ModelVersion) -> list[str]:
-    lines = ["It scores no applications any more, and can't be published again. Its scores stay."]
+    lines = ["The version scores no more applications, and can't be published again. Its scores remain."]
     if version.role == CHAMPION:
-        lines.append("The model is left without a champion: nothing is scored until there is one.")
-    return [*lines, "The retirement is entered in the history with your name."]
+        lines.append("The model then has no champion. It scores no applications until you publish one.")
+    return [*lines, "The history records the retirement with your name."]

@@ -93,21 +93,24 @@ class LoanConsole(WithdrawalConsole):
             refusal = CounterofferOpen()
         label = self.button_label(COUNTEROFFER, record)
         address = within_list(self.address_of("move", record.pk, COUNTEROFFER), request)
-        return [*buttons, Button(COUNTEROFFER, label, address, str(refusal or ""), "Offers other terms.")]
+        return [*buttons, Button(COUNTEROFFER, label, address, str(refusal or ""), "Makes a counteroffer.")]
 
     def button_hint(self, to: str, record: Application) -> str:
         return "" if to == COUNTEROFFER else super().button_hint(to, record)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
         said = super().decide_locked(request, record, form)
-        return said if form.to != COUNTEROFFER or takes_two(form.to) else "The counteroffer is made."
+        return said if form.to != COUNTEROFFER or takes_two(form.to) else "The applicant has the counteroffer."
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         if to != COUNTEROFFER:
             return super().consequences_of(record, to)
         lines = [
-            "The application stays under review, and the person is offered these terms.",
-            "Taking them up approves the application and accepts it in one. Silence rejects it with these reasons.",
+            "The application stays under review, and the applicant gets these terms.",
+            (
+                "If the applicant accepts, the application is approved and accepted. Otherwise, it is"
+                " rejected with these reasons after the deadline."
+            ),
         ]
         return (
             ["Your counteroffer is a proposal until another reviewer confirms it. Then:", *lines]
@@ -122,7 +125,7 @@ class LoanConsole(WithdrawalConsole):
         if terms is None:
             return None
         is_masked = getattr(record, "is_masked", False)
-        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the person"}
+        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the applicant"}
         panel["rows"] = [] if is_masked else [*_figures(terms), *_form_rows(record, terms), *period_rows(record)]
         if offered is not None:
             panel["until"] = moment(offered.expires_at)

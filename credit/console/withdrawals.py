@@ -26,14 +26,14 @@ from credit.models.applications import REVIEW_PERMISSION
 from credit.terms import withdrawals
 
 _FACTS = (
-    ("complete_since", "All contractual terms and information"),
+    ("complete_since", "All terms of the contract, and the required information"),
     ("told_of_right_at", "The information about the right of withdrawal"),
 )
 
 
 class InformationForm(SeenForm):
     fact = forms.ChoiceField(label="Which information", choices=_FACTS)
-    reason = forms.CharField(max_length=500, help_text="It is logged with your name.")
+    reason = forms.CharField(max_length=500, help_text="The platform logs it with your name.")
 
 
 class ProvidedForm(InformationForm):
@@ -43,7 +43,7 @@ class ProvidedForm(InformationForm):
 class DeclarationForm(SeenForm):
     channel = forms.ChoiceField(choices=[(channel, channel.replace("_", " ")) for channel in withdrawals.RECORDED])
     declared_at = forms.DateTimeField(
-        label="When it was sent", initial=timezone.now, help_text="In UTC; by post, the day on which it was posted."
+        label="When it was sent", initial=timezone.now, help_text="In UTC. For a letter: the day of posting."
     )
 
 
@@ -83,21 +83,21 @@ _ACTIONS = (
         name="information-missing", label="Information was missing", permission=REVIEW_PERMISSION, run=_state,
         form=InformationForm, refusal=_refusal, seen=_seen, logged=_in_words,
         consequences=lambda _application: [
-            "The period of withdrawal runs on, until 12 months and 14 days after the conclusion.",
-            "Without the information about the right of withdrawal it has no end.",
+            "The withdrawal period then ends 12 months and 14 days after the conclusion of the contract.",
+            "If the information about the right of withdrawal is missing, the period does not end.",
         ],
     ),
     RecordAction(
         name="information-provided", label="Information provided", permission=REVIEW_PERMISSION, run=_state,
         form=ProvidedForm, refusal=_refusal, seen=_seen, logged=_in_words,
-        consequences=lambda _application: ["The period of withdrawal runs for 14 days from that moment."],
+        consequences=lambda _application: ["The withdrawal period ends 14 days after that time."],
     ),
     RecordAction(
         name="contract-withdrawal", label="Record a withdrawal from the contract", permission=REVIEW_PERMISSION,
         run=_record, form=DeclarationForm, refusal=_refusal, seen=_seen,
         consequences=lambda _application: [
-            "The agreement ends for all borrowers, and each gets a receipt by mail.",
-            "The withdrawal is kept with your name and can't be taken back.",
+            "The agreement ends for all borrowers, and each borrower gets a receipt by mail.",
+            "The platform stores the withdrawal with your name permanently.",
         ],
     ),
 )  # fmt: skip
@@ -124,7 +124,7 @@ def period_rows(application: Application) -> list[tuple[str, str]]:
     last_day = withdrawal_right.last_day_of(application, right)
     if right.declared_at is not None:
         return [("Withdrawn from", f"{right.declared_at:%Y-%m-%d}"), ("Repayment due", str(right.repay_by))]
-    return [("Withdrawal possible", "without end" if last_day is None else f"to the end of {last_day}")]
+    return [("Withdrawal possible", "without end" if last_day is None else f"by the end of {last_day}")]
 
 
 def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
@@ -166,7 +166,7 @@ class ContractWithdrawalAdmin(OfApplication):
     def capital(self, record: Any) -> str:
         return withdrawal_right.capital_in_words(record.application) or NOTHING
 
-    @admin.display(description="interest a day")
+    @admin.display(description="interest per day")
     def interest_a_day(self, record: Any) -> str:
         amount, currency = record.interest_a_day_cents, Conventions.of(record.application.offer_snapshot).currency
         return NOTHING if amount is None else amount_in_words(amount, currency)

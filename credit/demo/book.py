@@ -55,7 +55,7 @@ DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
 _A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
-_PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
+_PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
 _LATE_DAYS = 33  # expired without a decision
 
@@ -262,7 +262,7 @@ class Story:
         reason = in_words(metadata.get("reasons") or ())
         if proposed not in {None, to}:
             reason = (
-                "The employer has confirmed a rise of income." if to == APPROVED else "The documents contradict it."
+                "The employer confirmed an increase in income." if to == APPROVED else "The documents contradict it."
             )
         if (self.application.amount_cents or 0) > _TWO_DECIDE_CENTS:
             at = self.wait(days=days)
@@ -356,7 +356,7 @@ class Story:
         return list(named[:3]) or ["income_insufficient"]
 
 
-FORGOTTEN = "The branch took this one by telephone."
+FORGOTTEN = "The branch received this application by phone."
 
 
 def _as_staff(person: Any) -> Actor:
@@ -364,7 +364,7 @@ def _as_staff(person: Any) -> Actor:
 
 
 def ask_again(application: Application, at: datetime) -> None:
-    said = "My income has risen since; the payslips show it."
+    said = "My income has risen since; the pay stubs show it."
     actor = Actor(user=application.consumer, credential="demo")
     notices.request_review(str(application.pk), statement=said, actor=actor, now=at)
 
@@ -384,7 +384,7 @@ def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> Non
     propose(rejected, REJECTED, actor=_as_staff(tom), now=at, reason="Length of employment.", metadata=reasons)
     for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
         Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
-    words = ("Could you look at the payslips?", "The employer called back: all as stated.")
+    words = ("Can you check the pay stubs?", "The employer called back, and confirmed the statements.")
     for application, author, mentioned, text in zip(open_, (rosa, tom), (staff, None), words, strict=False):
         Note.objects.create(**named(application), author=author, mentioned=mentioned, text=text, at=at)
     rejections = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)

@@ -47,19 +47,23 @@ _STORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
     (demo_ids.LEFT_ALONE, 26, [_SENT]),
     (demo_ids.WITHDRAWN, 20, [_SENT, (WITHDRAWN, _OWNER, "I have found another offer.")]),
-    (demo_ids.REJECTED, 15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the amount asked for.")]),
+    (demo_ids.REJECTED, 15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the requested amount.")]),
     (demo_ids.APPROVED, 12, [_SENT, _TAKEN, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
     (
         demo_ids.WAITS_FOR_DOCUMENTS,
         9,
-        [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips.")],
+        [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two pay stubs.")],
     ),
     (demo_ids.UNDER_REVIEW, 6, [_SENT, _TAKEN]),
     (demo_ids.SUBMITTED, 2, [_SENT]),
     (demo_ids.DRAFT, 1, []),
 ]
 _SCORED_DAYS_AGO = 4
-_SCORED_MOVES: list[Move] = [_SENT, _TAKEN, (APPROVED, _REVIEWER, "The score proposes it, and nothing speaks against.")]
+_SCORED_MOVES: list[Move] = [
+    _SENT,
+    _TAKEN,
+    (APPROVED, _REVIEWER, ("The score proposes approval, and the file supports it.")),
+]
 _SAID = {REJECTED: {"reasons": ["income_insufficient"]}, APPROVED: {"terms": {"term_months": 24}}}
 _OTHER_TERMS = {
     "terms": {"amount_cents": 500_000, "rate_percent": 7.9, "term_months": 60},
@@ -146,10 +150,10 @@ def _move(application: Application, moves: list[Move], actors: dict[str, Any], m
 
 def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
     requested = {"application": application, "requested_at": now, "changed_by": staff}
-    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **requested)
+    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Pay stub of last month", **requested)
     received = RequestedDocument.objects.create(
         id=demo_ids.DOCUMENT_RECEIVED,
-        name="Payslip of the month before",
+        name="Pay stub of the month before last",
         status=RequestedDocument.RECEIVED,
         received_at=now,
         **requested,

@@ -76,7 +76,7 @@ class ContractWithdrawal(_SignedRecord):
     period_ends_at = models.DateTimeField(null=True, help_text="The end of the period (UTC); null for none.")
     repay_by = models.DateField(help_text="The last day for repayment.")
     interest_a_day_cents = models.BigIntegerField(
-        null=True, help_text="The interest a day until repayment, in the minor unit; null if the amount is not known."
+        null=True, help_text="The interest per day until repayment, in the minor unit; null if the amount is not known."
     )
 
     def __str__(self) -> str:

@@ -36,7 +36,7 @@ _TITLES = {
     "amount_cents": _("Amount"),
     "term_months": _("Number of months"),
     "income_cents": _("Income a year"),
-    "monthly_income_cents": _("Income a month"),
+    "monthly_income_cents": _("Monthly income"),
     "monthly_debt_cents": _("Debt payments a month"),
     "purpose": _("Purpose"),
 }
@@ -49,7 +49,7 @@ _REPORT_STATUSES = {
     FAILED: _("No report arrived"),
 }
 _REPORT_TITLES = {
-    "income_monthly_cents": _("Income a month"),
+    "income_monthly_cents": _("Monthly income"),
     "obligations_monthly_cents": _("Debt payments a month"),
     "delinquencies_24_months": _("Late payments in 24 months"),
     "inquiries_6_months": _("Inquiries in 6 months"),

@@ -280,7 +280,7 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
     if user_id == str(provider.owner_id):
-        raise ValidationFailed("The account that created the provider must stay an owner.")
+        raise ValidationFailed("The account that created the lender must remain an owner.")
     member = next((member for member in members_of(provider) if str(member.user_id) == user_id), None)
     if member is None:
         raise NotFound("That account must be a member of the provider.")

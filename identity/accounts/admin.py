@@ -53,7 +53,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
 
 def _revoke(request: HttpRequest, invitation: Invitation, _form: SeenForm) -> str:
     revoke(invitation, actor=_actor(request), now=timezone.now())
-    return "The invitation is taken back."
+    return "The invitation was revoked."
 
 
 @admin.register(Invitation)
@@ -76,7 +76,7 @@ class InvitationAdmin(ReadOnlyAdmin):
             run=_revoke,
             refusal=lambda invitation: "" if invitation.state == "waiting" else f"It is {invitation.state}.",
             seen=lambda invitation: invitation.state,
-            consequences=lambda _invitation: ["The mailed link ends. Roles that were accepted before stay."],
+            consequences=lambda _invitation: ["The link in the mail stops working. Accepted roles are unaffected."],
         ),
     )
 
@@ -121,7 +121,7 @@ class AccountHistoryAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "account", "principal", "credential", "at")
     list_select_related = ("account", "principal")
     search_fields = ("=account__id", "account__username__startswith", "=object_id")
-    search_help_text = "An account's id, the beginning of its user name, or the id of a key, client or invitation"
+    search_help_text = "An account's id, the beginning of its user name, or the id of a key, a client, or an invitation"
     ordering = ("-id",)
     is_about_people = True
     fields = ("action", "account", "principal", "credential", "object_id", "what", "at")

@@ -32,7 +32,7 @@ def _amount_column(field: str, description: str) -> Any:
 class _BankRecords(OwnedRecords):
     """A bank's data about a person: found by the provider's ids."""
 
-    search_help_text = "The provider's id, or the beginning of a person's user name"
+    search_help_text = "The vendor's id, or the beginning of a user name"
     get_search_results = ReadOnlyAdmin.get_search_results
 
 

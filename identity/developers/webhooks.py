@@ -119,7 +119,7 @@ class WebhookPage(DeveloperPage):
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": ENABLED})
-        return "The webhook was enabled. It gets events from now on."
+        return "The webhook was enabled. The endpoint gets events from now on."
 
     def disable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": DISABLED})

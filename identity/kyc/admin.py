@@ -27,7 +27,7 @@ class VerificationQueueFilter(ConditionFilter):
     title, parameter_name = "queue", "queue"
     conditions = {
         "review": ("To review", Q(status=PENDING_REVIEW)),
-        "person": ("Waiting for the person", Q(status=REQUIRES_INPUT)),
+        "person": ("Waiting for the applicant", Q(status=REQUIRES_INPUT)),
     }
 
 
@@ -45,13 +45,13 @@ class KycVerificationAdmin(ReviewAdmin):
         "id", "user_id", "attempt", "status", "provider", "provider_reference", "provider_status", "created_at",
         "expires_at", "completed_at",
     )  # fmt: skip
-    search_help_text = f"{AN_ID}; the provider's id; a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}; the provider's id; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
             "expires", "completed",
         )}),
-        ("At the provider", {"fields": (
+        ("At the vendor", {"fields": (
             "provider", "reference", "provider_status", "name_match", "step_table", "error", "template_id", "asked",
         )}),
     )  # fmt: skip
@@ -61,7 +61,7 @@ class KycVerificationAdmin(ReviewAdmin):
     expires = column(moment, "expires_at", "open until")
     completed = column(moment, "completed_at", "completed")
     reference = column(code, "provider_reference", "provider's id")
-    asked = column(moment, "refreshed_at", "last asked")
+    asked = column(moment, "refreshed_at", "last checked")
 
     @admin.display(description="steps")
     def step_table(self, record: Any) -> SafeString | str:
@@ -89,16 +89,18 @@ class KycVerificationAdmin(ReviewAdmin):
         notices = []
         if record.is_taken_back:
             status = record.provider_status
-            notices.append(f"The provider took its success back: it says “{status}” now. The status is unchanged.")
+            notices.append(
+                f"The vendor reversed its success, and now reports “{status}”. The status here is unchanged."
+            )
         if record.provider == "sandbox":
             notices.append("The sandbox simulated this verification: no documents were checked.")
         if record.status == PENDING_REVIEW and record.provider_status != "pending_review":
-            notices.append(f"The provider itself says “{record.provider_status}” by now.")
+            notices.append(f"The vendor now reports “{record.provider_status}”.")
         return notices
 
     def consequences_of(self, record: KycVerification, to: str) -> list[str]:
         person = record.user.get_username()
-        return [*super().consequences_of(record, to), f"{person} can read the new status, and is sent an event."]
+        return [*super().consequences_of(record, to), f"{person} can read the new status, and gets an event."]
 
     def own_entries(self, request: HttpRequest, record: KycVerification) -> Iterable[TimelineEntry]:
         person = record.user.get_username()
@@ -113,7 +115,7 @@ QUEUE = Queue(
     rows=lambda _user: KycVerification.objects.filter(status=PENDING_REVIEW),
     waiting_since="updated_at",
     address="/admin/identity/kycverification/?queue=review",
-    calm="No identity waits for a review.",
+    calm="No identities are waiting for a review.",
     urgent_days=REVIEW_DAYS,
     rank=30,
 )

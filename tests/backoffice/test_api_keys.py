@@ -48,7 +48,7 @@ def test_revoking_ends_the_key_and_tells_its_owner(operations_client, issued):
     assert issued.record.revoked_at is not None
     assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 401
     assert Event.objects.filter(type="api_key.revoked").count() == 1
-    assert "The key is revoked already." in text_of(operations_client.get(page_of(issued.record)))
+    assert "The key is already revoked." in text_of(operations_client.get(page_of(issued.record)))
 
 
 @pytest.fixture

@@ -424,11 +424,11 @@ def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, que
 
 
 @pytest.mark.parametrize(
-    ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Take under review")]
+    ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Start the review")]
 )
 def test_a_move_under_review_is_called_what_it_is(reviewers_client, status, word):
     application = make(status)
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))
         assert word in text
-        assert ("Take under review" in text) == (word == "Take under review")
+        assert ("Start the review" in text) == (word == "Start the review")

@@ -179,7 +179,7 @@ class TestPage:
         ([{}, {"item": "b", "transactions_since": None}], "the bank has not reported its bookings"),
         ([{"transactions_staged": 2}], "the person has not approved all bookings"),
         ([{}, {"item": "b", "days_ago": 91}], "the banks reported different days"),
-        ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than a complete month"),
+        ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than one complete month"),
     ])  # fmt: skip
     def test_what_no_bank_reported_is_not_known(self, reviewers_client, banks, why):
         application = case()
@@ -390,7 +390,7 @@ class TestNotes:
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
     def test_what_is_no_note_is_refused(self, reviewers_client, text):
-        assert "A note has 1 to" in text_of(self.write(reviewers_client, make(), text))
+        assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text))
         assert not Note.objects.exists()
 
     def test_nobody_else_reads_or_writes_them(self, reviewers_client, supports_client, api, user):

@@ -54,7 +54,7 @@ def test_documents_that_came_lead_back_to_review_by_that_name(reviewers_client):
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))
         assert "Return to review" in text
-        assert "Take under review" not in text
+        assert "Start the review" not in text
 
 
 class TestProposal:
@@ -71,12 +71,12 @@ class TestProposal:
     def test_a_colleague_rejects_or_returns_and_never_declines(self, colleague, proposal):
         for address in (page_of(proposal.application), f"/admin/credit/proposal/{proposal.pk}/change/"):
             text = text_of(colleague.get(address))
-            assert "Reject the applicant (second signature)" in text, address
+            assert "Reject the applicant (second reviewer)" in text, address
             assert "Return to review" in text, address
             assert "Decline" not in text, address
 
     @pytest.mark.parametrize(
-        ("verb", "label"), [("confirm", "Reject the applicant (second signature)"), ("close", "Return to review")]
+        ("verb", "label"), [("confirm", "Reject the applicant (second reviewer)"), ("close", "Return to review")]
     )
     def test_a_confirmation_has_the_word_of_its_button(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))

@@ -68,7 +68,7 @@ def test_without_a_schema_the_data_is_shown_as_it_was_sent(reviewers_client, cas
 
 def test_erased_or_unreadable_applicants_do_not_break_the_page(reviewers_client, supports_client, case, settings):
     Application.objects.update(applicants=None)
-    assert "Erased; the hash stays." in page(reviewers_client, case)
+    assert "Erased. The hash remains." in page(reviewers_client, case)
     kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
     case.save(update_fields=["applicants"])
     settings.FIELD_ENCRYPTION_KEYS = kept

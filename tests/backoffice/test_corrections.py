@@ -53,11 +53,11 @@ def test_list_filters_by_state(reviewers_client, reviewer, correction):
 
 def test_answer_is_stored_once_and_leaves_the_queue(reviewers_client, reviewer, correction):
     text = text_of(confirm(reviewers_client, answer_page(correction), status="refused", reason="No document shows it."))
-    assert "The correction is answered." in text
+    assert "You answered the correction." in text
     correction.refresh_from_db()
     assert (correction.status, correction.reason) == ("refused", "No document shows it.")
     assert correction.closed_by == reviewer
-    assert "It is answered." in reviewers_client.get(page(correction)).content.decode()
+    assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
 def test_answer_requires_a_reason(reviewers_client, correction):

@@ -38,7 +38,7 @@ class TestCase:
         Application.objects.update(application_data={"amount_cents": 500_000, "income_cents": 4_800_000})
         rows = rows_of(reviewers_client.get(move_of(scored, "rejected")))
         assert rows["Account"] == scored.consumer.username
-        assert (rows["Amount"], rows["Income a month"]) == ("$5,000.00", "$4,000.00")
+        assert (rows["Amount"], rows["Monthly income"]) == ("$5,000.00", "$4,000.00")
         assert (rows["Score"], rows["Proposal"]) == ("550 of 0 to 900", "reject")
         assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
 
@@ -112,7 +112,7 @@ class TestNext:
     def test_a_decision_can_lead_to_the_case_that_waited_longest(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")
-        assert 'value="Reject, and take the next case"' in reviewers_client.get(address).content.decode()
+        assert 'value="Reject, and open the next case"' in reviewers_client.get(address).content.decode()
         shown = confirm(reviewers_client, address, code_1="bankruptcy", next="1")
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(oldest)
         assert (status_of(first), status_of(later)) == ("rejected", "under_review")
@@ -131,7 +131,7 @@ class TestNext:
         colleague = backoffice_client(staff_of("Reviewer"))
         page = colleague.get(page_of(proposed))
         address = page.context["proposal"]["address"]["confirm"]
-        assert 'value="Reject the applicant, and take the next case"' in colleague.get(address).content.decode()
+        assert 'value="Reject the applicant, and open the next case"' in colleague.get(address).content.decode()
         shown = confirm(colleague, address, next="1")
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"

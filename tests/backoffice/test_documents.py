@@ -41,7 +41,7 @@ def test_the_page_shows_the_files_of_each_document(reviewers_client, application
     assert "Download <b>.pdf" in text_of(page)
     assert image.sha256[:12] in text_of(page)
     assert {file_of(application, image), file_of(application, other)} <= set(links_of(page))
-    assert "File handed in" in text_of(page)
+    assert "File uploaded" in text_of(page)
 
 
 def test_an_image_is_shown_and_nothing_in_it_runs(reviewers_client, application):
@@ -141,7 +141,7 @@ def test_an_infected_file_is_in_the_timeline_without_a_link(reviewers_client, ap
         settings.DOCUMENT_SCANNER = double.address
         hand_in(client_of(application.consumer), application, PDF + EICAR)
     page = reviewers_client.get(page_of(application))
-    assert "Infected file refused" in text_of(page)
+    assert "Infected file rejected" in text_of(page)
     assert "Win.Test.EICAR_HDB-1" in text_of(page)
     file = DocumentFile.objects.get()
     assert file_of(application, file) not in links_of(page)

@@ -65,7 +65,7 @@ def test_an_item_that_failed_again_meanwhile_is_not_retried(items):
 
 def test_doctor_counts_dead_letters_by_kind(items):
     assert why("dead_letters") == (
-        "warning: Items failed for good: notice 1. Find the cause, then retry them in the back office."
+        "warning: Dead letters: notice 1. Find the cause, then retry them in the back office."
     )
     FailedItem.objects.update(dead_at=None)
     assert why("dead_letters") == "none"

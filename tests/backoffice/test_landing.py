@@ -31,14 +31,14 @@ def test_queues_show_how_many_wait_and_since_when(reviewers_client):
     make("under_review", submitted_at=now - timedelta(days=4))
     make("pending_documents")
     text = text_of(reviewers_client.get("/admin/"))
-    assert "2 Applications to review The oldest waits 23 days." in text
+    assert "2 Applications to review The oldest has waited 23 days." in text
     assert "1 Waiting for documents" in text
     assert "card-urgent" in reviewers_client.get("/admin/").content.decode()
 
 
 def test_an_empty_queue_shows_a_message(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
-    assert "0 Applications to review Nothing waits for a review." in text
+    assert "0 Applications to review No applications are waiting for a review." in text
     assert "No decision in this time." in text
 
 
@@ -49,7 +49,7 @@ def test_expiring_keys_show_when_the_first_one_ends(operations_client):
         keys.create_api_key(
             owner=UserFactory(), name="soon", scopes=None, now=now - timedelta(days=80), expires_at=ends
         )
-    assert "The first ends in 3 days." in text_of(operations_client.get("/admin/"))
+    assert "The first deadline is in 3 days." in text_of(operations_client.get("/admin/"))
 
 
 def test_an_unknown_payment_waits_since_its_creation(superusers_client):
@@ -60,7 +60,7 @@ def test_an_unknown_payment_waits_since_its_creation(superusers_client):
         created_at=now - timedelta(days=2, hours=1),
     )  # fmt: skip
     text = text_of(superusers_client.get("/admin/"))
-    assert "1 Payments with an unknown outcome The oldest waits 2 days." in text
+    assert "1 Payments with an unknown outcome The oldest has waited 2 days." in text
 
 
 def test_an_anchor_waits_since_its_decision_and_not_since_its_next_try(superusers_client, reviewer, settings):
@@ -69,13 +69,15 @@ def test_an_anchor_waits_since_its_decision_and_not_since_its_next_try(superuser
     actor = Actor(user=reviewer, credential="admin")
     make(submitted_at=now - timedelta(days=5)).transition_to("approved", actor=actor, changed_by="rita", now=now)
     assert DecisionAnchor.objects.update(due_at=now - timedelta(days=5)) == 1
-    assert "1 Decisions not in the ledger yet The oldest waits 0 min." in text_of(superusers_client.get("/admin/"))
+    assert ("1 Decisions waiting for the ledger The oldest has waited 0 min.") in text_of(
+        superusers_client.get("/admin/")
+    )
 
 
 def test_people_see_the_queues_of_their_groups(supports_client, operations_client):
     assert "Applications to review" not in text_of(supports_client.get("/admin/"))
     assert "Applications to review" not in text_of(operations_client.get("/admin/"))
-    assert "Decisions not in the ledger yet" in text_of(operations_client.get("/admin/"))
+    assert "Decisions waiting for the ledger" in text_of(operations_client.get("/admin/"))
 
 
 def test_it_costs_at_most_twelve_queries(superusers_client, reviewers_client):

@@ -117,7 +117,7 @@ def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, 
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     response = supports_client.get(f"{address}?{query}")
     assert response.status_code == 400
-    assert "offers no such filter" in response.content.decode()
+    assert "does not have this filter" in response.content.decode()
     look = DataAccess.objects.get()
     assert (look.action, look.viewer.username, look.details["query"]) == ("refused", "sam", query)
     assert f"/admin/{look.kind.replace('.', '/')}/" == address

@@ -100,4 +100,4 @@ def test_no_delivery_of_an_unissued_notice_is_recorded(world, reviewers):
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
-    assert "It is not made yet." in text_of(reviewers.get(button, follow=True))
+    assert "The notice is not created yet." in text_of(reviewers.get(button, follow=True))

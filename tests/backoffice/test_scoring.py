@@ -87,7 +87,7 @@ class TestCard:
             "segment prime a total from 700", "attainable 520 to 740",
             "When identity_verified is no: refer, for any total. Unable to verify identity.",
             "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
-            "application_data.housing, a text; the person cannot change it",
+            "application_data.housing, a text; the applicant cannot change it",
             "Points below the baseline count for the reason “Length of residence”.",
             "from 150000 to below 300000 70 -50", "rent or family 25 -15", "everything else 10 -30", "missing 0 -120",
             champion.definition_sha256,

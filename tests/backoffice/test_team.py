@@ -33,7 +33,7 @@ def test_an_owner_invites_a_member_by_mail(lender):
     assert page.context["title"] == "Bank quartz (701)"
     assert b"_continue" not in page.content
     answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
-    assert "The invitation is mailed." in text_of(answer)
+    assert "The invitation was sent by mail." in text_of(answer)
     invitation = Invitation.objects.get()
     assert (invitation.email, invitation.role, invitation.provider_id) == ("new@example.test", "reviewer", "701")
     assert invitation.invited_by == lender.people["owner"]
@@ -98,14 +98,14 @@ def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client,
 def test_an_owner_revokes_an_invitation_of_the_own_lender_alone(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
     path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
-    assert "No invitation waits." in text_of(owner.get(path, follow=True))
+    assert "No invitations are pending." in text_of(owner.get(path, follow=True))
     confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
     confirm(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
     theirs = Invitation.objects.get(provider_id="702")
     assert "far@example.test" not in text_of(owner.get(path))
     owner.post(path, {"seen": "701", "invitation": str(theirs.pk)})
     mine = Invitation.objects.get(provider_id="701")
-    assert "The invitation is revoked." in text_of(confirm(owner, path, invitation=str(mine.pk)))
+    assert "The invitation was revoked." in text_of(confirm(owner, path, invitation=str(mine.pk)))
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.state, theirs.state) == ("revoked", "waiting")

@@ -97,8 +97,8 @@ def test_a_tombstone_is_shown_and_not_moved(backoffice, claim):
     delete_claim(str(claim.pk), actor=Actor(user=claim.user, credential="jwt:x"), now=timezone.now())
     response = backoffice.get(page(claim))
     assert response.status_code == 200
-    assert "Its owner has deleted the claim." in text_of(response)
-    assert "Deleted by its owner" in text_of(response)
+    assert "The owner deleted the claim." in text_of(response)
+    assert "Deleted by the owner" in text_of(response)
     for address in (page(claim, "move", "approved"), page(claim, "do", "level")):
         assert backoffice.get(address).status_code == 302
         backoffice.post(address, {"seen": "x", "reason": "x", "level": "source_verified"})

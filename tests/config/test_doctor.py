@@ -109,7 +109,7 @@ WRONG = [
     ("REVIEW_POLICY", "open", "REVIEW_POLICY=open lets applicants approve themselves"),
     ("BACKOFFICE_SECOND_FACTOR", False, "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone"),
     ("ALLOWED_HOSTS", ["api.example", "*"], "ALLOWED_HOSTS=* answers to every name"),
-    ("LEDGER_CLIENT_KEY", "", "ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY"),
+    ("LEDGER_CLIENT_KEY", "", "ANCHOR_DECISIONS requires LEDGER_CLIENT_KEY"),
 ]  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_a_process_that_ended_is_started_again_later_each_time(running, capsys):
     lines = capsys.readouterr().out.splitlines()
     waits = [float(line.split()[-2]) for line in lines if "It starts again in" in line]
     assert waits == [0.1, 0.2, 0.4, 0.4]
-    assert lines[0] == "ending has ended with status 3; its output stands above. It starts again in 0.1 s."
+    assert lines[0] == "ending has ended with status 3; see its output above. It starts again in 0.1 s."
     assert lines.count("ending was started again.") == 4
     assert running["steady"] is steady
     assert steady.poll() is None

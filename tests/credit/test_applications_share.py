@@ -152,7 +152,7 @@ class TestScores:
 
 @pytest.mark.parametrize(
     ("share", "words"),
-    [([], "nothing beside it"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
+    [([], "nothing else"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
 )
 def test_the_console_shows_the_shared_areas(share, words):
     reviewer = make_reviewer(is_staff=True)

@@ -48,7 +48,7 @@ def main():
 def anchored_at(ledger, running):
     """Return how many entries the demo's ledger has so far."""
     if running.poll() is not None:
-        raise SystemExit("The demo did not start; its output stands above.")
+        raise SystemExit("The demo did not start; see its output above.")
     try:
         return requests.get(f"{ledger}/stats", timeout=60).json()["total_hashes"]
     except requests.ConnectionError:

@@ -192,9 +192,9 @@ class WithdrawalViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Withdrawable:
         """Withdraw from an agreement.
 
-        A borrower's withdrawal ends the agreement for all borrowers, and each gets a receipt by mail. A reviewer or a
-        member of the lender records a declaration that the lender received. `declared_at` is the time at which the
-        borrower sent it. A borrower must omit `declared_at` and `channel`.
+        A borrower's withdrawal ends the agreement for all borrowers, and each borrower gets a receipt by mail. A
+        reviewer or a member of the lender records a declaration that the lender received. `declared_at` is the time at
+        which the borrower sent it. A borrower must omit `declared_at` and `channel`.
 
         Idempotent. After the period, the API returns 400 `E3019`, with the last day in `details`.
         """

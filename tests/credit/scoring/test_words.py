@@ -33,14 +33,14 @@ def test_bins(bins, named):
     ({"from": "account.age_days", "type": "number"}, "account.age_days, a number"),
     (
         {"from": "application_data.housing", "type": "text", "mutable": False},
-        "application_data.housing, a text; the person cannot change it",
+        "application_data.housing, a text; the applicant cannot change it",
     ),
     ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
     ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
     ({"months_since": "a.since"}, "whole months from a.since to the day of the score"),
     (
         {"months_since": "a.birth_date", "allow_age": True},
-        "whole months from a.birth_date to the day of the score; tells a person's age",
+        "whole months from a.birth_date to the day of the score; reveals a person's age",
     ),
 ])  # fmt: skip
 def test_inputs(given, said):

@@ -133,11 +133,11 @@ def test_an_offer_that_is_not_listed_needs_no_loan(console):
 
 def test_a_counteroffer_is_made_shown_and_withdrawn(console, application):
     page = console.get(page_of(application))
-    assert "Offer other terms" in text_of(page)
+    assert "Make a counteroffer" in text_of(page)
     made = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
-    assert "The counteroffer is made." in text_of(made)
+    assert "The applicant has the counteroffer." in text_of(made)
     shown = text_of(console.get(page_of(application)))
-    assert "Offered to the person" in shown
+    assert "Offered to the applicant" in shown
     assert "$6,000.00 at 8 % for 12 months" in shown
     queue = console.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
     assert application.pk.hex[-8:].upper() in text_of(queue)
@@ -183,4 +183,4 @@ def test_masked_viewers_see_no_amount(console, application):
     confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen
-    assert "Offered to the person" in seen
+    assert "Offered to the applicant" in seen

@@ -117,7 +117,7 @@ def test_make_run_says_it_once(tmp_path):
     in_use = f"Cannot listen on 127.0.0.1:{taken} (Address already in use). Choose another: make run METRICS_PORT=…"
     assert found == (1, in_use)
     twice = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"LEDGER_PORT": ports["PORT"]})
-    ask_for_others = "PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others."
+    ask_for_others = "PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports."
     assert twice == (1, ask_for_others)
 
 

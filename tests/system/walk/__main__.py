@@ -122,7 +122,7 @@ def walk(root: Path, folder: Path) -> None:
     starting = time.monotonic()
     with make_run(root, folder / "log") as printed:
         say(f"It runs after {time.monotonic() - starting:.1f} s")
-        find("Both services answer: (.+) Making demo data", printed)
+        find("Both services respond: (.+) Creating demo data", printed)
         paste(printed)
         say("The printed curl answers")
         account = re.search(r"Demo account (\S+) \(user (\d+)\), password (\S+)", printed)
