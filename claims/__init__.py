@@ -2,7 +2,7 @@
 
 A claim begins as `draft` and moves to `pending`, `approved`, `disputed` and `revoked`; `machine.MACHINE` is the whole
 table, and only `Claim.transition_to` changes a status. A claim is its owner's; others read it when its visibility is
-`shared`, reviewers also when it is `conditional`. A deleted claim is kept as a tombstone that no request finds.
+`shared`, reviewers also when it is `conditional`. A deleted claim remains as a tombstone that no request can read.
 
 Events: `claim.created`, `claim.updated`, `claim.deleted` and one per status entered.
 

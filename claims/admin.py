@@ -22,7 +22,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
 
-# No law sets this clock; it is what the back office holds itself to.
+# No law sets this deadline. It is a goal of the back office.
 REVIEW_DAYS = 14
 _WAITING = (PENDING, DISPUTED)
 
@@ -122,7 +122,7 @@ class ClaimAdmin(ReviewAdmin):
 
     def search_by_name(self, term: str) -> Q | None:
         key = publication_key(term)
-        # The index of publications holds what was not deleted.
+        # The index of publications contains the claims that are not deleted.
         of_publication = Q(publication_key=key, deleted_at__isnull=True)
         named = super().search_by_name(term)
         is_publication = key != term or "/" in term
@@ -131,7 +131,7 @@ class ClaimAdmin(ReviewAdmin):
         return named
 
     def seen_state(self, record: Claim) -> str:
-        """Bind a decision to what was claimed when the page was drawn, too."""
+        """Bind a decision to the content of the claim on the displayed page, too."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:

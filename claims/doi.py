@@ -43,14 +43,15 @@ _SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?
 _BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs write "(hardback)" behind an ISBN
 _PUBMED = re.compile(r"\s*\[doi\]\Z", re.IGNORECASE)
 _ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
-_SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors put a no-break space behind "DOI"
+_SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors insert a no-break space after "DOI"
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _BEHIND = ".,;:!'\"\u2018\u2019\u201c\u201d\u2026"
 
 
 def publication_key(identifier: str) -> str:
-    """Return what a publication is found by: its DOI name, its ISBN, else the identifier without what is invisible."""
+    """Return the search key of a publication: its DOI name, its ISBN, or the identifier without invisible
+    characters."""
     text = _cleaned(identifier)
     doi = normalise_doi(text)
     if match := _ARXIV.fullmatch(doi or _without_end(text)):
@@ -64,7 +65,7 @@ def publication_key(identifier: str) -> str:
 
 
 def fault_of(identifier: str) -> str:
-    """Return what is wrong with an identifier: it shows nothing, or it is an ISBN with a wrong check digit."""
+    """Return the error of an identifier: it has no visible character, or it is an ISBN with a wrong check digit."""
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."

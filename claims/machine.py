@@ -10,7 +10,7 @@ MACHINE = Machine(
         PENDING: {APPROVED: Role.REVIEWER, DRAFT: Role.OWNER, DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         APPROVED: {DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         REVOKED: {},
-        # The person who claims never decides the dispute about it.
+        # The claimant never decides a dispute about the claim.
         DISPUTED: {APPROVED: Role.REVIEWER, PENDING: Role.REVIEWER, REVOKED: Role.REVIEWER},
     }
 )

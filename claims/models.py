@@ -77,7 +77,9 @@ class Claim(StatefulModel):
     notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
     approved_at = models.DateTimeField(null=True, help_text="When the claim was first approved (UTC); null before.")
     revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before.")
-    content_changed_at = models.DateTimeField(null=True, help_text="When the owner last changed what is claimed.")
+    content_changed_at = models.DateTimeField(
+        null=True, help_text=("When the owner last changed the content of the claim.")
+    )
     created_at = models.DateTimeField(help_text="When the claim was created (UTC).")
     deleted_at = models.DateTimeField(null=True)
     deleted_by = models.ForeignKey(
@@ -149,8 +151,8 @@ class Claim(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
         """Return the error that this transition meets for `actor` now, None when it may be made.
 
-        `REVIEW_POLICY`: `open` allows every transition of the table. `reviewed` gives approval and the end of a dispute
-        to holders of `claims.review_claim`. `four_eyes` also requires that they are not the owner.
+        `REVIEW_POLICY`: `open` allows every transition of the table. `reviewed` allows approvals and the end of
+        disputes only for holders of `claims.review_claim`. `four_eyes` also requires that they are not the owner.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

@@ -16,7 +16,7 @@ EVIDENCE_MAX_LENGTH = 2_048
 # Browsers drop control characters before an address, and tabs and line ends within it, so `java\tscript:` is a scheme.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
-# Schemes that run or embed something; a space after the colon does not make a word of them.
+# Schemes that execute or embed content, also with a space after the colon.
 _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source"})
 
 
@@ -55,7 +55,7 @@ def _evidence(**options: Any) -> Any:
 
 
 class PublicationField(serializers.TextField):
-    """A publication's identifier, whose key tells publications apart."""
+    """A publication's identifier, whose key distinguishes publications."""
 
     def to_internal_value(self, data: Any) -> str:
         identifier = super().to_internal_value(data)

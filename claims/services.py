@@ -90,7 +90,7 @@ def set_verification_level(claim: Claim, level: str, *, now: datetime) -> None:
 
 
 def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
-    # Not before the last transition: the next one must not come before it either, even if the clock was set back.
+    # Never before the last transition, even if the clock was set back.
     updated_at = max(now, claim.updated_at)
     if not Claim.objects.filter(pk=claim.pk).update(updated_at=updated_at, **columns):
         raise ClaimNotFound

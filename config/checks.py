@@ -30,7 +30,7 @@ def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:
                 yield Error(f"{where} is of the sandbox.", hint=hint, id="platform.E004")
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:
-                hint = "Put @endpoint(access=...) on the method: who may call it is never left open."
+                hint = "Put @endpoint(access=...) on the method: each operation must declare its callers."
                 yield Error(f"{where} declares no endpoint.", hint=hint, id="platform.E001")
                 continue
             if declared.access not in ACCESS_WORDS:

@@ -23,7 +23,7 @@ SECRET_KEY_MINIMUM_LENGTH = 50  # required by Django's deployment check
 
 
 _read: set[str] = set()  # every setting that this process has asked for
-_SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, resemble each other by chance
+_SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, are similar by chance
 
 
 def text(name: str, default: str = "") -> str:
@@ -60,14 +60,15 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Make VAR_DIR for its owner alone; one that is there keeps its mode, unless it is the default, which is ours."""
+    """Create VAR_DIR with access only for its owner. An existing folder's mode is unchanged, unless it is the default
+    folder."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)
 
 
 def close_to_others(path: Path) -> None:
-    """Take every right to a file or folder from all but its owner; nothing happens to what is absent or not ours."""
+    """Restrict a file or folder to its owner; skip it if it is absent or has another owner."""
     with suppress(OSError):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
@@ -75,12 +76,12 @@ def close_to_others(path: Path) -> None:
 
 
 def keep_once(path: Path, content: str) -> None:
-    """Write a file that its owner alone may read, unless it is there: of two processes that start together one wins."""
+    """Write a file that only its owner can read, unless it exists: if two processes start together, one wins."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(content)
     try:
-        # A hard link appears whole or not at all, and never replaces what is used already.
+        # A hard link is atomic, and never replaces an existing file.
         os.link(draft, path)
     except FileExistsError:
         pass
@@ -244,8 +245,8 @@ def refuse_providers() -> None:
 
 
 def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
-    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production takes both from the environment and refuses weak ones;
-    development makes them once, in `development-secrets.json` in `var_dir`, readable by the owner alone.
+    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production reads both from the environment, and rejects weak ones.
+    Development creates them once, in `development-secrets.json` in `var_dir`, readable only by its owner.
 
     The ledger has neither sessions nor encrypted columns. In production it needs no key of the platform's.
     """
@@ -270,7 +271,7 @@ def application_secrets(var_dir: Path, *, production: bool, service: str) -> tup
             Fernet(key)
         except ValueError as error:
             raise ImproperlyConfigured(
-                "FIELD_ENCRYPTION_KEYS holds an invalid Fernet key: use 32 bytes in URL-safe base64."
+                "FIELD_ENCRYPTION_KEYS contains an invalid Fernet key: use 32 bytes in URL-safe base64."
             ) from error
     return secret_key, field_keys
 

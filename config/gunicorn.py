@@ -16,8 +16,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     """gunicorn's `gthread`, without lost connections when it stops.
 
     gunicorn's own worker keeps listening until its last response is sent, and accepts no connection meanwhile. The
-    kernel closes the connections that it has taken for it. This one accepts them, then listens no more, so that later
-    ones are refused at once and go to another server.
+    kernel then resets the connections in its queue. This one accepts them, then stops listening, so that later ones are
+    rejected immediately and reach another server.
 
     A response that is sent before its request's body was read closes the connection and announces it. gunicorn's own
     worker announces `keep-alive`. It reads 64 KiB of the rest, and then closes the connection to a client that has sent
@@ -84,7 +84,7 @@ def on_starting(server: Any) -> None:
 
 
 def child_exit(_server: Any, worker: Any) -> None:
-    """Forget what a worker that has ended was doing; what it has counted stays."""
+    """Remove the in-progress counts of an ended worker; its totals remain."""
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client.multiprocess import mark_process_dead
 

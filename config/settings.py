@@ -1,8 +1,8 @@
 """Django settings of both services, read from the environment once.
 
-`ENVIRONMENT` chooses: `development` needs no variable and keeps its state in `VAR_DIR`. `production` takes every secret
-from the environment and refuses to start if one is missing or weak. `sandbox` is production's profile for people who
-try the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with its
+`ENVIRONMENT` chooses: `development` needs no variable, and stores its state in `VAR_DIR`. `production` reads every
+secret from the environment, and does not start if one is missing or weak. `sandbox` is production's profile for people
+who try the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with its
 default.
 """
 
@@ -24,9 +24,9 @@ from payments.chain import environment as chain_environment
 VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
-PRODUCTION = ENVIRONMENT != "development"  # its profile: settings that protect the people it serves
+PRODUCTION = ENVIRONMENT != "development"  # its profile: settings that protect users
 SANDBOX = ENVIRONMENT == "sandbox"
-# Which of the two services this process is; ledger/wsgi.py says "ledger".
+# Which of the two services this process is; ledger/wsgi.py sets "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
@@ -34,7 +34,7 @@ if PRODUCTION and environment.text("FAULT_POINT"):
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 
-# Never, in either profile: an error page with settings and local variables in it is a leak. Errors are JSON.
+# Off in both profiles: an error page with settings and local variables is a leak. Errors are JSON.
 DEBUG = False
 
 # --- Addresses -------------------------------------------------------------------------------------------------
@@ -73,16 +73,16 @@ environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provide
 # A code of `credit/core/agencies.py`, or the agency's name and address. A lender's own agency comes first.
 NOTICE_AGENCY = environment.text("NOTICE_AGENCY", "ftc")
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Says that this is a trial: production starts on simulated providers, and it or a sandbox on SQLite, with this alone.
+# Marks a trial. Only with it, production starts with simulated vendors, and production or a sandbox on SQLite.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
-# While developing both services of a machine know it without being told.
+# In development, both services of a machine share a default.
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
     "" if PRODUCTION else sha256(f"LEDGER_CLIENT_KEY {SECRET_KEY}".encode()).hexdigest()
 )
-# The first key that signs what is anchored; `rotate_record_key` makes the next.
+# The first key that signs anchored records; `rotate_record_key` makes the next.
 DECISION_SIGNING_KEY = environment.text("DECISION_SIGNING_KEY")
 LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
 PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
@@ -96,17 +96,17 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
-# Where this log's readers find the one before it and the one after it, when one of them had to be ended.
+# The addresses of the previous log and the next log, if one of them had to be ended.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-# Which witnesses this log asks, and how many of them make a quorum: a file in C2SP's tlog-policy format.
+# The witnesses of this log, and the size of a quorum: a file in C2SP's tlog-policy format.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
 
-# Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
+# Allows webhooks to any address and port: for a receiver on the same machine, in development.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
 if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
-    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE opens the inner network to strangers: unset it.")
-# For how long a worker that died keeps what it had taken from the others.
+    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE allows strangers to reach the internal network: unset it.")
+# How long the items of a dead worker remain reserved.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
@@ -135,8 +135,8 @@ PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum
 CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
 CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
 CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
-# The entity secret is what Circle asks to be enciphered with every request that makes a wallet; the wallet set is where
-# wallets are made, one of our own when none is named.
+# Circle requires the encrypted entity secret in every request that creates a wallet. Wallets are created in the wallet
+# set; if unset, in one of our own.
 CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
 environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{64})?", "64 hex digits")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
@@ -167,7 +167,7 @@ environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes
 
 INSTALLED_APPS = [
     "config.backoffice.apps.BackOfficeConfig",  # before the admin, whose templates it replaces
-    # Service B has no back office, and so no need of what every app's `admin.py` imports.
+    # Service B has no back office, so it doesn't need what every app's `admin.py` imports.
     "config.backoffice.apps.BackOfficeAdminConfig"
     if SERVICE == "platform"
     else "django.contrib.admin.apps.SimpleAdminConfig",
@@ -208,8 +208,8 @@ MIDDLEWARE = [
 PAGE_MIDDLEWARE = ["whitenoise.middleware.WhiteNoiseMiddleware", "django.middleware.common.CommonMiddleware"]
 if SERVICE == "platform":
     CSRF_FAILURE_VIEW = "identity.accounts.pages.form_expired"
-    # Service B has neither accounts nor forms. They also put objects on a request that refer back to it, and with them
-    # large reports would stay in memory until the garbage collector runs.
+    # Service B has neither accounts nor forms. They also create reference cycles with the request, so large reports
+    # would stay in memory until the garbage collector runs.
     PAGE_MIDDLEWARE += [
         "django.contrib.sessions.middleware.SessionMiddleware",
         "identity.accounts.middleware.AccountPages",
@@ -273,7 +273,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# The prefix of API keys: a sandbox key is rejected where money moves.
+# The prefix of API keys: production rejects a sandbox key.
 API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
@@ -305,12 +305,12 @@ MFA_FORMS = {
     "activate_totp": "identity.accounts.forms.AddAppForm",
     "add_webauthn": "identity.accounts.forms.AddPasskeyForm",
 }
-MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth keeps what they are worked out from
+MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth stores their seed
 MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
 # no one logs in before an address is confirmed; without this no address could be changed
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# Staff log in at this issuer, with these groups; whether they also have passwords, and the account that always has.
+# The issuer and the groups of staff log-ins, whether staff also have passwords, and the account that always has one.
 STAFF_OIDC = staff_environment.issuer_at("STAFF_OIDC", https_only=PRODUCTION)
 STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
 STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)
@@ -357,8 +357,8 @@ OAUTH2_PROVIDER = {
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 
-# Service B serves no back office, and so none of what its pages need.
-# These ask for middleware that PAGE_MIDDLEWARE has, where the service has pages for people.
+# Service B has no back office, so it needs none of the parts for pages.
+# These checks require middleware that PAGE_MIDDLEWARE has, if the service has pages.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"]
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
@@ -367,9 +367,9 @@ if PRODUCTION:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # The edge refuses plain HTTP with an error and never redirects: a redirect would teach clients to send
-    # their credentials in the clear first.
-    # `http` redirects stay possible for native apps on the loopback interface (RFC 8252, section 7.3).
+    # The edge rejects plain HTTP with an error, and never redirects: after a redirect, clients would still send their
+    # credentials unencrypted first. `http` redirects stay possible for native apps on the loopback interface (RFC 8252,
+    # section 7.3).
     SILENCED_SYSTEM_CHECKS += ["security.W008", "oauth2_provider.W008"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -377,9 +377,9 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-# The most that a body may have at all, forms of the back office included; endpoints have limits of their own below it.
+# The maximum size of any body, including forms of the back office; endpoints have lower limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864 if SERVICE == "ledger" else 2_621_440
-# The most that a file may have which an endpoint takes; only the endpoint that is declared so reads as much.
+# The maximum size of an uploaded file; only endpoints for uploads accept it.
 FILE_UPLOAD_MAX_BYTES = 10_485_760
 
 # --- Files -------------------------------------------------------------------------------------------------------
@@ -412,7 +412,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["config.api.rate_limits.RateLimit"],
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
-    # `?format=` is a parameter like any other that is not known.
+    # `?format=` is an unknown parameter like any other.
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
@@ -485,7 +485,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # An answer of 4xx is the caller's news, not the operator's; 5xx are logged where they are raised.
+        # A 4xx response matters to the caller, not to the operator; 5xx are logged where they are raised.
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "platform": {"level": "INFO"},

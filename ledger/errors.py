@@ -44,7 +44,7 @@ class LogBehindError(LogUnavailableError):
     """The database lacks entries that were signed on this machine: a backup was put back."""
 
     message = (
-        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
+        "The log's database is older than its last signature. It refuses to sign, so that there is never a "
         "second history: its operator has to restore the newest database."
     )
 

@@ -25,7 +25,7 @@ class ForkError(Exception):
     """The log signed two heads of which neither continues the other; `evidence` is the text that shows it."""
 
     def __init__(self, kept: str, served: str, reason: str) -> None:
-        super().__init__(f"The log does not continue the head that was kept: {reason}.")
+        super().__init__(f"The log does not continue the stored head: {reason}.")
         self.evidence = (
             f"Two checkpoints that one log signed, and that are not consistent: {reason}.\n\n"
             f"--- kept ---\n{kept}\n--- served ---\n{served}"

@@ -18,8 +18,8 @@ Seal = Callable[[Take], list[Receipt]]
 
 # A block is computed and sent under the log's lock; this bounds how long that takes.
 MAX_BLOCK_ENTRIES = 5_000
-# Within the 30 s that a request has. An abandoned request may still be sealed: it was not acknowledged, and its
-# repetition gets the receipt.
+# Within the 30 s that a request has. An abandoned request may still be sealed. It was not acknowledged, and its retry
+# returns the receipt.
 WAIT_SECONDS = 25.0
 
 

@@ -90,7 +90,7 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy:
         if not steps[-1].ok:
             return steps
     leaf = merkle.leaf_hash(report_hash + proof.extra)
-    steps.append(Step("leaf", ok=True, detail=f"Report and commitment give the leaf {leaf.hex()}."))
+    steps.append(Step("leaf", ok=True, detail=f"The report and the commitment result in the leaf {leaf.hex()}."))
     try:
         merkle.verify_inclusion(leaf, proof.index, head.size, proof.path, head.root)
     except merkle.InvalidProofError as error:

@@ -78,14 +78,14 @@ class VerifyRequestSerializer(serializers.RequestSerializer):
     proof = serializers.TextField(
         min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as a string."
     )
-    report_data = ReportDataField(required=False, help_text="The report. Send either the report or `hash`.")
+    report_data = ReportDataField(required=False, help_text="The report. Send the report or `hash`, but not both.")
     hash = serializers.TextField(
         required=False, max_length=REPORT_TYPE_MAX, help_text="The SHA-256 of the report: 64 hex digits."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("report_data" in attrs) == ("hash" in attrs):
-            raise serializers.ValidationError({"report_data": "Send either `report_data` or `hash`."})
+            raise serializers.ValidationError({"report_data": "Send `report_data` or `hash`, but not both."})
         return attrs
 
 

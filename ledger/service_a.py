@@ -129,7 +129,7 @@ class Introspection:
                 raise _unavailable()
             return _Verdict(
                 began + VERDICT_SECONDS, is_live=True, is_staff=me.get("is_staff") is True
-            )  # an app is not told
+            )  # an app does not get it
         except (ValueError, KeyError, TypeError) as error:
             raise _unavailable() from error
 

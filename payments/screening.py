@@ -76,7 +76,7 @@ def holds_card_number(document: Any) -> bool:
                 waiting.append(_GAP.join(parts))
         elif isinstance(value, float):
             if value.is_integer():
-                waiting.append(str(int(value)))  # 4.2e15 is a number of sixteen digits
+                waiting.append(str(int(value)))  # 4.2e15 is a number of 16 digits
         elif value is not None and _text_holds_one(str(value)):
             return True
     return False

@@ -6,7 +6,7 @@ FAMILIES = (
         "staging.item",
         object_of(
             item_id=said(UUID, "The item's id."),
-            kind=said(TEXT, "The kind of its payload."),
+            kind=said(TEXT, "The kind of the payload."),
             status=said(TEXT, "The item's current status."),
         ),
         {

@@ -1,4 +1,4 @@
-"""Bodies sent in chunks: Django reads a body by its announced length alone, and these have none."""
+"""Bodies sent in chunks. Django reads a body only by its announced length, which these do not have."""
 
 from collections.abc import Callable, Iterable
 from io import BytesIO
@@ -20,6 +20,6 @@ class ChunkedBodies:
                 body = environ["wsgi.input"].read(self._limit + 1)
                 length = len(body)
             except Exception:  # noqa: BLE001  each server has errors of its own for malformed chunks
-                body, length = b"", 1  # shorter than announced: refused as a body that was cut off
+                body, length = b"", 1  # shorter than announced: rejected as truncated
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(length)
         return self._application(environ, start_response)

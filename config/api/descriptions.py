@@ -1,7 +1,7 @@
 """Default descriptions of fields and parameters by name: used where the field has no `help_text`.
 
 A field with another meaning has its own description. The texts are in `openapi.json`; a parameter is prefixed with the
-piece of the path before it where the name alone is ambiguous.
+piece of the path before it if the name alone is ambiguous.
 """
 
 import json

@@ -17,7 +17,7 @@ from config.core.json_text import render_json
 DOCUMENT_MAX_AGE_SECONDS = 300
 View = Callable[..., HttpResponse]
 
-# drf-spectacular writes through what all views share: of two threads that write at once, one fails.
+# drf-spectacular modifies objects that all views share, so concurrent generation fails.
 _writing = Lock()
 _written: dict[str, bytes] = {}
 

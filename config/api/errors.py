@@ -16,7 +16,7 @@ from config.core.databases import is_away, log_away
 
 logger = logging.getLogger("platform.errors")
 
-# REST framework's own refusals, in our words.
+# REST framework's own errors, with the API's messages.
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
     one.status: one
     for one in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
@@ -24,7 +24,7 @@ _BY_STATUS: dict[int, type[errors.ApiError]] = {
 
 
 def as_api_error(error: Exception) -> errors.ApiError:
-    """Return the error that the caller is shown for any exception; what is a fault of ours is logged."""
+    """Return the error response for any exception; the server's own errors are logged."""
     if isinstance(error, errors.ApiError):
         return error
     if isinstance(error, drf.APIException):

@@ -1,8 +1,8 @@
 """Heavy operations: those that cost more than 50 ms of CPU at their largest input.
 
 An account has one slot, in all processes together, and a process has two. An operation takes its slot around the work,
-after authorization and loading: `with slot(request):`. Where the work is to read a large body, `@operation(when=…)`
-takes it. So does `@operation()` for an idempotent operation: its method runs in a transaction, whose rollback would
+after authorization and loading: `with slot(request):`. If the work is to read a large body, `@operation(when=…)` takes
+the slot. So does `@operation()` for an idempotent operation: its method runs in a transaction, whose rollback would
 undo the count. Others wait up to WAIT_SECONDS; a waiting request occupies a thread, so few wait: WAITERS, one per
 account.
 
@@ -38,7 +38,8 @@ _waiting_lock = threading.Lock()
 
 
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
-    """Take a slot for requests of which `when` is true. It stands above `@endpoint`: the work includes the body."""
+    """Take a slot for requests of which `when` is true. It is placed above `@endpoint`, because the work includes the
+    body."""
 
     def decorate(handle: Method) -> Method:
         @wraps(handle)
@@ -65,7 +66,7 @@ def slot(request: Any) -> Iterator[None]:
 
 
 def _wait_for(take_slot: Callable[[], bool], whom: str) -> bool:
-    """Return whether a slot was taken: at once, or after a wait."""
+    """Return whether a slot was taken, immediately or after a wait."""
     if take_slot():
         return True
     with _waiting_lock:
@@ -95,7 +96,7 @@ def _slot_of_account(whom: str) -> Iterator[None]:
 
     try:
         is_taken = _wait_for(take_slot, whom)
-    except DatabaseError:  # a log that cannot write goes on checking proofs
+    except DatabaseError:  # a log that cannot write still verifies proofs
         yield
         return
     if not is_taken:
@@ -111,7 +112,7 @@ def _give_back(bucket: str, window: int) -> None:
     try:
         take(bucket, window, -1)
     except DatabaseError:
-        # The deadline of a request cuts its connection (`config.core.deadline`): a new one gives the slot back.
+        # The deadline of a request closes its connection (`config.core.deadline`): a new connection releases the slot.
         if not connection.in_atomic_block:
             connection.close()
             with suppress(DatabaseError):

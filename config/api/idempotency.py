@@ -5,15 +5,15 @@ Work that is local to the database runs in one transaction with the stored answe
 1. `pg_try_advisory_xact_lock` on (owner, key) makes a second request with the key answer 409 while the first runs. It
    is only a courtesy: the unique constraint on (owner, key) is what makes two executions impossible.
 2. The stored answer is looked up. Found: it is replayed, or refused when it belongs to another request.
-3. The work runs, and its answer is inserted. A conflict here means that another execution came first: everything of
-   this one is rolled back, and the other's answer is replayed.
+3. The work runs, and its answer is inserted. A conflict here means that another execution was first: this one is rolled
+back, and the other's response is replayed.
 
 A process that dies in between leaves nothing behind. A paused process holds the key until the server ends the idle
 transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it resumes. SQLite has one writer at a
 time, so a second request waits and then replays.
 
-Work that asks a vendor makes its own transactions. `run_leased` commits the claim to the key first; a holder that died
-is replaced after LEASE.
+Work that calls a vendor manages its own transactions. `run_leased` commits the claim to the key first; a holder that
+died is replaced after LEASE.
 
 An answer with a secret is stored encrypted. A response of the domain (a forbidden transition, a missing object) is
 stored too. Errors that a retry may lift (`ApiError.stored` is False) and faults are not.
@@ -39,13 +39,13 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
+KEEP_HOURS = 72  # long enough for a client to retry after an outage of a weekend
 LEASE = timedelta(seconds=90)  # longer than any request may take
 
 Seal = Callable[[bytes, str], bytes]
 
 NOBODY = 0  # the owner of a key while no account is known
-RESERVED = 0  # the status of a key whose request has no answer yet
+RESERVED = 0  # the status of a key whose request has no response yet
 
 
 class IdempotencyMismatch(ApiError):
@@ -78,9 +78,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """Work that asks a provider cannot run in the transaction of its answer. It reserves the key together with the
-    record that it will carry to its end (`reserve`), asks, and commits outcome and answer together (`complete`). A
-    concurrent request with the same key finds the record (`find`), and with it whether to wait or to resume.
+    """Work that calls a vendor cannot run in the transaction of its response. It reserves the key together with its
+    record (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent
+    request with the same key finds the record (`find`), and with it whether to wait or to resume.
     """
 
     owner_id: int
@@ -131,7 +131,7 @@ class ReservableKey:
             return None
         fingerprint, status, body, created_at, permanent, subject = row
         if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
-            # Older than we promise to remember, and not pruned yet: the key is free again.
+            # Past the documented lifetime, and not pruned yet: the key is free again.
             IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
             return None
         if fingerprint != self.fingerprint:
@@ -170,7 +170,7 @@ def _stored_body(outcome: Outcome, owner_id: int, key: UUID) -> bytes:
 
 
 def _fingerprint_of(value: Any) -> list[str]:
-    """Return what stands for a file in the fingerprint of a request: its name and the SHA-256 of its content."""
+    """Return the part of a request's fingerprint for a file: its name and the SHA-256 of its content."""
     if not isinstance(value, UploadedFile):
         raise TypeError(f"{type(value)} is not a file.")
     value.seek(0)
@@ -196,7 +196,7 @@ def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
         if key is None or not error.stored:
             raise
         response = error.response()
-    # The work was rolled back with its transaction; its refusal is kept in one of its own.
+    # The work was rolled back with its transaction. A separate transaction stores its error response.
     return run_once(key, lambda: Outcome(response.status_code, response.content))
 
 
@@ -264,6 +264,6 @@ def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
 
 
 def stored_outcome(owner_id: int, key: UUID) -> Outcome | None:
-    """Return the answer that is stored under a key whose request is known to be the same, or None."""
+    """Return the stored response of a key whose request is known to be the same, or None."""
     record = IdempotencyRecord.objects.filter(owner_id=owner_id, key=key).exclude(status=RESERVED).first()
     return None if record is None else Outcome(record.status, bytes(record.body), replayed=True)

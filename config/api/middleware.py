@@ -33,7 +33,7 @@ class TransportMiddleware:
         try:
             check_transport(request)
             response = self._get_response(request)
-            # A browser would take the policy of a 304 for that of the page that it has stored.
+            # A browser would apply the policy of a 304 to its stored page.
             if response.status_code != HTTPStatus.NOT_MODIFIED:
                 response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
@@ -61,7 +61,7 @@ def _asks_for_problems(request: HttpRequest) -> bool:
 
 
 def _write_as_problem(response: HttpResponse) -> None:
-    """Write an error in the form that the caller asked for (RFC 9457); here, where stored answers pass, too."""
+    """Write an error in the form that the caller accepts (RFC 9457); here, because stored responses pass here, too."""
     if response.headers.get("Content-Type") == "application/json":
         body = orjson.loads(response.content)
         if isinstance(body, dict) and "code" in body and "message" in body:
@@ -73,7 +73,7 @@ def _write_as_problem(response: HttpResponse) -> None:
 def _drain(request: HttpRequest) -> None:
     """Read the rest of a refused body: a connection that is closed before makes the proxy answer 502.
 
-    Our proxy holds the whole request already, within its own limit of size, so this does not wait for the client.
+    Our proxy has already buffered the whole request, within its own size limit, so this does not wait for the client.
     """
     with suppress(OSError):
         while request.read(_CHUNK_BYTES):
@@ -91,14 +91,14 @@ def check_transport(request: HttpRequest) -> None:
     except ValueError as error:
         raise InvalidHost from error
     if own_host not in {"", host}:
-        # A target in absolute form names its own host, which counts more than the header (RFC 9112, 3.2.2).
+        # A target in absolute form contains the host, which has precedence over the header (RFC 9112, 3.2.2).
         raise InvalidHost
     if not _LENGTH.fullmatch(meta.get("CONTENT_LENGTH") or "0"):
         raise MalformedJSON("`Content-Length` must be a number of bytes.")
     if host is None and request.path_info in _HEALTH_PATHS and meta.get("SERVER_PROTOCOL") == "HTTP/1.0":
         meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # load balancers send none
         return
-    # HTTP/1.1 demands the header; gunicorn lets its absence pass.
+    # HTTP/1.1 requires the header; gunicorn accepts requests without it.
     if host is None and "gunicorn.socket" in meta and meta.get("SERVER_PROTOCOL") == "HTTP/1.1":
         raise InvalidHost
     try:

@@ -84,7 +84,7 @@ class EndpointSchema(AutoSchema):
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
-        """Return `applications_create`: the things that a view is about, and what is done with them."""
+        """Return a name such as `applications_create`: the view's records, and the action."""
         words = _WORD_ENDS.sub("_", type(self.view).__name__.removesuffix("ViewSet")).lower()
         plural = words if words.rpartition("_")[2] in _UNCOUNTED else f"{words}s"
         name = self.method_handler.__name__
@@ -127,7 +127,8 @@ class EndpointSchema(AutoSchema):
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
     def map_parsers(self) -> list[str]:
-        """Return the media types of the body: forms alone where they are read, lest a generated client sends both."""
+        """Return the media types of the body: only forms if they are accepted, so that a generated client does not send
+        both."""
         known: list[str] = super().map_parsers()
         return [_FORM] if _FORM in known else known
 
@@ -140,7 +141,7 @@ class EndpointSchema(AutoSchema):
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
             meaning = "A UUID. A retry with the same key and request returns the first response."
-            # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.
+            # Not of the format `uuid`: generated Python would pass an object to a header, which requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
         return parameters
@@ -248,7 +249,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
             member.pop("x-spec-enum-id", None)  # drf-spectacular's note to itself
             _say_default(member)
             if {} in member.get("oneOf", ()):
-                del member["oneOf"]  # "anything, or null" is anything; both at once would match twice
+                del member["oneOf"]  # "anything, or null" equals "anything"; both would match twice
     examples = read_examples(beside)
     add_examples(result, examples)
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT

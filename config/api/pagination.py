@@ -1,8 +1,8 @@
 """Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES (`config.core.sizes`).
 
 A page has fewer rows rather than more bytes. A page reports it by `has_more`; the plain arrays of the specification,
-which lack that field, by the header `X-Truncated: true`. Either way the next page begins at `offset` plus the number of
-rows that came.
+which lack that field, by the header `X-Truncated: true`. In both cases the next page begins at `offset` plus the number
+of returned rows.
 
 Rows beyond the limit are not loaded: where rows may be long, the database is queried for their sizes first. Loaded rows
 are counted again while they are rendered (`fitting`), because a string in JSON may be longer than in its column.
@@ -21,7 +21,7 @@ from config.core.json_text import render_json
 from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
 TRUNCATED = "X-Truncated"
-_CHUNK_ROWS = 10  # rows with weights in memory at a time: parsed documents take ten times their size
+_CHUNK_ROWS = 10  # rows with weights in memory at a time: parsed documents need 10 times their size
 
 
 class Shown(NamedTuple):
@@ -49,7 +49,7 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """The rows of an ordered queryset that `limit` and `offset` ask for, all without a `limit`, as far as they fit."""
+    """The rows of an ordered queryset for `limit` and `offset`, or all without a `limit`, up to the size limit."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
         """Return the rows, each rendered as the answer that the endpoint declares shows it."""

@@ -1,9 +1,9 @@
 """Rate limits, counted across all workers without a database write per request.
 
-A worker takes permits from the shared counter in lots. The first lot is one permit. Each later one is twice as large,
-up to LOT_MAX and at most a thirty-second of the window's remainder. The sum of all lots never exceeds the limit, so the
-limit holds for any number of workers. A worker loses the permits that it has left at the end of the minute, so lots
-shrink near the end.
+A worker takes permits from the shared counter in batches. The first lot is one permit. Each later one is twice as
+large, up to LOT_MAX and at most a thirty-second of the window's remainder. The sum of all batches never exceeds the
+limit, so the limit holds for any number of workers. A worker loses the permits that it has left at the end of the
+minute, so lots shrink near the end.
 
 Limits with a window longer than a minute are counted one by one: `consume_singly`.
 """
@@ -30,14 +30,14 @@ from config.core.proxies import client_address
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# The first is so long that one address alone never reaches the second, which would shut a person out.
+# The first is so long that one address alone never reaches the second, which would lock out the account.
 _LONG_WINDOWS_SECONDS = {
     "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
     "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
-# In IPv6, one customer gets many addresses: a home a /64, a site a /48.
+# In IPv6, one customer has many addresses: a home has a /64, a site a /48.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
@@ -63,7 +63,7 @@ _lock = threading.Lock()
 
 
 def forget_lots() -> None:
-    """Drop what this process holds: tests start from the shared counters."""
+    """Drop this process's permits, so that tests start from the shared counters."""
     with _lock:
         _lots.clear()
 
@@ -153,13 +153,13 @@ class RateLimit(BaseThrottle):
         try:
             if request.auth is None:
                 consume_by_address(declared.limit or "anonymous", request)
-            elif request.method.lower() in view.action_map:  # else REST framework answers 405 next
+            elif request.method.lower() in view.action_map:  # otherwise REST framework responds with 405 next
                 limit = declared.limit or ("read" if is_safe else view.write_limit)
                 consume(limit, str(request.auth.user_id))
                 if request.auth.actor_id is not None:
                     consume(limit, str(request.auth.actor_id))
         except OperationalError as error:
-            # A full disk takes no count, and goes on answering reads.
+            # With a full disk, requests are not counted, and reads still work.
             if not is_safe or not is_disk_full(error):
                 raise
         return True
@@ -217,7 +217,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
     except ValueError:
         return None  # evicted between the two because the cache was full
     except (RedisError, OSError) as error:
-        # Each try could last as long as its time-out, and calls wait for it.
+        # Each attempt can last as long as its timeout, and requests wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
         return None

@@ -21,7 +21,7 @@ class OrjsonRenderer(BaseRenderer):
 
 @cache
 def renderer_for(media_type: str) -> type[BaseRenderer]:
-    """Return the renderer class that stands for a media type in which an endpoint writes its answer itself."""
+    """Return the renderer class for a media type in which an endpoint writes its response itself."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 

@@ -33,7 +33,7 @@ def add_samples(result: dict[str, Any], examples: dict[str, Any]) -> None:
 
 
 def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the samples of one operation; `recorded` holds the values of its query."""
+    """Return the samples of one operation; `recorded` has the values of its query."""
     call = _call(result, path, method, recorded)
     return [
         {"lang": lang, "label": label, "source": render_to_string(f"api/samples/{label.lower()}.txt", call).strip()}
@@ -42,7 +42,8 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 
 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return what the templates say: `sends` is json, form, files or nothing, `gets` json, text, file or none."""
+    """Return the variables of the templates: `sends` is json, form, files, or nothing; `gets` is json, text, file, or
+    none."""
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
     for one in parameters:

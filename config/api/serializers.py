@@ -1,6 +1,6 @@
 """Requests, queries and answers: REST framework's fields and serializers, strict and quick.
 
-A field takes exactly the JSON type that it names; a serializer is built once per class instead of once per request.
+A field accepts exactly its JSON type. A serializer is built once per class instead of once per request.
 """
 
 import math
@@ -93,7 +93,7 @@ class ListField(serializers.ListField):
 
 
 class TextField(serializers.CharField):
-    """A JSON string, kept character for character: no trimming, no normalisation."""
+    """A JSON string, stored unchanged: no trimming, no normalization."""
 
     default_error_messages = {
         "invalid": "Must be a string.",
@@ -240,7 +240,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def shared(cls) -> Self:
-        """Return the one instance of this class; validating keeps no state on it."""
+        """Return the only instance of this class; validation stores no state on it."""
         return cls()
 
     @classmethod
@@ -310,12 +310,14 @@ class PageQuery(QuerySerializer):
 class QueryFilter(django_filters.Filter):
     """A filter of a list: `parameter` reads and describes its value, the rest is as for every filter.
 
-    A form would trim a text, take an empty one for none, and read `+1` or Arabic digits; this one gets what was read.
+    A form would trim a string, read an empty string as null, and accept `+1` or Arabic digits; this class uses the
+    parsed values.
     """
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        # Behind a function: a filter set copies its filters for each request, and a serializer's field copies slowly.
+        # A function, because a filter set copies its filters for each request, and copying a serializer's field is
+        # slow.
         self.parameter = lambda: parameter
 
 
@@ -332,15 +334,15 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-@extend_schema_serializer(many=False)  # an answer is what is declared, also that of a method called `list`
+@extend_schema_serializer(many=False)  # the response has the declared schema, also that of a method called `list`
 class ResponseSerializer(serializers.Serializer[Any]):
-    """Describes an answer and represents it; a field's `source` names the attribute it comes from.
+    """Describes and renders a response; a field's `source` is the name of its attribute.
 
     Asking each field in turn is the dearest part of a list: the members are compiled to one attribute getter and the
     few conversions that their fields need. An optional field is omitted if its attribute is missing or None.
     """
 
-    # So many rows are loaded without asking for their sizes: what a person writes into one has some 100 KiB at most.
+    # This many rows are loaded without a check of their sizes: the user's part of a row has at most about 100 KiB.
     unweighed: ClassVar[int] = 20
 
     @classmethod
@@ -357,7 +359,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def seal_of(cls, thing: Any) -> Callable[[bytes, str], bytes] | None:  # noqa: ARG003
-        """Return what encrypts the body that is kept under an Idempotency-Key, None if nothing does."""
+        """Return the function that encrypts the stored body of an Idempotency-Key, or None."""
         return None
 
     @classmethod
@@ -375,7 +377,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
         shown = list(values)
         for position, convert in conversions:
             value = shown[position]
-            # A text is its own JSON form, and so is null.
+            # A string and null need no conversion to JSON.
             if value is not None and type(value) is not str:
                 shown[position] = convert(value)
         answer = dict(zip(names, shown, strict=True))
@@ -446,7 +448,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         return fields
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a column: its type and whether it can be null, not what only a body is held against."""
+        """Return the field of a column: its type and whether it can be null, without the checks of request bodies."""
         kind, _ = super().build_standard_field(field_name, model_field)
         options = {"allowed": [value for value, _ in model_field.flatchoices]} if model_field.choices else {}
         return kind, options | ({"allow_null": True} if model_field.null else {})
@@ -472,13 +474,13 @@ class CollectionSerializer(ResponseSerializer):
     @classmethod
     @cache
     def rows(cls) -> tuple[str, Any]:
-        """Return the member that holds the rows, and the serializer of one."""
+        """Return the field that contains the rows, and the serializer of a row."""
         fields: Iterable[tuple[str, Any]] = cls().fields.items()
         return next((name, type(one.child)) for name, one in fields if isinstance(one, serializers.ListSerializer))
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of what the subclass names."""
+    """A page of the subclass's rows."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}

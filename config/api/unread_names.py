@@ -9,13 +9,13 @@ from config.core.errors import ValidationFailed
 
 HEADER = "X-Ignored"
 LISTED_MAX = 20
-HEADER_MAX_LENGTH = 1_000  # proxies refuse a response whose headers take more than 4 KiB
-# Longer names get no suggestion, and are cut in the header: comparing texts costs the product of their lengths.
+HEADER_MAX_LENGTH = 1_000  # proxies reject responses with more than 4 KiB of headers
+# Longer names get no suggestion, and are cut in the header: the cost of a comparison is the product of both lengths.
 NAME_MAX_LENGTH = 64
 
 
 class UnknownNames(ValidationFailed):
-    """Names that nothing reads, where they are refused."""
+    """Unknown names in a request that rejects them."""
 
     names_are_ours = False
 
@@ -48,8 +48,7 @@ def _message(name: str, known: Collection[str]) -> str:
 def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
     """Yield the members of a JSON object that `body` does not read.
 
-    Raises UnknownNames where `body` refuses them, except for members of the response: a client may send back what
-    it got.
+    Raises UnknownNames if `body` rejects them, except for fields of the response: a client may send a response back.
     """
     if not isinstance(document, dict):
         return
@@ -62,7 +61,7 @@ def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
 
 
 def unread_parameters(query: Any, parameters: Any) -> Iterator[str]:
-    """Yield the parameters of a query string that nothing reads; raises UnknownNames where they are refused."""
+    """Yield the unknown parameters of a query string; raises UnknownNames if the endpoint rejects them."""
     fields = {} if parameters is None else parameters.shared().fields
     unread = [name for name in query if name not in fields]
     if parameters is not None and parameters.refuses_unknown:

@@ -52,9 +52,9 @@ class Endpoint:
     from the declaration. `limit` names a rate limit other than the one of the method's kind.
 
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. No transaction
-    waits for a vendor, a file, or a scanner: a `leased` method makes its own transactions, and holds the key by a lease
-    meanwhile. With `reserves_key` the method does both itself: it gets the request's `idempotency.ReservableKey` (or
-    None) as `key`, and returns an `idempotency.Outcome`.
+    waits for a vendor, a file, or a scanner: a `leased` method manages its own transactions, and reserves the key with
+    a lease meanwhile. With `reserves_key` the method does both itself: it gets the request's
+    `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
 
     Decorators above `@endpoint` hold what few views need: REST framework's `parser_classes` and `renderer_classes` (or
     on the view), `heavy.operation` (a large body), `also_answers`.
@@ -125,7 +125,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 
 
 def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> list[str]:
-    """Return the names that nothing reads; raises ValidationFailed where they are refused."""
+    """Return the unknown names; raises ValidationFailed if the endpoint rejects them."""
     names: list[str] = []
     if request.META.get("QUERY_STRING"):
         names += unread_names.unread_parameters(request.query_params, declared.parameters)
@@ -137,7 +137,7 @@ def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> lis
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    # New at each call: a method may take them apart, and be called again.
+    # New at each call, because a method may modify them and be called again.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
     result = method(view, request, **arguments)
@@ -156,7 +156,7 @@ def _call(
 
 
 def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempotency.Outcome:
-    """Return what is answered, and kept under the request's key: `thing`, represented as `shown`."""
+    """Return the response, which is stored under the request's key: `thing`, rendered as `shown`."""
     body = b"" if shown is None else render_json(shown)
     seal = declared.answer.seal_of(thing) if isinstance(declared.answer, type) else None
     return idempotency.Outcome(status, body, seal=seal)
@@ -173,12 +173,12 @@ def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
 
 class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or none
     pagination_class = FittingPagination
-    # The rate limit of methods that change something, where an endpoint names none.
+    # The default rate limit of methods that change data.
     write_limit = "write"
     query: dict[str, Any]  # the parsed query of the endpoint, except for
     declared: Endpoint  # of the called method
     filter_values: dict[str, Any]  # the filters' parameters by name, as far as the request has them
-    ignored: Sequence[str] = ()  # what nothing reads of the query and the body
+    ignored: Sequence[str] = ()  # the names in the query and the body that no code reads
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Apply what the called method declares; one that does not exist is public where one of its siblings is.
@@ -203,7 +203,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             super().initial(request, *args, **kwargs)
         except ApiError as refusal:
             if refusal.status == 401:
-                # A guess costs a lookup, so it counts as an anonymous call.
+                # An invalid credential costs a lookup, so it counts as an anonymous call.
                 rate_limits.consume_by_address("anonymous", request)
             raise
 
@@ -213,7 +213,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Answer a request, with a notice of a key that ends soon, and let go of it.
+        """Respond to a request, with a header for a key that expires soon, and release the request.
 
         REST framework's request, view and response refer to each other. With these cycles, a large body would stay
         until the garbage collector runs, which counts objects, not bytes.
@@ -236,7 +236,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
 
 
 def _let_go(response: Any) -> None:
-    """Forget what was rendered: rendering makes the response refer to itself again, and its data is not needed."""
+    """Discard the rendered data, which is not needed: rendering creates a reference cycle in the response."""
     response.renderer_context, response.data = {}, None
 
 

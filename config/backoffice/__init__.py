@@ -4,5 +4,5 @@ It is shared code and knows no app. An app's `admin.py` builds on `config.backof
 what it adds: `queues` of waiting records, `charts`, `person_lines` for a person's page, and `timeline_sources` of a
 person's events.
 
-Everything goes through the model methods that the API calls. A status is never a field of a form.
+All changes use the model methods that the API uses. A status is never a field of a form.
 """

@@ -151,7 +151,7 @@ class LogEntryAdmin(RecordNamedAdmin):
     when = column(moment, "action_time", "when", ordering="id")
 
     def named_by(self, row: LogEntry) -> tuple[str, str]:
-        """Return the record's kind and id, its name alone where its model is gone."""
+        """Return the record's kind and id, or only its name if its model no longer exists."""
         if row.content_type is None:
             return row.object_repr, ""
         return f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or ""
@@ -191,7 +191,7 @@ class NoteAdmin(RecordNamedAdmin):
 
 @admin.register(ReplyTemplate)
 class ReplyTemplateAdmin(LargeListAdmin):
-    """Staff keep texts for staff, a lender's people for each other."""
+    """Staff write texts for staff; a lender's members write them for each other."""
 
     list_display = ("name", "use", "text")
     list_filter = ("use",)
@@ -216,7 +216,7 @@ class ReplyTemplateAdmin(LargeListAdmin):
         return theirs and may(request.user, f"backoffice.{verb}_replytemplate")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Let a lender's people keep texts for the providers that they decide for alone."""
+        """Allow a lender's members to write texts only for the lenders that they decide for."""
         console = console_of(request.user)
         if db_field.name != "provider" or console is None:
             return super().formfield_for_dbfield(db_field, request, **options)

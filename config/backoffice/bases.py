@@ -81,11 +81,11 @@ class HistoryAdmin(ReadOnlyAdmin):
 
 
 class ReviewAdmin(Transitions):
-    """An admin for records with a lifecycle: transitions of one or of many at once, and whose work a record is.
+    """An admin for records with a lifecycle: transitions of one or many records, and assignments.
 
     Each of `bulk_transitions` is an action of the list: choose, preview the effect on each record, confirm, and read
-    each result. Every row is a transaction of its own; one that changed since the preview, or that the rules refuse, is
-    reported and left as it is.
+    each result. Every row has its own transaction. A row that changed since the preview, or that the rules reject, is
+    reported and not changed.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()

@@ -49,7 +49,7 @@ class Console:
 
 
 Rule = Callable[[Console], Q]
-# The console of the current user: links are drawn in places that have no request.
+# The console of the current user, for links that are rendered without a request.
 viewing: ContextVar[Console | None] = ContextVar("viewing", default=None)
 
 
@@ -104,8 +104,8 @@ def shown_at(console: Console | None, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def may(user: Any, permission: str) -> bool:
-    """Return whether `user` has a permission at the back office: staff by Django's permissions, others by their console
-    alone.
+    """Return whether `user` has a permission at the back office: staff by Django's permissions, others only by their
+    console.
     """
     console = console_of(user)
     if console is None:
@@ -132,7 +132,7 @@ def of_provider(name: str) -> Rule:
     return lambda console: Q(**{f"{name}__in": console.providers})
 
 
-# The console's own records: those who decide for a lender write its reply templates.
+# The console's own records: a lender's reviewers write its reply templates.
 PERMISSIONS = tuple(f"backoffice.{verb}_replytemplate" for verb in ("add", "change", "delete"))
 RULES = {
     f"backoffice.{model}": of_provider("provider") for model in ("note", "assignment", "dataaccess", "replytemplate")

@@ -25,7 +25,7 @@ _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("applicatio
 
 
 class Exports(PersonalData):
-    """A list that can be taken away by those who may.
+    """A list that viewers with permission can export.
 
     `export_columns` names its columns; by default they are the key and those columns that lists and pages show as such.
     """

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.consoles import rules, viewing
 from config.core.registration import declared
 
-_LATE_SHARE = 0.7  # for a deadline: it is shown as late from then on
+_LATE_SHARE = 0.7  # for a deadline: displayed as late from then on
 NOTHING = "—"
 TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
@@ -29,7 +29,7 @@ def words(status: str) -> str:
 
 @cache
 def _tones() -> dict[str, str]:
-    """Return the look of each status. A word looks the same wherever it stands: ValueError where apps disagree."""
+    """Return the look of each status. A word has the same color on every page: ValueError if apps disagree."""
     looks: dict[str, str] = {}
     for tone, statuses in declared("tones"):
         for status in statuses:
@@ -79,7 +79,7 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Return a JSON document as it stands; HTML is returned unchanged."""
+    """Return a JSON document as formatted HTML; HTML is returned unchanged."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
     return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
@@ -113,7 +113,7 @@ def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString 
 
 
 def code(text: str | None) -> SafeString | str:
-    """Return an identifier or a digest in type whose characters can be told apart."""
+    """Return an identifier or a digest in a font with distinct characters."""
     return format_html("<code>{}</code>", text) if text else NOTHING
 
 
@@ -127,9 +127,9 @@ def change_address(kind: str, pk: Any) -> str:
 
 
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
-    """Return a link to the page of a record, by its key where `text` is not given; `kind` is `app_model`.
+    """Return a link to the page of a record, with its key if `text` is missing; `kind` is `app_model`.
 
-    A lender's people get the text alone where the page is not theirs.
+    A lender's members get only the text if they can't open the page.
     """
     if pk is None:
         return NOTHING

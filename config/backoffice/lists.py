@@ -37,8 +37,8 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter that offers these values of a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list. `values`
-    may be a function, for what is complete only once every app is ready.
+    Django would offer the existing values, with a `SELECT DISTINCT` over the whole table for every page of the list.
+    `values` may be a function, for values that are complete only after all apps are ready.
     """
 
     class Among(admin.ChoicesFieldListFilter):
@@ -64,7 +64,7 @@ class ConditionFilter(admin.SimpleListFilter):
 
 
 class PageList(ChangeList):
-    """A list that reads only what it shows, and lets its admin complete a page in one go."""
+    """A list that loads only its displayed columns, and allows its admin to complete a page with one query."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -79,7 +79,7 @@ class PageList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
         asked = self.get_filters_params(self.filter_params).values()
         if any("\0" in value for values in asked for value in values):
-            raise IncorrectLookupParameters  # PostgreSQL cannot be asked for it
+            raise IncorrectLookupParameters  # PostgreSQL can't sort by it
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
@@ -139,7 +139,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         """Narrow every queryset here (lists, searches, exports, pages, bulk actions) to the rows that the viewer may
         see.
 
-        An override narrows further, or adds to what is read. The rows have an order, because Django's look-up of
+        An override filters the rows further, or loads more columns. The rows have an order, because Django's look-up of
         names pages them, and two pages without one could share rows.
         """
         rows = narrowed(super().get_queryset(request), request.user)
@@ -165,9 +165,9 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return PageList
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
-        """Allow what the list's own filters ask for and nothing else.
+        """Allow only the list's own filters.
 
-        Django allows any look-up on the model's own columns, and `?email__startswith=j` reads what a page masks.
+        Django allows any look-up on the model's own columns, and `?email__startswith=j` would reveal masked data.
         """
         names = set()
         for entry in self.list_filter if request is None else self.get_list_filter(request):
@@ -198,7 +198,7 @@ def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tupl
     """Return the primary keys of the rows before and after `record` in `rows`, None where there is none.
 
     `ordering` is a list of column names, a leading minus turning one round; it must end in a unique column. `record`
-    itself need not be among the rows any more: what was just decided has a place from which to go on.
+    itself need not be among the rows: a record that was just decided still has a next one.
     """
     if not all(isinstance(name, str) for name in ordering):
         return None, None

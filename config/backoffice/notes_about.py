@@ -26,7 +26,8 @@ def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def erase_texts(user_id: int, *, now: datetime) -> None:
-    """Erase the notes of reviewers and the log of changes by staff, about the records that no ground keeps."""
+    """Erase the notes of reviewers and the log of changes by staff, about the records without a ground for
+    retention."""
     for label, rows in unkept_rows(user_id, now=now):
         notes = Note.objects.filter(kind=label.lower()).exclude(text="")
         kind = ContentType.objects.get_for_model(rows.model, for_concrete_model=False)

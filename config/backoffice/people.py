@@ -49,7 +49,7 @@ def found_people(typed: str, viewer: Any) -> set[int]:
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
     """Return the number of a person's records by status, linked to their list.
 
-    It says nothing to those who lack the permission to view them.
+    It is empty for viewers without the permission to view them.
     """
     options = model._meta
 

@@ -1,4 +1,4 @@
-"""Personal data at the back office: masked for those who need not see it, and every look written down.
+"""Personal data at the back office: masked for viewers who don't need it, with a log of every access.
 
 An admin declares that its records are about people (`is_about_people`), and the data subject of a record
 (`subject_of`). The register of personal data (`config.core.privacy`) has the personal columns. Viewers without
@@ -108,7 +108,7 @@ class PersonalData(LargeListAdmin):
 
     def mask_record(self, record: Any) -> None:
         for name in self.hidden_fields:
-            if name in record.__dict__:  # a deferred column is not read for being hidden
+            if name in record.__dict__:  # a hidden column must not be loaded
                 setattr(record, name, mask(getattr(record, name)))
         record.is_masked = True
 
@@ -137,12 +137,12 @@ class PersonalData(LargeListAdmin):
             DataAccess.note(action, viewer=request.user, now=timezone.now(), **named, **facts)
 
     def provider_of(self, record: Any) -> str:
-        """Return the provider for which a record is, "" where it does not say."""
+        """Return the lender of a record, or "" if it has none."""
         return str(getattr(getattr(record, "application", record), "provider_id", ""))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         drawn = getattr(request, "drawn", {})
-        if object_id in drawn:  # Django asks again for what the page has shown already
+        if object_id in drawn:  # Django repeats the queries of the page
             return drawn[object_id]
         record = super().get_object(request, queryable(object_id), from_field)
         if self.is_record_page(request):

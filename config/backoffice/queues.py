@@ -1,7 +1,7 @@
 """Queues of waiting records: apps declare them (`Declarations.queues`), the landing page shows them.
 
-One statement counts all queues of a page. Each is counted up to COUNT_MAX, from its oldest row on, so `rows` ordered by
-`waiting_since` should be what an index gives.
+One statement counts all queues of a page. Each is counted up to COUNT_MAX from its oldest row, so `rows` ordered by
+`waiting_since` should use an index.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ COUNT_MAX = 999
 
 @dataclass(frozen=True)
 class Queue:
-    """A list of work; `rows(user)` gives it, `waiting_since` names the column of its age."""
+    """A list of work; `rows(user)` returns it, and `waiting_since` is the column of its age."""
 
     name: str
     title: str
@@ -80,7 +80,7 @@ def states_of(user: Any) -> list[QueueState]:
         rows = narrowed(queue.rows(user), user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
         try:
             statement, given = rows[: COUNT_MAX + 1].query.sql_with_params()
-        except EmptyResultSet:  # nothing of it is this viewer's
+        except EmptyResultSet:  # this viewer can see none of it
             parts.append(f"SELECT {number:d} AS number, 0, NULL")
             continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
@@ -96,6 +96,6 @@ def states_of(user: Any) -> list[QueueState]:
 
 
 def _moment(value: Any) -> datetime | None:
-    """Return a moment as databases give it: SQLite has only text."""
+    """Return a time from a database value: SQLite has only text."""
     moment = parse_datetime(value) if isinstance(value, str) else value
     return make_aware(moment) if moment is not None and is_naive(moment) else moment

@@ -38,7 +38,7 @@ from config.core.search_words import compounds_of, has_words
 
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
-NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
+NEWEST_MAX = 100_000  # how many of the newest rows a search without an index reads
 FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
@@ -47,7 +47,7 @@ AN_ID = f"An id, or 10 characters of an id (searches the newest {NEWEST_MAX:,})"
 
 @dataclass(frozen=True)
 class RecordAction:
-    """The button requires `permission`; `refusal` has the reason why it cannot be used now ("" when it can). A
+    """The button requires `permission`; `refusal` returns the reason why the button is disabled, or "". A
     confirmation is bound to what `seen` returns: when that differs at the POST, nothing is done.
     """
 
@@ -92,7 +92,7 @@ class ReadOnlyAdmin(Exports):
     has_delete_permission = has_change_permission
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask for `view`; a permission to change does not stand in for it.
+        """Require `view`; a permission to change does not replace it.
 
         The page of a record of an erased account also opens, masked, with UNMASK_ERASED.
         """
@@ -138,7 +138,7 @@ class ReadOnlyAdmin(Exports):
         return within_list(self.address_of("change", record.pk), request)
 
     def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return where the list goes on from `record`, when the page was reached from a filtered list."""
+        """Return the next and the previous record, if the page was opened from a filtered list."""
         filters = request.GET.get(LIST_FILTERS)
         if filters is None:
             return {}
@@ -174,7 +174,7 @@ class ReadOnlyAdmin(Exports):
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the address of a further page of a record, whose view is given the record in place of its id."""
+        """Return the address of a further page of a record, whose view receives the record instead of its id."""
 
         def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
             record = self.get_object(request, unquote(object_id))
@@ -257,9 +257,10 @@ class ReadOnlyAdmin(Exports):
     def confirmed(
         self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
     ) -> HttpResponse:
-        """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before.
+        """Execute a confirmed action, and display the outcome on the record's page; before the confirmation, display
+        `page`.
 
-        A button named `preview` asks to see the page again, with what follows from the form. So does `unseen` of the
+        A button named `preview` displays the page again, with the consequences of the form. So does `unseen` of the
         page: the form leads to figures that were not shown yet.
         """
         if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
@@ -279,10 +280,10 @@ class ReadOnlyAdmin(Exports):
 
 
 class OwnedRecords(ReadOnlyAdmin):
-    """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. Part
-    of an id, as lists show it, is looked for in the newest rows.
+    """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. A
+    part of an id, as in lists, is searched in the newest rows.
 
-    Override `search_by_name` for what else names a record. `owner` is the column that says whose it is.
+    Override `search_by_name` for what else names a record. `owner` is the column of the record's owner.
     """
 
     owner: ClassVar[str] = "user"

@@ -89,7 +89,7 @@ class BackOfficeSite(AdminSite):
         return [path("records/", self.admin_view(self.all_records), name="all_records"), *pages]
 
     def all_records(self, request: HttpRequest) -> TemplateResponse:
-        """List every kind of record that this viewer may open."""
+        """List every kind of record that this viewer can open."""
         return TemplateResponse(
             request, "backoffice/all_records.html", {**self.each_context(request), "title": "All records"}
         )

@@ -1,7 +1,7 @@
 """One timeline per record: what happened to it, from every app that knows something.
 
-A record's own admin gives its history. Apps that do not know each other declare what they know of the record's person
-(`Declarations.timeline_sources`). A source takes the person's id and a moment, and returns entries from then on. It
+A record's own admin adds its history. Apps that do not know each other declare what they know of the record's person
+(`Declarations.timeline_sources`). A source takes the person's id and a time, and returns the later entries. It
 runs on every view of a page with such entries (`about_person`), so it makes one query at most.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
-ENTRIES_MAX = 200  # per source: a record with a longer history shows its latest part
+ENTRIES_MAX = 200  # per source: of a longer history, the newest part
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Changes of a record's status: a button for each that is possible now, and a page that repeats what will happen and
-asks for a reason.
+"""Changes of a record's status: a button for each possible one, and a page with its consequences and a field for the
+reason.
 
 Every decision calls the model's own `transition_to`, so that the rules are those of the API.
 """
@@ -136,7 +136,7 @@ class Transitions(OwnedRecords):
         return sorted(buttons, key=lambda button: (bool(button.refusal), following[button.name] is Role.OWNER))
 
     def transition_view(self, request: HttpRequest, record: Any, to: str) -> HttpResponse:
-        """Ask for the reason of a transition and repeat what it does (GET); make it (POST)."""
+        """Display a transition's form and consequences (GET), or execute it (POST)."""
         refusal = record.check_transition(to, self.actor_of(request))
         if refusal is not None:
             messages.error(request, str(refusal))
@@ -158,7 +158,7 @@ class Transitions(OwnedRecords):
         )
 
     def case_of(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return what a decision's page repeats of the record: rows of `name`, `value`, and what is `wrong` with it."""
+        """Return the record's rows on a decision's page: `name`, `value`, and its error `wrong`."""
         return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
@@ -171,14 +171,14 @@ class Transitions(OwnedRecords):
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
         """Return the content of the confirmation next to its form: `figures`, and `preview`, the button that computes
-        them again; `next_label`, a second button that goes on to the next record.
+        them again; `next_label`, a second button that opens the next record.
         """
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
-        """Decide about one record, if it is what was seen; return what happened. Raises ApiError."""
+        """Decide one record, if it is unchanged since it was displayed; return the outcome. Raises ApiError."""
         with transaction.atomic():
-            # The row is locked, so that what was seen is what is decided about.
+            # The row is locked, so that the decision is about the displayed version.
             record = self.model._default_manager.select_for_update().get(pk=pk)
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
@@ -192,6 +192,6 @@ class Transitions(OwnedRecords):
         return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:
-        """Take the record off its assignee's list, when its status says that the work is done."""
+        """End the record's assignment if its status means that the work is done."""
         if record.status in self.ends_work:
             Assignment.objects.filter(**named(record)).delete()

@@ -27,7 +27,7 @@ _DEVELOPMENT_PORTS = _PRODUCTION_PORTS | {80, 8080}
 _URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # RFC 3986, and nothing else
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
-# Every reader of "0x7f.1" or "2130706433" makes something else of it; only four decimal numbers are an address.
+# Every reader of "0x7f.1" or "2130706433" parses it differently; only four decimal numbers are an address.
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 # Names that never belong to a receiver on the Internet (RFC 6761, 6762, 7686, 8375 and ICANN's `internal`).
@@ -57,7 +57,7 @@ _BLOCKED_IPV4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-# Only global unicast is connected to at all. That leaves out ::/8 (loopback, IPv4-mapped and -compatible, both NAT64
+# Only global unicast addresses are allowed. That leaves out ::/8 (loopback, IPv4-mapped and -compatible, both NAT64
 # prefixes), discard-only, unique local, link-local, site-local and multicast addresses without naming them.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _BLOCKED_IPV6 = tuple(

@@ -34,10 +34,10 @@ class Reply:
 
 
 class Channel:
-    """A way to one receiver, for one request after the other; the connection is kept while the receiver keeps it."""
+    """A connection to one receiver for consecutive requests; it stays open as long as the receiver allows."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
-        """Connect to nothing yet. `resolve` stands in for the system's resolver, `allow_private` for the setting, as in
+        """Connect to nothing yet. `resolve` replaces the system's resolver, and `allow_private` the setting, as in
         `read_url`.
         """
         self._url, self._resolve, self._allow_private = url, resolve, allow_private

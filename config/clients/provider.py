@@ -33,14 +33,14 @@ class ProviderError(Exception):
 class ProviderAnswer(Answer):
     def json(self, **options: Any) -> Any:
         """Return the body as JSON; raises ProviderError `unreadable` when it is not JSON. `options` are those of
-        `json.loads`. Nesting is looked at first: the decoder's recursion must not be a provider's to exhaust.
+        `json.loads`. Nesting is checked first, so that a vendor's response can't exhaust the decoder's recursion.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
-            # As UTF-8, which is what was looked at: left to guess, the decoder also reads UTF-16 and UTF-32.
+            # As UTF-8, which was checked: without it, the decoder also accepts UTF-16 and UTF-32.
             document = loads(self.body.decode("utf-8-sig"), **options)
-            # Only an escape can spell half of a surrogate pair, which no column holds.
+            # Only an escape can encode half of a surrogate pair, which no column accepts.
             return _repaired(document) if rb"\u" in self.body else document
         except (ValueError, ArithmeticError) as error:  # a decimal with an exponent beyond all decimals
             raise ProviderError("unreadable", outcome_unknown=True) from error

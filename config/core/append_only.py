@@ -1,9 +1,9 @@
 """Migration operations that make a table append-only, or some of its columns, in the database itself.
 
-Code can be wrong and staff can have a shell; a row that tells what happened must outlive both. On PostgreSQL the
+Code can be wrong, and staff can have a shell. The rows of a history must survive both. On PostgreSQL the
 triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch them off.
 
-`AllowErasure` lets personal columns become blank, all of a row at once, when their ground ends.
+`AllowErasure` allows an erasure to blank all personal columns of a row when their ground ends.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from django.db.migrations.operations.base import Operation
 
 
 def _differs(connection: Any) -> str:
-    """Return the comparison that takes two NULLs as equal."""
+    """Return a comparison in which two NULLs are equal."""
     return "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
 
 
@@ -29,7 +29,7 @@ class AppendOnly(Operation):
     """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
 
     rule = "is append-only"
-    columns: Sequence[str] = ()  # an UPDATE is refused when one of these gets another value; without any, always
+    columns: Sequence[str] = ()  # rejects an UPDATE that changes one of these; rejects every UPDATE if empty
 
     def __init__(self, table: str) -> None:
         self.table = table

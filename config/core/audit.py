@@ -142,7 +142,7 @@ def _event(kind: str, members: dict[str, Any]) -> dict[str, Any]:
 
 
 class Chain:
-    """The lines of this process. A process that is forked begins a chain of its own."""
+    """The lines of this process. A forked process starts its own chain."""
 
     def __init__(self) -> None:
         self.begin_anew()
@@ -186,7 +186,7 @@ class _Reader:
         sequence, milliseconds, digest = int(event["sequence"]), int(event["time"]), sha256(line).digest()
         if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
             raise ValueError
-        # A collector may deliver lines twice, also some of them together.
+        # A collector may deliver lines twice, also groups of lines.
         if self.fault or (sequence <= self.sequence and self.digests[sequence] == digest):
             return
         expected = self.sequence + 1
@@ -195,7 +195,7 @@ class _Reader:
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.sequence}"
         elif event["prev"] != self.digests[-1].hex():
-            # Either of the two can have been changed, so the line before is not known to be good.
+            # One of the two was changed, so the previous line may be wrong, too.
             self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
             self.sequence, self.time = self.before
         else:

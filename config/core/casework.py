@@ -27,7 +27,10 @@ def named(record: models.Model) -> dict[str, Any]:
 
 def _side() -> Any:
     return models.CharField(
-        max_length=255, blank=True, default="", help_text="The provider whose people's it is; empty for the platform's."
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=("The lender whose members own the row; empty for the platform's staff."),
     )
 
 
@@ -181,7 +184,7 @@ class ReplyTemplate(models.Model):
 
 
 class SavedView(models.Model):
-    """The search and the filters of a list, kept by one of the staff under a name of their own."""
+    """The search and the filters of a list, which a member of staff saved under a name."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=100)

@@ -11,8 +11,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Access rules that an endpoint can declare in place of a scope.
 PUBLIC = "public"  # no identity is required
 ANY_CALLER = "any"  # any credential will do
-FIRST_PARTY = "first-party"  # the account itself, never something it delegated (decision 9)
-LOG_IN = "log-in"  # the account itself, logged in: no key does
+FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
+LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
 # During a key's last days every response has a header with the key's end.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
@@ -95,8 +95,8 @@ CALLER_ERRORS: tuple[type[ApiError], ...] = (
 @dataclass(frozen=True)
 class Credential:
     """`scopes` is None for an unrestricted credential: a token of the account's own log-in, or an API key without a
-    list of scopes. `client_id` names the app that holds a token on the account's behalf, `actor_id` the partner that
-    holds one to act for a person whose account it made.
+    list of scopes. `client_id` is the app whose token acts on behalf of the account. `actor_id` is the partner whose
+    token acts on behalf of a customer.
     """
 
     kind: str
@@ -106,7 +106,7 @@ class Credential:
     client_id: str | None = None
     expires_at: datetime | None = None
     actor_id: int | None = None
-    second_factor: bool = False  # whether the log-in that it stems from was made with one
+    second_factor: bool = False  # whether its log-in used a second factor
 
     @property
     def delegated(self) -> bool:

@@ -79,7 +79,7 @@ def number_in_words(value: Decimal | float) -> str:
 def amount_in_words(minor_units: int, currency: str) -> str:
     """Return an amount in the language of the moment, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
 
-    The code stands in place of a symbol, which several currencies share.
+    The code replaces a symbol, which several currencies share.
     """
     exponent = exponent_of(currency)
     amount = Decimal(minor_units).scaleb(-exponent)

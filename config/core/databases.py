@@ -21,8 +21,8 @@ logger = logging.getLogger("platform.database")
 _AWAY_LOG_SECONDS = 60.0
 _logged_away_at: dict[str, float] = {}  # by reason
 
-# A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
-# frees the Idempotency-Key it held and fences the process off should it wake up.
+# A transaction that is idle for this long belongs to a paused or lost process. The server ends it, which releases its
+# Idempotency-Key, and fences the process off if it resumes.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
@@ -35,8 +35,8 @@ Result = TypeVar("Result")
 
 
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
-    """Return Django's entry for a `postgres://` or `sqlite:///` URL; for another raises ImproperlyConfigured, naming
-    the `variable` that it came from. `statement_timeout_seconds` of zero means no limit.
+    """Return Django's entry for a `postgres://` or `sqlite:///` URL; for another raises ImproperlyConfigured with the
+    name of the `variable`. `statement_timeout_seconds` of zero means no limit.
     """
     scheme = url.partition(":")[0]
     if scheme not in {"postgres", "postgresql", "sqlite"}:
@@ -47,7 +47,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
     # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
     entry["CONN_MAX_AGE"] = None
-    # One that the server has ended meanwhile is replaced at the next request, instead of failing it.
+    # A connection that the server has closed meanwhile is replaced at the next request, which therefore succeeds.
     entry["CONN_HEALTH_CHECKS"] = True
     if scheme == "sqlite":
         _keep_private(str(entry["NAME"]))
@@ -94,7 +94,7 @@ def parse_address(url: str) -> dict[str, Any]:
         # libpq reads the address: percent-encoding, IPv6, several hosts. It rejects options that are not its own.
         parts = conninfo_to_dict(address)
     except ProgrammingError:
-        raise ValueError("not a PostgreSQL address") from None  # libpq's sentence repeats the password
+        raise ValueError("not a PostgreSQL address") from None  # libpq's message contains the password
     port = str(parts.get("port", ""))
     if not re.fullmatch("[0-9,]*", port):
         raise ValueError("the port is not a number")
@@ -110,7 +110,7 @@ def parse_address(url: str) -> dict[str, Any]:
 
 
 def _keep_private(name: str) -> None:
-    """Make SQLite's file before SQLite does, which would let every account of the machine read it."""
+    """Create SQLite's file before SQLite does, because every account of the machine could read SQLite's."""
     if name == ":memory:":
         return
     with suppress(OSError):  # SQLite's message names the problem with the path
@@ -132,7 +132,8 @@ def is_away(error: BaseException | None) -> bool:
     A primary that was demoted answers, and refuses what writes: to us it is away, too, until we are led to the new one.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
-        # None: the driver's own word for a connection that breaks while it speaks, such as two answers to a BEGIN.
+        # None: the driver's own error for a connection that breaks during a statement, such as two responses to a
+        # BEGIN.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
 
@@ -184,12 +185,12 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     if connection.vendor == "postgresql":
         holder = connections.create_connection(alias)
         try:
-            # In a transaction, so that it holds behind a pooler too. The limits that a request has are not a wait's.
+            # In a transaction, so that it holds behind a pooler too. The limits of a request do not apply to a wait.
             holder.set_autocommit(False)
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # Asked again and again: a statement that waits holds a snapshot, for which a CREATE INDEX CONCURRENTLY
+                # Polled, because a waiting statement holds a snapshot, for which a CREATE INDEX CONCURRENTLY
                 # of the lock's holder would wait.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])

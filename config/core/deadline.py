@@ -1,9 +1,9 @@
 """How long a request waits for PostgreSQL: then its connection is cut, and it answers 503.
 
 `statement_timeout` and `lock_timeout` are the server's. They end neither a COMMIT that waits for a synchronous standby
-nor the wait for a server that has fallen silent. Such a COMMIT must not be cancelled, either: the server would answer
-that it is done, though one machine alone has it. So the connection is cut at this end. Whether the transaction was
-kept is then as unknown as after any lost connection, and the same request may be sent again under its key.
+nor the wait for a server that has fallen silent. Such a COMMIT must not be canceled: the server would report success,
+although only one machine has it. So the connection is cut at this end. The outcome of the transaction is then unknown,
+as after any lost connection. The same request can be sent again with its key.
 """
 
 import logging
@@ -33,7 +33,7 @@ _lock = threading.Lock()
 
 
 class DeadlineMiddleware:
-    """Notes what is being served; a thread of its own looks who waits too long."""
+    """Records the requests in progress; a separate thread finds those that wait too long."""
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
         if not any(connection.vendor == "postgresql" for connection in connections.all()):
@@ -48,13 +48,13 @@ class DeadlineMiddleware:
         try:
             return self._get_response(request)
         finally:
-            with _lock:  # a thread that is being interrupted begins no other request before that is done
+            with _lock:  # an interrupted thread starts its next request only after the interruption
                 _serving.pop(thread, None)
 
 
 @cache
 def _start_watching() -> None:
-    """Start the one thread of this process that looks: tests build a handler for each client."""
+    """Start this process's only watching thread, because tests build a handler for each client."""
     threading.Thread(target=_watch, name="deadline", daemon=True).start()
 
 
@@ -67,7 +67,7 @@ def _watch() -> None:
 def cut_off(*, began_before: float) -> int:
     """Cut the connections on which requests wait that began before this moment (monotonic); return how many.
 
-    A request that is busy with something else, such as a provider's answer, goes on.
+    A request that waits for something else, such as a vendor's response, continues.
     """
     cut = 0
     with _lock:

@@ -1,15 +1,15 @@
 """Encryption of single values in the database, with the keys of `FIELD_ENCRYPTION_KEYS`.
 
-The first key encrypts, every key decrypts. docs/operate/keys.md gives the order in which a key is replaced while
-several processes run.
+The first key encrypts, every key decrypts. docs/operate/keys.md describes how to replace a key while several processes
+run.
 
 A value has one of two forms:
 
 - Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL has
-  copied to another place does not open.
+  copied to another place can't be decrypted.
 - Unbound: Fernet, as version 1.0 writes it. It opens at any place.
 
-The database holds the mode, which only moves forward: `unbound` writes unbound values and reads both forms, `binding`
+The database stores the mode, which only moves forward: `unbound` writes unbound values and reads both forms, `binding`
 writes bound values and reads both, `bound` refuses unbound values. `rotate_encryption_key` moves it. A process reads
 the mode again after REREAD_SECONDS.
 
@@ -45,15 +45,15 @@ logger = logging.getLogger("platform.encryption")
 MODES = UNBOUND, BINDING, BOUND = "unbound", "binding", "bound"
 REREAD_SECONDS = 5.0
 
-FERNET = b"gAAAA"  # the first characters of every Fernet token, and of no JSON
+FERNET = b"gAAAA"  # the first characters of every Fernet token, and never of JSON
 SEALED = b"b1."
-_WRAPPED = b"w1."  # an unbound value that no key opened when it was bound to its place
+_WRAPPED = b"w1."  # a value that no key decrypted when the values were bound to their rows
 _NONCE_BYTES = 12
 _DIGEST_BYTES = 8
 
 
 class UnreadableSecret(Unavailable):
-    """A stored value that does not open at its place with any of FIELD_ENCRYPTION_KEYS."""
+    """A stored value that none of FIELD_ENCRYPTION_KEYS decrypts at its place."""
 
     message = "The server can't decrypt a secret that this request needs. Contact the operator."
 
@@ -161,7 +161,7 @@ def is_sealed(content: bytes) -> bool:
 
 
 def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_id: str = "") -> bytes:
-    """Return what was sealed for this place; raises UnreadableSecret, and logs the value's kind and record."""
+    """Return the decrypted value of this place; raises UnreadableSecret, and logs the value's kind and record."""
     try:
         return _open(content, place)
     except _DoesNotOpenError:
@@ -173,8 +173,8 @@ def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_i
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
     """Encrypt a stored value with the first key, bound to its place.
 
-    Return the new value, None if it stays as it is, and whether a key opens it. An unbound value that no key opens is
-    bound as it is, so that it opens once its key is back.
+    Return the new value (None if unchanged), and whether a key decrypts it. An unbound value that no key decrypts is
+    bound unchanged, so that it can be decrypted once its key is restored.
     """
     if content.startswith(SEALED):
         try:
@@ -190,7 +190,7 @@ def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
 
 
 def _wrapped(content: bytes, place: str) -> bytes | None:
-    """Bind an unbound value that no key opens, None if this is not one."""
+    """Bind an unbound value that no key decrypts; None for other values."""
     if content.startswith(_WRAPPED):
         try:
             return _bind(_unbind(content, place, _ciphers()), place, _WRAPPED)
@@ -201,7 +201,7 @@ def _wrapped(content: bytes, place: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Sealed:
-    """An encrypted value as the database holds it. It is not a string: nothing can be signed with it."""
+    """An encrypted value as the database stores it. It is not a string: nothing can be signed with it."""
 
     ciphertext: str
 
@@ -211,7 +211,7 @@ PLACELESS = Sealed("")
 
 
 class _Opened(DeferredAttribute):
-    """The attribute of an encrypted column: opens the value when it is first read."""
+    """The attribute of an encrypted column: decrypts the value at its first use."""
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
@@ -228,8 +228,8 @@ class _Opened(DeferredAttribute):
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
     """Text that is encrypted in the database and bound to its row.
 
-    `save`, `create`, and `bulk_create` encrypt. `QuerySet.update` takes what `sealed_values` returns. `values` and
-    `values_list` return Sealed, which `open` opens.
+    `save`, `create`, and `bulk_create` encrypt. `QuerySet.update` accepts the result of `sealed_values`. `values` and
+    `values_list` return Sealed, which `open` decrypts.
     """
 
     descriptor_class = _Opened
@@ -251,7 +251,7 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
         if value is None:
             return None
         content = value.ciphertext.encode()
-        place = "" if content.startswith(FERNET) else self.place(pk)  # unbound: it would cost, and not be read
+        place = "" if content.startswith(FERNET) else self.place(pk)  # "": no reader needs the place
         return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:

@@ -1,6 +1,6 @@
 """Erasure of an account's rows by the register of personal data.
 
-Each row is a statement of its own, and a row that is erased already is not touched: an erasure that was killed goes on.
+Each row has its own statement, and skips rows that are already erased, so an interrupted erasure can resume.
 """
 
 from collections import defaultdict
@@ -25,7 +25,8 @@ Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that one ground keeps, and when the last and the first of them are erased; None without a known day."""
+    """The rows that one ground retains, and when the last and the first of them are erased; None without a known
+    day."""
 
     ground: str
     rows: int
@@ -42,7 +43,8 @@ class Kept(NamedTuple):
 
 
 def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
-    """Erase every personal field of an account's rows that no ground keeps; return what is kept, by ground."""
+    """Erase every personal field of an account's rows without a ground for retention; return the retained rows, by
+    ground."""
     parts = list(_parts(user_id, now=now))
     for part in parts:
         _erase(part.rest, part.fields)
@@ -50,12 +52,12 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
 
 
 def kept_rows(user_id: int, *, now: datetime) -> list[Kept]:
-    """Return what an erasure would keep now, by ground."""
+    """Return the rows that an erasure would retain now, by ground."""
     return _summarize(_parts(user_id, now=now))
 
 
 class _Part(NamedTuple):
-    """The rows of a table that a ground keeps, and the others, with the fields that the ground is about."""
+    """The rows of a table that a ground retains, and the others, with the ground's fields."""
 
     keep: Keep | None
     fields: dict[str, Treatment]
@@ -98,7 +100,7 @@ def forget_old_pages() -> None:
 
 
 def unkept_rows(user_id: int, *, now: datetime) -> Iterator[tuple[str, Any]]:
-    """Yield label and rows of each table of an account, without the rows that a ground keeps for some time."""
+    """Yield label and rows of each table of an account, without the rows that a ground retains for some time."""
     grounds = _grounds(user_id, now=now)
     for label, declaration, rows in tables_of(user_id):
         unkept = rows
@@ -121,7 +123,7 @@ def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
 
 
 def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
-    """Return the rows that are kept, and the others."""
+    """Return the retained rows, and the others."""
     if not ends:
         return every.none(), every
     if None in ends:
@@ -166,7 +168,7 @@ def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
 
 
 def blank(row: models.Model, name: str, erase: str) -> Any:
-    """Return what stands for an erased value: null, an empty value, or a random one where values are unique."""
+    """Return the replacement of an erased value: null, an empty value, or a random one if values are unique."""
     field: Any = row._meta.get_field(name)
     if erase == NULL:
         return None

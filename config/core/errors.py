@@ -1,8 +1,8 @@
 """Errors as the caller sees them (specification section 7).
 
-An error is a small exception class next to the code that raises it, with its status, `error` slug and `code`. Those
-that belong to no app stand here. `ApiError.registry` knows all of them, so that the tests can hold the list against the
-OpenAPI document. `config.api.errors` renders them.
+An error is a small exception class next to the code that raises it, with its status, `error` slug and `code`. This
+module has those that belong to no app. `ApiError.registry` knows all of them, so that the tests can hold the list
+against the OpenAPI document. `config.api.errors` renders them.
 """
 
 import re
@@ -72,7 +72,7 @@ class ApiError(Exception):
         """Render the error as JSON; every 401 names the scheme that would do (RFC 9110, 11.6.1)."""
         headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
         content = orjson.dumps(self.body())
-        # Said here, too: what refuses before Django's own middleware adds it would be sent in chunks.
+        # Set here, too: errors before Django's own middleware would otherwise be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
         # The log of requests reads these; the body may be rendered again.
@@ -116,7 +116,7 @@ class HttpsRequired(ApiError):
 
 
 class UnsupportedMediaType(ApiError):
-    """Not the media type that the endpoint reads: application/json in UTF-8, where it says nothing else."""
+    """Not the media type that the endpoint accepts: application/json in UTF-8 by default."""
 
     status, error, code = 415, "unsupported_media_type", "E1013"
     message = "Send application/json in UTF-8 (a file: multipart/form-data), without Content-Encoding."

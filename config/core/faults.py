@@ -19,6 +19,6 @@ _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 def fault_point(name: str) -> None:
-    """Do nothing, unless the environment asks for the end of the process here."""
+    """End the process here, if the environment variable requests it."""
     if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  nothing here is secret
         os.kill(os.getpid(), _SIGNALS[_POINTS[name]])

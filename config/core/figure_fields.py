@@ -56,7 +56,7 @@ class FigureField(forms.DecimalField):
 
 
 class AmountField(FigureField):
-    """An amount in units of a currency; None is the dollar with its sign. `to_minor_units` converts what it reads."""
+    """An amount in units of a currency; None is the dollar with its sign. `to_minor_units` converts the input."""
 
     def __init__(self, currency: str | None, **options: Any) -> None:
         options = {"decimal_places": exponent_of(currency), "sign": currency or "$", **options}

@@ -1,9 +1,8 @@
 """The groups, filled by each app for its own models.
 
-At the back office `Reviewer` decides about people's records, `Support` reads, `Operations` looks after keys and
-webhooks. `Lender` and `Partner` are not staff: a lender may make a provider over the API, a partner accounts for its
-customers. An app's migration grants each group's permissions there with `GrantToGroups`; no module has to know every
-app.
+At the back office, `Reviewer` decides records, `Support` reads them, and `Operations` manages keys and webhooks.
+`Lender` and `Partner` are not staff: a lender may make a provider over the API, a partner accounts for its customers.
+An app's migration grants each group's permissions there with `GrantToGroups`; no module has to know every app.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ LENDER, PARTNER = "Lender", "Partner"
 class GrantToGroups(migrations.RunPython):
     """Give groups permissions on models: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
 
-    A verb is what stands before the model's name in a permission's code name: `view`, `change`, `review`.
+    A verb is the part before the model's name in a permission's code name: `view`, `change`, `review`.
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:

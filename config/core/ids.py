@@ -43,7 +43,7 @@ def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
 
 
 def queryable(text: str) -> str:
-    """Return a text, or "" for one with a NUL character: PostgreSQL cannot even be asked for it."""
+    """Return a string, or "" for a string with a NUL character, which PostgreSQL rejects in queries."""
     return "" if "\0" in text else text
 
 

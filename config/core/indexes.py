@@ -1,4 +1,5 @@
-"""Indexes and checks that migrations add while PostgreSQL takes writes. Such a migration can be interrupted and rerun.
+"""Indexes and checks that migrations add while PostgreSQL accepts writes. Such a migration can be interrupted and
+rerun.
 
 The migration needs `atomic = False`. SQLite has one writer anyway.
 """
@@ -31,7 +32,7 @@ class AddCheckWithoutLock(AddConstraintNotValid):
             base.database_forwards(app_label, schema_editor, from_state, to_state)
             return
         table = to_state.apps.get_model(app_label, self.model_name)._meta.db_table
-        # An interrupted run leaves a constraint that is perhaps not validated.
+        # An interrupted run may leave a constraint that is not validated.
         schema_editor.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {self.constraint.name}", params=None)
         super().database_forwards(app_label, schema_editor, from_state, to_state)
         validate = ValidateConstraint(self.model_name, self.constraint.name)
@@ -39,7 +40,7 @@ class AddCheckWithoutLock(AddConstraintNotValid):
 
 
 def drop(schema_editor: Any, name: str) -> None:
-    # What an interrupted run leaves behind is perhaps not valid.
+    # An interrupted run may leave an invalid index.
     schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}", params=None)
 
 

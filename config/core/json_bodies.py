@@ -25,7 +25,7 @@ _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
 
 def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
-    """Return the raw body, which Django reads once and keeps; raises PayloadTooLarge when it is longer than `limit`
+    """Return the raw body, which Django reads once and caches; raises PayloadTooLarge when it is longer than `limit`
     bytes, MalformedJSON when it ends before its announced length.
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
@@ -82,7 +82,7 @@ def _check_extent(body: bytes, members_max: int) -> None:
     makes at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
     """
     marks = marks_of(body)
-    # A member has at most two texts, its name and its value, and a document may be one text without a member.
+    # A member has at most two strings, its name and its value. A document can be one string without a member.
     if marks.count(b'"') > 2 * (2 * members_max + 1):
         raise _too_many(members_max)
     marks = without_texts(marks)
@@ -126,7 +126,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
         except UnicodeDecodeError as error:
             raise MalformedJSON("The body must be UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
-        # A container has one member more than it has commas, unless it is empty.
+        # A container that is not empty has one member more than commas.
         may_be_large = containers + body.count(b",") > members_max
         if may_be_large or containers > DEPTH_MAX:
             _check_extent(body, members_max)
@@ -134,6 +134,6 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
             document = _decoder.decode(text)
         except ValueError as error:
             raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
-        if may_be_large or b"\\u" in body:  # NUL and half a pair can only be written as escapes
+        if may_be_large or b"\\u" in body:  # NUL and half of a surrogate pair can only be encoded as escapes
             _check_content(document, members_max)
         return document

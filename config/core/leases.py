@@ -1,4 +1,4 @@
-"""Claim due rows of a queue, store what became of many at once, and contain the error of one item.
+"""Claim due rows of a queue, store many outcomes in one statement, and contain the error of one item.
 
 `due_at` is the moment at which a row may be claimed next: the end of a lease, or of a wait.
 """
@@ -43,16 +43,16 @@ def update_each(
 ) -> int:
     """Update many rows of `model`; return how many were found.
 
-    Each of `rows` holds the values of the fields in `match`, by which the row is found, then those of the fields in
-    `change`. The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server evaluates
-    once per row. A join with a list of values costs a seventh of it at 500 rows.
+    Each of `rows` has the values of the fields in `match`, which select the row, then those of the fields in `change`.
+    The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server evaluates once per
+    row. A join with a list of values costs a seventh of it at 500 rows.
     """
     if not rows:
         return 0
     connection = connections[router.db_for_write(model)]
     quote = connection.ops.quote_name
     fields = [model._meta.get_field(name) for name in (*match, *change)]
-    # PostgreSQL takes a bare literal in a list of values for text; SQLite would turn a moment into a number.
+    # PostgreSQL reads a bare literal in a list of values as text; SQLite would convert a time to a number.
     typed = connection.vendor == "postgresql"
     marks = ", ".join(f"CAST(%s AS {field.db_type(connection)})" if typed else "%s" for field in fields)
     table = quote(model._meta.db_table)
@@ -68,7 +68,7 @@ def update_each(
         for field, value in zip(fields, row, strict=True)
     ]
     with connection.cursor() as cursor:
-        # Names of ours and marks; the values are parameters.
+        # Only our own names and placeholders; the values are parameters.
         cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {found}", parameters)  # noqa: S608
         return int(cursor.rowcount)
 
@@ -76,7 +76,7 @@ def update_each(
 def contain(error: Exception, kind: str, key: object) -> str:
     """Log the fault of one item of a queue; return its type's name. Raises the error if it is the database's.
 
-    A database that answers that a lock or a statement took too long is not away: other items may fare better.
+    A database that reports a slow lock or statement is available: other items may succeed.
 
     The log has the type and the frames. It lacks the message, which may quote personal data.
     """

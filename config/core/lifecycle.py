@@ -22,7 +22,7 @@ from config.core.json_text import JsonTextField
 
 
 class Role(StrEnum):
-    OWNER = "owner"  # the person whose record it is
+    OWNER = "owner"  # the owner of the record
     REVIEWER = "reviewer"  # a reviewer with the right to decide
     EITHER = "either"
     SYSTEM = "system"  # a management command, never a request
@@ -150,7 +150,7 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
-    # A code that follows from the move itself; a history whose moves have one overrides it.
+    # A code that follows from the transition; a history with such codes overrides this.
     reason_code: Any = None
 
     class Meta:
@@ -205,7 +205,7 @@ def _insert(row: models.Model) -> None:
 
 
 class StatefulModel(models.Model):
-    """A record whose status `transition_to` alone changes.
+    """A record whose status only `transition_to` changes.
 
     A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
     `invalid_transition`; `check_transition`; what has to be said for a transition, `require_reasons`; and what
@@ -235,7 +235,7 @@ class StatefulModel(models.Model):
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError for a transition that lacks what has to be said for it; a proposal is checked with it, too."""
+        """Raise ApiError for a transition without its required reasons; this also checks a proposal."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return the further columns that a transition sets; raises ApiError when it lacks something."""
@@ -297,7 +297,7 @@ class StatefulModel(models.Model):
         self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        # A clock that was set back must not turn the story around.
+        # A clock that was set back must not reverse the order of the history.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
         transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
         columns = {"status": to, "moves": self.moves + 1, "updated_at": now, **self.derived_columns(transition)}
@@ -306,7 +306,7 @@ class StatefulModel(models.Model):
             if follower.before is not None:
                 columns |= follower.before(self, transition)
         columns |= changes or {}
-        # The counter as well: a record that left its status and came back meanwhile is not as it was read.
+        # The counter, too: a record that meanwhile left its status and returned to it has changed.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
         history, parent = _history_of(type(self))

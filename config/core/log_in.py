@@ -7,12 +7,12 @@ from django.http import HttpRequest
 
 from config.core.encryption import opened, seal
 
-# In a session: the id of the authenticator or passkey that was given in it, see `identity.accounts.codes`.
+# In a session: the id of the authenticator or passkey that the session used, see `identity.accounts.codes`.
 SECOND_FACTOR = "second_factor"
 BY_ISSUER = "issuer"  # in its place, for staff whose second factor the issuer of `STAFF_OIDC` has checked
 # In a session that began at that issuer: the id of its `IssuerSession`. The session ends with that row.
 ISSUER_SESSION = "issuer_session"
-# The session's key cannot be part of it: Django's serializers do not know it. A reader of the table has the keys
+# The session's key cannot be part of it: Django's serializers do not know it. A reader of the table can read the keys
 # anyway.
 PLACE = "django_session|session_data"
 

@@ -1,4 +1,4 @@
-"""Names that other people read, of providers, offers, apps, keys, and documents: cleaned, and compared as they look.
+"""Names that other people read (lenders, offers, apps, keys, documents): cleaned, and compared by their appearance.
 
 Names and addresses of people are accepted as their scripts are written: `clean_words`.
 """
@@ -44,7 +44,7 @@ def clean_name(text: str) -> str:
 
 
 _JOINERS = "\u200c\u200d"  # ZERO WIDTH NON-JOINER and JOINER
-# Keyboards of these scripts type joiners, also where they change nothing that a reader sees.
+# Keyboards of these scripts also insert joiners without a visible effect.
 _SCRIPTS_WITH_JOINERS = {
     "ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "KHMER", "MALAYALAM", "MONGOLIAN", "MYANMAR",
     "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU", "TIBETAN",
@@ -88,7 +88,7 @@ def _has_joiners(character: str) -> bool:
 
 
 def skeleton(text: str) -> str:
-    """Return what a name looks like: NFKC, without invisible characters, case, and look-alikes (Unicode TR 39).
+    """Return the appearance of a name: NFKC, without invisible characters, case, and look-alikes (Unicode TR 39).
 
     Two names with one skeleton deceive people. The text is for comparison only; store `name_key`.
     """
@@ -109,7 +109,7 @@ def name_key(text: str, scope: object = "") -> str:
 
 
 def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
-    """Save a record with the key of its name. Raises NameTaken, also for the later of two that are saved at once."""
+    """Save a record with the key of its name. Raises NameTaken, also for the later of two concurrent names."""
     record.name_key = name_key(record.name, scope)
     with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
         record.save(**options)
@@ -135,7 +135,7 @@ def check_keys(records: Any) -> list[checks.CheckMessage]:
     ]
     if not names:
         return [checks.Info("each is unique as it looks")]
-    return [checks.Warning(f"These look like the name of an older one: {listed(names)}. Have them renamed.")]
+    return [checks.Warning(f"These names look like the name of an older record: {listed(names)}. Have them renamed.")]
 
 
 def listed(names: list[str]) -> str:
@@ -156,8 +156,8 @@ def _is_unseen(character: str) -> bool:
 def _skeleton_of_word(word: str) -> str:
     """Capitals of other scripts look like Latin ones whose small letters they do not resemble, as Cyrillic VE does.
 
-    So a word that has Latin letters, or looks as if it had no others, is compared as it stands before its case is
-    folded. The small letter `i` is compared as its capital, which looks like `l`.
+    So a word with Latin letters, or with only look-alikes of them, is compared before its case is folded. The small
+    letter `i` is compared as its capital, which looks like `l`.
     """
     looks = _replaced(word)
     if any(character.isascii() and character.isalpha() for character in word) or looks.isascii():
@@ -176,7 +176,7 @@ def _prototypes() -> dict[str, str]:
     """Return the character or text that each confusable character is compared as."""
     from confusable_homoglyphs.confusables import confusables_data  # 1 MB, which a server needs only for a new name
 
-    # The package frames right-to-left texts in left-to-right marks.
+    # The package surrounds right-to-left texts with left-to-right marks.
     similar = {
         source.strip("\u200e"): [entry["c"].strip("\u200e") for entry in entries]
         for source, entries in confusables_data.items()

@@ -190,7 +190,7 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 class Adapter(HTTPAdapter):
-    """Sends requests over connections that obey the running exchange, and keeps them for the next request."""
+    """Sends requests over connections with the limits of the running exchange, and reuses them for the next request."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
@@ -214,7 +214,7 @@ def exchange(
     """Send a GET or a POST and read its response, all within `seconds`; raises NoAnswer.
 
     The body may have `max_bytes`. If `is_stopped` is given, it is called about once a second and ends the exchange.
-    A POST is sent once, over a connection of its own. A GET is repeated if its kept connection had been closed.
+    A POST is sent once, over a new connection. A GET is repeated if its reused connection had been closed.
     """
     limits = Exchange(
         ends_at=time.monotonic() + seconds,
@@ -291,7 +291,7 @@ def resolve_by_system(host: str) -> list[Address]:
 def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
     """Return the addresses of a name if `resolve` finds any within `seconds`, otherwise none; of an address itself.
 
-    The system's resolver cannot be interrupted, so it runs in a thread that is left behind when it is too slow.
+    The system's resolver cannot be interrupted, so it runs in a thread, which is abandoned when it is too slow.
     """
     with suppress(ValueError):
         return [ip_address(host)]

@@ -1,8 +1,8 @@
 """Statements that the ORM writes once, for the few reads and writes that run all day.
 
-For a query of constant shape most of the ORM's time goes into writing the same SQL again. Here a queryset is built once
-with slots in place of its arguments, compiled by Django for the database at hand, and from then on only executed. The
-ORM stays the only source of SQL; nothing here knows a table. Everywhere else the ORM is used plainly.
+For a query of constant shape, the ORM spends most of its time on generating the same SQL again. Here a queryset is
+built once with slots in place of its arguments, compiled by Django for the database at hand, and from then on only
+executed. The ORM stays the only source of SQL; nothing here knows a table. Everywhere else the ORM is used plainly.
 
 On PostgreSQL the driver's own cursor executes them. It sends arguments separately from the SQL and has the server
 prepare frequent statements. Django's cursor writes every argument into the text. On other databases, and while a test
@@ -37,7 +37,7 @@ _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 def execute(
     connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True
 ) -> tuple[list[Row], int]:
-    """Execute a statement; return its rows, if it gives any, and how many it gave or changed.
+    """Execute a statement; return its rows, if any, and the number of returned or changed rows.
 
     `binary` is to be False where a column is of a kind that Django reads from text only.
     """
@@ -52,8 +52,8 @@ def execute(
         try:
             cursor.execute(cast("Any", sql), parameters, binary=binary)
         except psycopg.errors.FeatureNotSupported:
-            # A migration has changed a column's type under a prepared statement. A rollback forgets what is prepared;
-            # without a transaction to roll back, the statement can be sent as if for the first time.
+            # A migration has changed a column's type under a prepared statement. A rollback discards prepared
+            # statements. Without a transaction to roll back, the statement can be prepared again.
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
@@ -102,7 +102,7 @@ class PreparedSelect:
 
     `build` takes named arguments and returns a queryset; `arguments` names them where its signature does not. It is
     called once, so an argument may be used as a filter value only, `limit` and `offset` as the bounds of a slice only.
-    Documents come as fragments, ready for `render_json`, unless `parsed` asks for them as Python values. An encrypted
+    Documents are fragments for `render_json`, or Python values with `parsed`. An encrypted
     column is opened with the primary key, which must be among the columns; `PreparedGet` leaves that to the instance.
     """
 
@@ -127,7 +127,7 @@ class PreparedSelect:
         return rows[0] if rows else None
 
     def rows(self, **arguments: Any) -> list[Row]:
-        """Execute with these arguments; return tuples in the order of the columns asked for."""
+        """Execute with these arguments; return tuples in the order of the requested columns."""
         connection = connections[router.db_for_read(self._queryset.model)]
         statement = self._statements.get(connection.alias)
         if statement is None:
@@ -233,7 +233,7 @@ def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
     """Set columns in the rows whose fields equal `where`; return how many. Signals are not sent.
 
-    A foreign key takes a record, as in `QuerySet.update`.
+    A foreign key accepts a record, as in `QuerySet.update`.
     """
     alias = router.db_for_write(model)
     connection = connections[alias]
@@ -253,7 +253,7 @@ def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mappi
 def _updating(
     model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[str, list[tuple[bool, str, Any]]]:
-    """Let Django write the UPDATE; tell the slots of values from those of conditions, and both from constants."""
+    """Generate the UPDATE with Django; distinguish the parameters of values, those of conditions, and constants."""
     wanted = {name: _Slot(name) for name in conditions}
     query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
     query.add_update_values({name: _Slot(name) for name in columns})

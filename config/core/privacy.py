@@ -33,11 +33,11 @@ EVERY_ROW = Q()
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A reason to keep personal data after an erasure: the name of the ground, and its rule in words."""
+    """A ground to retain personal data after an erasure: its name, and its rule in words."""
 
     ground: str
     rule: str
-    is_permanent: bool = False  # no day ends it: proofs of the values were handed out
+    is_permanent: bool = False  # no end: proofs of the values were issued
 
 
 AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.S.C. 1691e(f); GDPR Article 17(3)(e)")
@@ -158,7 +158,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of data subjects whose account is erased: those that a law keeps."""
+    """Select the rows of erased accounts that a law requires."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()

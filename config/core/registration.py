@@ -1,4 +1,4 @@
-"""An app's declarations for the shared code: attributes of its AppConfig, read where they are needed.
+"""An app's declarations for the shared code: attributes of its AppConfig, which the shared code reads.
 
 class ClaimsConfig(Declarations, AppConfig):
     name = "claims"
@@ -13,15 +13,15 @@ from typing import Any, ClassVar
 from django.apps import apps
 from django.utils.module_loading import import_string
 
-# The place of a collection or a mapping, from the app on; or a tuple with the place of each member. It is imported when
-# it is first asked for.
+# The place of a collection or a mapping, from the app on; or a tuple with the place of each member. It is imported at
+# its first use.
 Places = str | tuple[str, ...]
 
 
 class Declarations:
     """The possible declarations; an AppConfig sets those that it has.
 
-    Apps that others build on ask questions of their own with `declared` (`staged_kinds`, `facts`).
+    Apps that others build on read their own declarations with `declared` (`staged_kinds`, `facts`).
     """
 
     event_types: ClassVar[Places] = ()  # each an `EventFamily`

@@ -4,11 +4,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Seconds before each attempt, counted from the one before it: quick enough for a restart of the receiver, patient
-# enough for a weekend (75 hours and a half in all). The recommendation of Standard Webhooks.
+# Seconds before each attempt, counted from the one before it: short at first for a restart of the receiver, and 75.5
+# hours in total for an outage of a weekend. The recommendation of Standard Webhooks.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-JITTER = 0.10  # receivers that failed together must not all be tried again in the same second
+JITTER = 0.10  # receivers that failed at the same time must not all be retried in the same second
 RETRY_AFTER_MAX = timedelta(hours=24)
 
 
@@ -24,7 +24,7 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
 
 
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
-    """Return what the text of a `Retry-After` header asks for (RFC 9110, 10.2.3: seconds or a date), if anything."""
+    """Return the delay that a `Retry-After` header requests (RFC 9110, 10.2.3: seconds or a date), if any."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         # Only so many digits: anything longer is beyond the cap.

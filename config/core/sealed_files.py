@@ -1,7 +1,7 @@
 """Files that are encrypted while they are written, and decrypted while they are read, chunk by chunk.
 
-Each chunk is AES-256-GCM with the number of the chunk as the nonce. The nonce also marks the last chunk, so a file that
-was cut short does not open. A key encrypts one file.
+Each chunk is AES-256-GCM with the number of the chunk as the nonce. The nonce also marks the last chunk, so a truncated
+file can't be decrypted. A key encrypts one file.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def _nonce(number: int, *, is_last: bool) -> bytes:
 
 
 class SealedWriter:
-    """Writes to a file what it receives, encrypted. Close it: the last chunk is written then."""
+    """Encrypts its input, and writes it to a file. Close it: the last chunk is written then."""
 
     def __init__(self, file: Any, key: bytes) -> None:
         self._file, self._cipher, self._buffer, self._number = file, AESGCM(key), bytearray(), 0

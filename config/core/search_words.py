@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# Letters that Unicode does not decompose, as people without them on the keyboard type them.
+# Letters that Unicode does not decompose, with the usual replacement on other keyboards.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -45,7 +45,7 @@ def _joined(parts: list[str]) -> Iterable[str]:
 
 
 def as_column(words: Iterable[str]) -> str:
-    """Return words as a column holds them, each between blanks, so that a whole word can be found."""
+    """Return words as a column stores them, each between spaces, so that a search can match a whole word."""
     return f" {' '.join(words)} "
 
 

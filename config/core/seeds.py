@@ -1,4 +1,4 @@
-"""Seeds of Ed25519 keys: taken from the environment in production, made once into `VAR_DIR` while developing."""
+"""Seeds of Ed25519 keys: from the environment in production; created once in `VAR_DIR` in development."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env import keep_once
 
 SEED_BYTES = 32
-_WEAK_BYTES = 8  # fewer different ones than this no random seed has
+_WEAK_BYTES = 8  # a random seed has at least this many different words
 _HOW_TO = (
     "set it to 32 random bytes in base64, for example the output of "
     "`python -c 'import base64, os; print(base64.b64encode(os.urandom(32)).decode())'`, and keep a copy: "
@@ -19,7 +19,7 @@ _HOW_TO = (
 
 
 def read_seed(variable: str, configured: str, *, without: str, file_name: str, damaged: str) -> bytes:
-    """Return the configured seed, else the one that development keeps in a file.
+    """Return the configured seed, or the one that development stores in a file.
 
     `without` describes the loss without it, `damaged` the remedy for an invalid file. Raises ImproperlyConfigured with
     a message that names the setting.
@@ -38,7 +38,7 @@ def read_seed(variable: str, configured: str, *, without: str, file_name: str, d
 
 
 def decode_seed(text: str, no_key: str, weak: str) -> bytes:
-    """Return the 32 bytes that a text holds in base64; raises ImproperlyConfigured with the sentence that fits."""
+    """Return the 32 bytes of a base64 string; raises ImproperlyConfigured with the cause."""
     try:
         seed = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError) as error:

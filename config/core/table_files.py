@@ -1,6 +1,6 @@
 """Tables as files: CSV that no spreadsheet executes, or JSON Lines.
 
-A file is written row by row to a temporary file, so that its SHA-256 is known before the first byte leaves.
+A file is written row by row to a temporary file, so that its SHA-256 is known before the first byte is sent.
 """
 
 import base64
@@ -23,7 +23,8 @@ from config.core.json_text import rfc3339
 ROWS_MAX = 100_000
 CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
-# A cell that begins so is a formula to a spreadsheet, also in full-width and small letters, and behind what it trims.
+# A spreadsheet reads a cell with this beginning as a formula, also in full-width and small forms, and after trimmed
+# characters.
 _SIGNS = "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
 _FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")

@@ -1,6 +1,6 @@
 """The one check of an access token: its signature and every claim, by value and by type.
 
-Service A issues these tokens and both services take them. The checks here read the token alone; only service A knows
+Service A issues these tokens and both services take them. The checks here use only the token; only service A knows
 whether its log-in has ended since.
 """
 
@@ -17,7 +17,7 @@ ALGORITHM = "ES256"
 CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a token
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
-_LATEST_MOMENT = 253_402_300_800  # the year 10000, which no datetime holds
+_LATEST_MOMENT = 253_402_300_800  # the year 10000, which exceeds datetime
 # Callers check claims themselves, types included: the library accepts the string "9999999999" as a time.
 SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
 
@@ -25,7 +25,7 @@ SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf
 def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any]) -> dict[str, Any]:
     """Return the claims of an access token that `issuer` signed for itself (`iss` and `aud`, `BASE_URL`).
 
-    `find_key` returns the public key of a key id (`kid`), or None when there is none; what it raises passes through.
+    `find_key` returns the public key of a key id (`kid`), or None if there is none; its exceptions pass through.
     Raises InvalidToken for everything but such a token, ExpiredToken when its time is over (specification section 5).
     """
     if len(text) > _TOKEN_MAX_LENGTH:

@@ -1,4 +1,4 @@
-"""The source of the documentation: `docs/`, the pages next to it, and what is generated from the code.
+"""The source of the documentation: `docs/`, the pages next to it, and pages generated from the code.
 
 A page is generated for each error code, the tables of the event catalog, and the table of scopes.
 

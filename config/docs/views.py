@@ -24,7 +24,7 @@ from config.core.errors import NotFound
 from config.core.proxies import client_address
 
 MAX_AGE_SECONDS = 300
-BUILD_SECONDS = 10  # after which a reader comes back while the documentation is being built
+BUILD_SECONDS = 10  # the time to a retry while the documentation is being built
 MARKDOWN = "text/markdown; charset=utf-8"
 # Pages that had another address.
 MOVED = {
@@ -144,7 +144,7 @@ def root(request: HttpRequest) -> HttpResponse:
 
 
 def _frame(link: tuple[str, str]) -> dict[str, Any]:
-    """Return what stands around a viewer of the OpenAPI document, with a link to the other one."""
+    """Return the page around a viewer of the OpenAPI document, with a link to the other document."""
     home = reverse("docs:front")
     return {
         "name": settings.PROVIDER_NAME,
@@ -156,7 +156,7 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
 
 
 def _demo(request: HttpRequest) -> dict[str, Any]:
-    """Return what `seed_demo` keeps, for a person at the very machine of a server for development; else nothing.
+    """Return the values of `seed_demo`, only to requests from the same machine as a development server.
 
     People who reach such a server from another machine must get the key from a person who sees the terminal.
     """

@@ -1,5 +1,5 @@
-"""Mail to people: a row in the transaction of what causes it (`outbox`), carried by `deliver_mail` (`delivery`).
+"""Mail to people: a row in the transaction of its cause (`outbox`), sent by `deliver_mail` (`delivery`).
 
-States: pending, sent, failed. Mail carries links, never reasons, amounts or personal data. Whom it goes to and what it
-says is encrypted, and what it says is forgotten once it is sent. The API does not show mails.
+States: pending, sent, failed. Mail carries links, never reasons, amounts or personal data. The recipient and the
+content are encrypted, and the content is deleted once it is sent. The API does not show mails.
 """

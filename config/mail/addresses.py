@@ -32,7 +32,7 @@ def comparable(email: str) -> str:
 
 
 def mailable(email: str) -> str:
-    """Return an address with its domain as mail servers look it up; an address that is none as it is."""
+    """Return an address with its domain as mail servers look it up; an invalid address is unchanged."""
     local, _, domain = email.rpartition("@")
     try:
         return f"{local}@{idna.encode(domain, uts46=True).decode()}"

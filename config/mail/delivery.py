@@ -33,13 +33,13 @@ BATCH = 20
 # with EMAIL_TIMEOUT on each response of a slow server; mails not begun at half of it go back to the queue
 LEASE = timedelta(minutes=4)
 FAILURES_MAX = 10  # attempts for a mail that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # support can find out for a month whether a mail was sent
+KEEP = timedelta(days=30)  # for a month, support can check whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 
 
 def deliver_some(*, now: datetime) -> dict[str, int]:
-    """Send what is due, at most BATCH; return what became of it. Without a mail server everything waits."""
+    """Send due mails, at most BATCH; return their outcomes. Without a mail server everything waits."""
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)
@@ -93,12 +93,12 @@ def message_of(
 ) -> EmailMultiAlternatives:
     """Return the mail in `language`, as far as there is a translation; raises TemplateDoesNotExist.
 
-    The first line of `mail/NAME.txt` is the subject, the rest the text, of which the HTML is made: an address on a line
-    of its own becomes a link.
+    The first line of `mail/NAME.txt` is the subject, the rest is the text. The HTML is created from it: an address on
+    its own line becomes a link.
     """
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
-        # Text is not escaped; the HTML that is made of it is.
+        # The text is not escaped; the HTML that is created from it is.
         said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
         subject, _, text = said.strip().partition("\n")
         text = text.strip() + "\n"
@@ -108,7 +108,7 @@ def message_of(
         text,
         to=[to],
         connection=connection,
-        # Not answered by machines (RFC 3834), and no business of trackers.
+        # Prevents automatic replies (RFC 3834) and tracking.
         headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
     )
     message.attach_alternative(html, "text/html")
@@ -132,14 +132,14 @@ def _close(connection: Any) -> None:
 
 
 def _store(mail: OutgoingMail, error: Exception | None) -> str:
-    """Store an attempt, unless another worker holds the mail by now; return the outcome."""
+    """Store an attempt, unless another worker has claimed the mail meanwhile; return the outcome."""
     attempts, now = mail.attempts + 1, timezone.now()
     if error is None:
         status, due_at = SENT, None
     else:
         delay = None if _is_final(error) else next_delay(attempts)
         status, due_at = (FAILED, None) if delay is None else (PENDING, now + delay)
-        # The kind alone: what a server says repeats the address.
+        # Only the kind, because a server's text repeats the address.
         logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:

@@ -1,4 +1,4 @@
-"""Mail while developing: printed, and kept in `VAR_DIR/mail`, where `/dev/mail` reads it."""
+"""Mail in development: printed, and stored in `VAR_DIR/mail`, which `/dev/mail` displays."""
 
 import sys
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ from django.utils.module_loading import import_string
 
 from config.env import text
 
-SECONDS = 15  # for each answer of the mail server
+SECONDS = 15  # for each response of the mail server
 _SMTP = "django.core.mail.backends.smtp.EmailBackend"
 _DEVELOPMENT = "config.mail.development.EmailBackend"
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -17,8 +17,8 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
     """Return Django's e-mail backend and its options; an empty string if mail is off.
 
-    `smtps://` is TLS from the first byte. `smtp://` begins TLS by STARTTLS, and does without to this machine alone:
-    mail carries links that let people in. `backend:` names any other backend for Django, and its options.
+    `smtps://` is TLS from the first byte. `smtp://` starts TLS with STARTTLS. Only connections to this machine may omit
+    TLS, because mail contains log-in links. `backend:` names any other backend for Django, and its options.
     """
     value = text(name, default)
     try:

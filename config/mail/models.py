@@ -8,7 +8,8 @@ PENDING, SENT, FAILED = "pending", "sent", "failed"
 
 
 class OutgoingMail(models.Model):
-    """A mail on its way. While `pending`, `due_at` is when a worker may next take it, who then holds it by `claim`."""
+    """A mail on its way. While `pending`, a worker can claim it from `due_at` on. Then `claim` identifies the worker's
+    lease."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()
@@ -20,7 +21,9 @@ class OutgoingMail(models.Model):
     language = models.CharField(max_length=16)
     status = models.CharField(max_length=16, default=PENDING, choices=[(one, one) for one in (PENDING, SENT, FAILED)])
     attempts = models.PositiveSmallIntegerField(default=0)
-    last_error = models.CharField(max_length=64, blank=True, default="", help_text="A kind, never what a server said.")
+    last_error = models.CharField(
+        max_length=64, blank=True, default="", help_text=("The kind of error, without the server's text.")
+    )
     due_at = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, editable=False)
     created_at = models.DateTimeField()

@@ -24,7 +24,7 @@ def queue_mail(
 ) -> OutgoingMail | None:
     """Write a mail to be sent; None when this recipient has been written to too often in this hour.
 
-    The caller's answer is the same in both cases: it would tell whose address is known. Mails that another person
+    The response is the same in both cases, so that it does not reveal known addresses. Mails that another person
     requested lock no one out: they are in the recipient's mailbox, and their links work.
 
     Without `language`, the mail is in the language of the page that caused it, and in English for the API.

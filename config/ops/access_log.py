@@ -1,7 +1,8 @@
 """The outermost middleware: each request's id, and one record of it: a log line, the counts that `/metrics` shows, and
 a line for its caller (`config.ops.request_log`).
 
-A record holds ids and the address's template, never an address: paths and query strings name people and carry secrets.
+A record contains ids and the template of the path, never the path: paths and query strings contain personal data and
+secrets.
 """
 
 import logging
@@ -24,9 +25,9 @@ from config.ops.request_log import LOG
 
 logger = logging.getLogger(ACCESS_LOGGER)
 
-# Stands for every path that no route matches, and for requests that were refused before a route was looked for.
+# Replaces the path of requests without a matching route, and of requests that were rejected before the routing.
 UNMATCHED = "unmatched"
-# Everything else is one method to us: a method is any word that a caller likes.
+# All others are counted as one method, because a caller can send any word.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
 _INTERFACE = "/v1/"
@@ -90,7 +91,7 @@ class RequestIdMiddleware:
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
         text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
-        # Made by hand: finding out which line of the program logs costs as much as all the rest.
+        # Created by hand: finding the calling line costs as much as all the rest.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
             service=settings.SERVICE,

@@ -24,7 +24,7 @@ from config.ops.disk import check_disk_space
 from config.ops.models import Installation
 
 DOCTOR, START = "doctor", "start"
-CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on which clock was asked
+CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on the clock that was read
 
 Check = Callable[..., list[checks.CheckMessage]]
 
@@ -84,7 +84,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Look for a database of another kind of installation than this process is of.
 
     A sandbox's clocks were moved and its decisions simulated; production's people did not consent to that; and in
-    development every caller may decide. So none of them opens a database of another, not even to migrate it.
+    development every caller may decide. So no environment uses another's database, not even to migrate it.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
     found: list[checks.CheckMessage] = [
@@ -100,7 +100,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _kind_of(alias: str) -> str | None:
-    """Return what a database says that it is; None before its first migration."""
+    """Return the environment that a database stores; None before its first migration."""
     if Installation._meta.db_table not in connections[alias].introspection.table_names():
         return None
     return Installation.objects.using(alias).values_list("kind", flat=True).first()
@@ -124,7 +124,8 @@ def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check that each database stores every character and knows the case of letters: users are looked up by it."""
+    """Check that each database stores every character and knows the case of letters: users are looked up
+    case-insensitively."""
     found: list[checks.CheckMessage] = []
     for alias in databases:
         encoding = _asked("SELECT current_setting('server_encoding')", alias)
@@ -152,7 +153,7 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _asked(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of what PostgreSQL answers; None on another engine, or without an answer."""
+    """Return the first column of PostgreSQL's result; None on another engine, or without a row."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None
@@ -174,7 +175,7 @@ SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND 
 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Look whether the role that serves could switch off what keeps histories from being changed, in each database."""
+    """Check, for each database, whether the serving role could disable the triggers that protect append-only tables."""
     found: list[checks.CheckMessage] = []
     for alias in databases:
         if _asked(_IS_SUPERUSER, alias):

@@ -19,7 +19,7 @@ from config.ops import checks
 
 logger = logging.getLogger("platform.worker")
 
-DAYS_MAX = 36_500  # a century: beyond it a number of days is a typing error, and soon no date
+DAYS_MAX = 36_500  # a century: a larger number is a typing error, and can exceed the range of dates
 
 
 def days(text: str) -> int:
@@ -43,7 +43,7 @@ def stopping(stop: Callable[[], Any]) -> Iterator[None]:
 class JsonCommand(BaseCommand):
     """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
 
-    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order. A
+    A subclass adds its arguments in `arguments` and implements `run`, which returns the output, in order. A
     ValidationError that it raises is shown like a CommandError. If the result counts failed items under `fault_count`,
     the command shows the result and ends with status 1 and the sentence `fault`.
     """
@@ -81,15 +81,15 @@ class JsonCommand(BaseCommand):
 
 
 class WorkerCommand(JsonCommand):
-    """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.
+    """A command that processes due items: once with `--once`, otherwise in a loop until SIGTERM or SIGINT.
 
-    A subclass implements `work`. Items in hand are finished before the process ends. A database that goes away is
-    waited for; any other error ends the process with its traceback, for the supervisor to see.
+    A subclass implements `work`. Items in hand are finished before the process ends. It waits for a lost database. Any
+    other error ends the process with its traceback, for the supervisor.
     """
 
-    idle_seconds = 1.0  # between two looks that found nothing
+    idle_seconds = 1.0  # between two runs that found nothing
     takes_a_part = False  # whether `work` leaves some of what is due to its next call
-    no_progress: frozenset[str] = frozenset()  # counts of what was looked at and left as it was
+    no_progress: frozenset[str] = frozenset()  # counts of items that were read and not changed
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:

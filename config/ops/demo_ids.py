@@ -1,4 +1,5 @@
-"""Ids that the demo's records have on every machine, so that the examples of the OpenAPI documents name what is there.
+"""Ids of the demo's records, equal on every machine, so that the examples of the OpenAPI documents refer to existing
+records.
 
 Ids that are numbers are those of the first records of a new database. Nothing is imported here that a script without
 Django could not import.
@@ -22,7 +23,7 @@ DEMO_USER = 1
 # A customer of the demo account, which is a partner, too.
 MANAGED_USER = 3
 
-# Applications in the order in which they began.
+# Applications, oldest first.
 EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_REVIEW, SUBMITTED, DRAFT = (
     _known(100 + number) for number in range(1, 10)
 )
@@ -58,7 +59,7 @@ SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
-# `make run` anchors these in the ledger, so that it has something to prove from the start.
+# `make run` anchors these in the ledger, so that it can return a proof from the start.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
     for text in ("The content of the demo's first report.", "The content of the demo's second report.")

@@ -25,7 +25,7 @@ def folders() -> Iterator[tuple[str, Path]]:
 
 
 def disk_faults() -> list[str]:
-    """Return a sentence for each folder that takes no file, or has hardly any space left."""
+    """Return a sentence for each folder that is not writable, or has little space left."""
     return [fault for name, folder in folders() if (fault := _fault_of(name, _existing(folder)))]
 
 

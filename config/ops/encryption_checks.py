@@ -1,4 +1,5 @@
-"""Whether the field keys open what is stored; apart from the other checks, because the ledger encrypts nothing."""
+"""Check that the field keys decrypt the stored values; separate from the other checks, because the ledger encrypts
+nothing."""
 
 from typing import Any
 

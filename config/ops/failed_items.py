@@ -2,11 +2,11 @@
 
 A worker makes a `FailedItems` for its queue and reviews it before each turn. An exception of one item becomes a
 `FailedItem`, which is retried later and later. For what kills the process (a crash, no memory), each batch is marked in
-the database while it is in hand. A mark that outlives its lease turns the batch's items into suspects, which are taken
-one by one. An item in whose hands three processes died is a dead letter: it waits until an operator retries it in the
-back office.
+the database while it is in hand. A mark that outlives its lease turns the batch's items into suspects, which are
+processed one by one. An item in whose hands three processes died is a dead letter: it waits until an operator retries
+it in the back office.
 
-A worker that takes one row after another needs nothing but `process`:
+A worker that processes one row after another needs only `process`:
 
     items = FailedItems("erasure", Erasure.objects.filter(status=DUE).order_by("id"), lease=timedelta(minutes=5))
     failed = items.process(erase, now=now)
@@ -86,7 +86,7 @@ class FailedItems(Generic[Row]):
         return self.queue.exclude(pk__in=blocked) if blocked else self.queue
 
     def suspects(self, *, now: datetime) -> list[str]:
-        """Return the keys of the suspects whose retry is due. Take them one by one, each under a mark of its own.
+        """Return the keys of the suspects whose retry is due. Process them one by one, each with its own mark.
 
         Those that were in hand least often come first: innocent ones do not wait behind the item that killed.
         """
@@ -96,7 +96,7 @@ class FailedItems(Generic[Row]):
     def begin(self, keys: Iterable[object]) -> WorkMark:
         """Mark a batch that is in hand from now on: one statement for any size."""
         in_hand: Any = [str(key) for key in keys]
-        # Counted from this moment, and not from that of the review, after which other batches were in hand.
+        # Counted from this moment, because other batches were processed after the review.
         began_at = self._reviewed_at + timedelta(seconds=time.monotonic() - self._reviewed)
         return WorkMark.objects.create(kind=self.kind, keys=in_hand, ends_at=began_at + self._lease)
 
@@ -156,9 +156,10 @@ class FailedItems(Generic[Row]):
         choose: "Callable[[QuerySet[Row]], Iterable[Any]]" = _keys,
         batch: int = 1,
     ) -> int:
-        """Review, then call `do` for each row that may be taken, and for each suspect; return how many failed.
+        """Review, then call `do` for each row that can be processed, and for each suspect; return the number of
+        failures.
 
-        `choose` returns the keys of the rows to take now, given those that may be taken: all of them, if left out.
+        `choose` receives the keys that can be processed, and returns those to process now; the default is all.
         `batch` keys share a mark. `do` opens its own transaction. A row that has left the queue meanwhile is passed
         over. If `do` returns STOP, the other rows wait for the next call.
         """
@@ -200,7 +201,7 @@ def failures_at(now: datetime) -> int:
 
 
 def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -> list[Row]:
-    """Return the rows. If one cannot be read, each is read alone, and `fail` is called with the key of that one."""
+    """Return the rows. If a row can't be read, each is read alone, and `fail` is called with that row's key."""
     try:
         return list(rows)
     except Exception as error:  # noqa: BLE001  some row raised it
@@ -228,7 +229,7 @@ def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def retry(item: FailedItem, *, now: datetime) -> None:
-    """Give an item its next attempt now. One that killed processes is taken alone, and twice more at most."""
+    """Give an item its next attempt now. An item that ended a process is processed alone, at most twice more."""
     FailedItem.objects.filter(pk=item.pk).update(kills=min(item.kills, 1), failures=0, dead_at=None, retry_at=now)
 
 

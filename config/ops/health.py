@@ -33,7 +33,7 @@ _migrated_at: dict[str, float] = {}
 class Checkup(Generic[T]):
     """Runs one check of a database at a time: concurrent callers share its result.
 
-    The question has a thread of its own, and its connections are closed after each answer. A hanging database so costs
+    The query runs in its own thread, and its connections are closed after each result. A hanging database so costs
     one thread and one connection, for any number of callers.
     """
 
@@ -44,14 +44,14 @@ class Checkup(Generic[T]):
         self._began = 0.0
 
     def ask(self, *, seconds: float) -> T:
-        """Return the answer. Raises what the question raises, and TimeoutError when it takes longer than `seconds`.
+        """Return the answer. Raises the query's exceptions, and TimeoutError if it takes longer than `seconds`.
 
         The time counts from the start of the check, so no caller waits for a second deadline.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
                 self._answer, self._began = Future(), time.monotonic()
-                # A daemon: a database that hangs must not keep the process from ending.
+                # A daemon, so that a hanging database does not prevent the exit of the process.
                 threading.Thread(target=self._run, args=(self._answer,), name="checkup", daemon=True).start()
             answer, left = self._answer, self._began + seconds - time.monotonic()
         return answer.result(timeout=max(0.0, left))
@@ -68,7 +68,7 @@ class Checkup(Generic[T]):
 
 
 def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
-    """Return the answer of a checkup; None, with a line in the log, when the database does not give it in time."""
+    """Return the result of a checkup; None, with a line in the log, if the database does not respond in time."""
     try:
         return checkup.ask(seconds=seconds)
     except (DatabaseError, InterfaceError) as error:
@@ -84,7 +84,7 @@ class Vitals(NamedTuple):
 
 
 def examine(alias: str) -> Vitals:
-    """Ask a database how it is; raises DatabaseError or InterfaceError, and may hang: ask it in a `Checkup`."""
+    """Check the health of a database; raises DatabaseError or InterfaceError, and may hang: run it in a `Checkup`."""
     connection = connections[alias]
     is_writable = _takes_writes(connection)
     if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:

@@ -26,12 +26,12 @@ _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | t
 
 
 class StandardError(logging.Handler):
-    """Writes each line to standard error whole and at once, or drops it: it neither raises nor waits."""
+    """Writes each line to standard error as a whole and immediately, or drops it; never raises or waits."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             stream = sys.stderr
-            # A closed stream's number may belong to a database file or a socket by now.
+            # The number of a closed stream may now belong to a database file or a socket.
             if stream is not None and not stream.closed:
                 _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
         except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
@@ -96,7 +96,7 @@ def _discreet_lines(error: BaseException) -> list[str]:
 
 
 def _discreet_text(error: BaseException) -> str:
-    """Return what may be said of an exception: its text when that is about code, a database's code and constraint."""
+    """Return the loggable part of an exception: its text if it is about code, or a database's code and constraint."""
     if isinstance(error, _SPEAKING):
         return f": {error}"
     said = getattr(error, "diag", None)

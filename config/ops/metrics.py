@@ -63,7 +63,7 @@ class Scrape(Collector):
 
 def _read(alias: str) -> list[Reading]:
     connection, now = connections[alias], timezone.now()
-    # SQLite's transactions would keep writers out, and its statements have no limit.
+    # SQLite's transactions would block writers, and its statements have no time limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
         # No request waits for a slower statement any more, so the database should not finish it.

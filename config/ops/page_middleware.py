@@ -54,7 +54,7 @@ def _first_response(hook: str, chain: Sequence[Any], request: HttpRequest, *argu
     return None
 
 
-SESSION_SECONDS_MAX = 12 * 3600  # a working day; SESSION_COOKIE_AGE ends one that is left alone
+SESSION_SECONDS_MAX = 12 * 3600  # a working day; SESSION_COOKIE_AGE ends an idle one
 _BEGAN = "began"
 
 

@@ -20,7 +20,7 @@ from config.ops.models import FailedItem, RequestLine, WorkMark
 from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
-BATCH = 2_000  # rows per statement: short locks, however much there is to forget
+BATCH = 2_000  # rows per statement: short locks, even with many rows to delete
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
@@ -36,7 +36,8 @@ class Rule:
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
-    """Delete rows; return how many. If a batch cannot be deleted, each row is, and `fail` is called for those left."""
+    """Delete rows; return how many. If a batch can't be deleted, rows are deleted one by one, and `fail` is called for
+    the remaining ones."""
     total, left = 0, list[Any]()
     while chosen := list((rows.exclude(pk__in=left) if left else rows).values_list("pk", flat=True)[:BATCH]):
         try:
@@ -96,7 +97,7 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
     items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
-# `config.api`, `failed_items` and `request_log` know nothing of pruning.
+# `config.api`, `failed_items` and `request_log` have no pruning.
 RULES = (
     Rule(
         IdempotencyRecord,

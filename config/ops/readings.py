@@ -39,7 +39,7 @@ def read_queue(
 ) -> tuple[Reading, Reading]:
     """Return the length of a queue, and the age in seconds of its oldest row (0 when empty) by the column `since`.
 
-    Only the first COUNT_MAX + 1 rows are looked at: order them by what an index gives.
+    Only the first COUNT_MAX + 1 rows are read: order them by an index.
     """
     first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
     found = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))

@@ -90,7 +90,7 @@ def _allocate(folder: Path) -> None:
 def open_folder() -> None:
     """Make this server's folder unless METRICS=0, and remove those of servers that have ended; in gunicorn's master.
 
-    A folder that cannot be made costs the counts, not the service.
+    If the folder can't be created, the service runs without counts.
     """
     if not environment.flag("METRICS", default=True):
         return
@@ -125,5 +125,5 @@ def _live_folders(parent: Path) -> Iterator[Path]:
         except (ProcessLookupError, ValueError):
             continue
         except PermissionError:
-            pass  # it lives, as another user
+            pass  # it runs as another user
         yield folder

@@ -1,10 +1,9 @@
 """The log of requests that `GET /v1/requests` and the developers' page show: each account's own, for seven days.
 
-A line holds ids, the address's template, a status, an error code, and the names of the fields that failed; no path,
-query, header, or value. A request
-puts its line into a queue and goes on. A thread of the process writes what waits, once a second or when a batch is
-full, and at the process's end. The queue is bounded: what has no room is dropped and counted, and no request waits for
-the log or fails with it.
+A line contains ids, the template of the path, a status, an error code, and the names of invalid fields; no path, query,
+header, or value. A request puts its line into a queue, and continues. A thread of the process writes what waits, once a
+second or when a batch is full, and at the process's end. The queue is bounded: what has no room is dropped and counted,
+and no request waits for the log or fails with it.
 """
 
 import atexit
@@ -37,9 +36,9 @@ WAITING_MAX = 20_000  # per process
 BATCH = 500
 FLUSH_SECONDS = 1.0  # zero: nothing is written until `flush` is called
 
-Line = dict[str, Any]  # a line as it waits: its columns but for the id, the moment `at` in seconds
+Line = dict[str, Any]  # a queued line: its columns except for the id, the moment `at` in seconds
 
-# It commits by itself, and waits for no disk and no standby.
+# It commits on its own, without waiting for the disk or a standby.
 _INSERT = f"""
 WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
@@ -84,7 +83,7 @@ class RequestLog:
             self._start()
 
     def flush(self) -> None:
-        """Write what waits. While the database is away it keeps waiting, up to the limit of the queue."""
+        """Write what waits. If the database is unavailable, lines wait, up to the limit of the queue."""
         with self._writing:
             self._some.clear()
             self._full.clear()
@@ -121,7 +120,7 @@ class RequestLog:
         while True:
             self._some.wait()
             self._full.wait(FLUSH_SECONDS)
-            close_old_connections()  # one that broke is replaced, as at the beginning of a request
+            close_old_connections()  # a broken connection is replaced, as at the beginning of a request
             self.flush()
 
 
@@ -131,7 +130,7 @@ LOG = RequestLog()
 def _write(lines: Iterable[Line]) -> None:
     rows: list[dict[str, Any]] = [{"id": _id_at(line["at"]), **line} for line in lines]
     if connection.vendor == "postgresql":
-        # One text in place of 5,000 parameters: an eighth of what `bulk_create` costs this process.
+        # One string in place of 5,000 parameters: an eighth of the time that `bulk_create` costs this process.
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
     else:

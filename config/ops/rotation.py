@@ -2,7 +2,7 @@
 
 The first rotation moves the mode from `unbound` to `binding` and on to `bound`, see `config.core.encryption`:
 
-1. The mode becomes `binding`. After REREAD_SECONDS at the latest every process binds what it writes.
+1. The mode becomes `binding`. After at most REREAD_SECONDS, every process writes bound values.
 2. `_settle` waits for the statements that were written before. After it, no unbound value is written any more.
 3. Every stored value is bound.
 4. The mode becomes `bound`: every process refuses unbound values.
@@ -59,7 +59,7 @@ class Column:
 
 @dataclass
 class Rotated:
-    rows: int = 0  # values that the first key opens now
+    rows: int = 0  # values that the first key decrypts now
     written: int = 0  # those among them that were not bound with it before
     unreadable: list[UnreadableSecret] = field(default_factory=list)
 

@@ -1,9 +1,9 @@
 """Both services and the worker from one command, while developing: `python -m config.ops.supervisor`.
 
 It migrates, starts both services, makes demo data once, starts the workers, anchors two reports, and prints what to
-try. With `--docs` it then builds the documentation in the background, unless that is up to date. Each process has a
-session of its own, and all end within ten seconds of SIGINT or SIGTERM. A process that ends by itself is started again.
-In production each of these processes is a service of the machine's own.
+try. With `--docs` it then builds the documentation in the background, unless that is up to date. Each process has its
+own session, and all end within 10 seconds after SIGINT or SIGTERM. A process that ends by itself is started again. In
+production each of these processes is a service of the machine's own.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def _say(text: str) -> None:
 
 
 def bind(host: str, port: int) -> int:
-    """Return the port that was taken, any free one for 0; raises OSError when nothing can listen there."""
+    """Return the reserved port, any free one for 0; raises OSError if it is not available."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -117,9 +117,9 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
     """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
-    # The workers read a thousand proofs of the demo: the welcome would scroll away.
+    # The workers read a thousand proofs of the demo, whose output would hide the welcome text.
     quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
-    # A leader seals what its followers bring: many threads of one process make the largest blocks.
+    # A leader seals the entries of its followers: many threads of one process create the largest blocks.
     of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     return {
@@ -130,7 +130,7 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
 
 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start one process of Python's in a session of its own; what a person needs to see goes to standard error.
+    """Start one Python process in its own session; messages for people go to standard error.
 
     A Ctrl-C at the terminal does not reach it: processes are ended in order.
     """
@@ -140,7 +140,8 @@ def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[
 
 
 def wait_until_healthy(running: Processes, *addresses: str, seconds: float = START_SECONDS) -> None:
-    """Wait until every address answers 200; raises CannotStart when a process has ended, or when that takes longer."""
+    """Wait until every address responds with 200; raises CannotStart if a process has ended, or after the time
+    limit."""
     deadline = time.monotonic() + seconds
     for address in addresses:
         while not _answers(address):
@@ -232,7 +233,7 @@ def _run(running: Processes) -> None:
         "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
         "ACCESS_LOG": "1",
-        "REQUIRE_LISTED_OFFERS": "1",  # a mistyped offer is refused, and not taken for another marketplace's
+        "REQUIRE_LISTED_OFFERS": "1",  # a mistyped offer is rejected, and not treated as another marketplace's
         **STEADY_MEMORY,
         **os.environ,
         METRICS_PORT: str(ports[METRICS_PORT]),

@@ -1,6 +1,6 @@
 """Moving an account's clock: the columns that wait for a moment, and the workers that act once it has come.
 
-The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others stand still.
+The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others do not change.
 
 Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does not
 move: histories, the inputs of hashes, and sent notices.
@@ -29,13 +29,13 @@ from config.ops import pruning
 ADVANCE_MAX = timedelta(days=400)
 # The clock advances in steps: a key is announced 14 days before it ends, and a worker has to run in between.
 STEP_MAX = timedelta(days=7)
-# An account's clock is not moved for ever: databases know no moment before the year 1.
+# An account's clock can't be moved forever: databases have no time before the year 1.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Columns of a table that move together, and the look-ups that lead from a row to its account."""
+    """Columns of a table that move together, and the look-ups from a row to its account."""
 
     model: type[Model]
     columns: tuple[str, ...]
@@ -49,7 +49,8 @@ class Timer:
 class SandboxRecords:
     """An app's declaration (`Declarations.sandbox`).
 
-    `workers` are called with `now` after each step of a clock; each does what is due and returns its counts by name.
+    `workers` are called with `now` after each step of a clock; each processes due items, and returns its counts by
+    name.
     """
 
     timers: tuple[Timer, ...] = ()
@@ -62,7 +63,7 @@ def timers() -> list[Timer]:
 
 
 def advance(account_id: int, *, seconds: int) -> Counter[str]:
-    """Let `seconds` go by for an account: what it waits for comes nearer, and the workers do what is due.
+    """Advance an account's clock by `seconds`: its times move, and the workers process due items.
 
     Return what they did, by name. Raises ValidationFailed when the clock was moved too often already.
     """
@@ -79,7 +80,7 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
 
 
 def _check_room(account_id: int, by: timedelta) -> None:
-    """Raise ValidationFailed when the account would have begun before BEGINNING."""
+    """Raise ValidationFailed if the account's creation would move before BEGINNING."""
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - by < BEGINNING:
         message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
@@ -96,14 +97,14 @@ def move(account_id: int, by: timedelta) -> None:
 
 
 def run_workers(*, now: datetime, deletes: bool = True) -> Counter[str]:
-    """Do what is due, for all accounts; return the counts by name. `deletes` says whether expired rows are deleted.
+    """Process due items for all accounts; return the counts by name. `deletes`: whether expired rows are deleted.
 
     Each worker tolerates a concurrent run of itself. Where two of them wait for each other the database ends one, which
     begins again.
     """
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]
-    # Deletions cost five times as much as all the rest, and only the last step's can be seen.
+    # Deletions take 5 times as long as the rest, and only those of the last step are visible.
     for worker in (*workers, pruning.prune if deletes else pruning.run_tasks):
         try:
             done.update(retry_deadlocks(partial(worker, now=now)))

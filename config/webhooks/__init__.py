@@ -6,5 +6,5 @@ by their number. A delivery is `pending` until a receiver accepts it (`delivered
 an endpoint is `enabled` or `disabled`. `worker` sends, to what `config.clients` allows, signed by `signing`;
 `queue` is what workers share; `admin` shows all of it in the back office.
 
-Events of its own: `webhook.test`, `webhook.endpoint.disabled`. Everything here asks for the scope `webhooks`.
+Events of its own: `webhook.test`, `webhook.endpoint.disabled`. All operations here require the scope `webhooks`.
 """

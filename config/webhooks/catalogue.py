@@ -1,8 +1,8 @@
-"""Every type of event that exists: what it means, and the JSON Schema of the object that it carries.
+"""Every type of event: its meaning, and the JSON Schema of its object.
 
 The app that writes an event declares its type (`Declarations.event_types`); receivers read the types, and this is what
-both can rely on. An object identifies its record and that record's status; the record itself has the details. Members
-may be added, never taken away, so a schema names what is always there and leaves the rest open.
+both can rely on. An object identifies its record and that record's status; the record itself has the details. Fields
+may be added, never removed, so a schema lists the permanent fields and allows others.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class EventType:
 
 @dataclass(frozen=True, slots=True)
 class EventFamily:
-    """The types `name.word` of an app, each word with what it means; the lower the rank, the earlier in the list.
+    """The types `name.word` of an app, each word with its meaning; types with a lower rank are listed first.
 
     `example` is an object of the family but for its status, which is the word where `statuses` names no other.
     """

@@ -1,4 +1,4 @@
-"""Endpoints: making, changing and removing them, rotating their secrets, and what was delivered to them."""
+"""Endpoints: creation, changes, removal, rotation of secrets, and deliveries."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -102,7 +102,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def _publish_backlog(account_id: int, *, now: datetime) -> None:
-    """Publish earlier events in batches of their own, unless the caller's transaction holds them together anyway."""
+    """Publish earlier events in separate batches, unless the caller's transaction combines them anyway."""
     if not transaction.get_connection().in_atomic_block:
         publish_account(account_id, now=now)
 
@@ -119,7 +119,7 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
 
 
 def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
-    """Disable what an app made for an account that no longer lets it act, or for every account."""
+    """Disable the endpoints of an app, for an account that revoked its access or for every account."""
     made = Endpoint.objects.enabled().filter(client_id=client_id)
     if account_id is not None:
         made = made.filter(account_id=account_id)
@@ -144,7 +144,7 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 
 
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
-    """Make a new secret; the old one also signs for `grace`, older ones end. Raises WebhookEndpointNotFound."""
+    """Create a new secret; the old one also signs for `grace`, older ones end. Raises WebhookEndpointNotFound."""
     with transaction.atomic():
         endpoint = _lock(endpoint_id)
         try:
@@ -167,7 +167,7 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Emit a test for this endpoint alone; return its delivery. Raises as `redeliver`."""
+    """Emit a test event only for this endpoint; return its delivery. Raises as `redeliver`."""
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))

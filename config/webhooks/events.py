@@ -16,7 +16,7 @@ from config.webhooks.models import Event
 
 # Six columns and an id each: well below the 65,535 parameters that PostgreSQL takes in one statement.
 EVENTS_PER_STATEMENT = 1_000
-# A receiver is promised bodies of at most 20 kB; what stands around the object needs a few hundred bytes.
+# The documentation guarantees bodies of at most 20 kB; the rest of the event needs a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
 
 
@@ -40,7 +40,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
-    """Write many events of one type, each (account, object), a thousand at once; otherwise as `record_event`."""
+    """Write many events of one type, each (account, object), in batches of 1,000; otherwise like `record_event`."""
     shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
     rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)

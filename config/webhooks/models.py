@@ -1,7 +1,7 @@
 """The outbox, the endpoints that subscribe to it, and the deliveries to each.
 
-A row of `Event` is written with the change that it tells about and has no number yet. Publishing (`publishing.py`)
-numbers it and makes one `Delivery` for each endpoint that asked for its type.
+A row of `Event` is written in the transaction of its change, without a number. Publishing (`publishing.py`)
+numbers it, and creates one `Delivery` for each endpoint that subscribes to its type.
 """
 
 import re
@@ -47,7 +47,7 @@ class Event(models.Model):
 
     class Meta:
         indexes = [
-            # Holds what is not published yet and nothing else: it stays small however many events there are.
+            # Contains only unpublished events, so it stays small with any number of events.
             models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished")
         ]
         constraints = [
@@ -90,7 +90,10 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The endpoint's id.")
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
     client_id = models.CharField(
-        max_length=100, blank=True, default="", help_text="The app that made it; empty: the account itself."
+        max_length=100,
+        blank=True,
+        default="",
+        help_text=("The app that created the endpoint; empty for the account itself."),
     )
     url = models.TextField(help_text="The https address that events are sent to.")
     event_types: Any = JsonTextField(
@@ -129,7 +132,7 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # Those that do not answer: a few of many, asked for by the back office and at every scrape of the metrics.
+            # Endpoints that do not respond: a few of many, which the back office and every scrape of the metrics query.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -173,7 +176,7 @@ class Endpoint(models.Model):
         """Return the one secret that keys `X-Service-Signature`, which has room for one signature only.
 
         After a rotation that is the old one until the receiver has shown that it knows the new one, by accepting a
-        test, or until the grace is over. A test is signed with the new one: that is what it is for.
+        test, or until the grace is over. A test event is signed with the new secret, to verify it.
         """
         return self.secret if is_test or self.secret_proven else self.live_secrets(now)[-1]
 
@@ -218,7 +221,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
-            # The queue: what is delivered or given up is not in it, so taking work costs the same at any backlog.
+            # The queue, without completed deliveries, so claiming work costs the same with any number of rows.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
             models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
         ]

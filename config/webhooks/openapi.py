@@ -1,4 +1,4 @@
-"""The webhooks part of the OpenAPI document: what every endpoint may be told, from the catalogue of events."""
+"""The webhooks part of the OpenAPI document: every event that an endpoint can receive, from the catalog of events."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def _operation(name: str) -> dict[str, Any]:
                         "type": "object",
                         "description": "The record that the event is about.",
                         "required": ["object"],
-                        "properties": {"object": {**event.schema, "description": "The record, as it stands now."}},
+                        "properties": {"object": {**event.schema, "description": "The current record."}},
                     },
                 },
             },

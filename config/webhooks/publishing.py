@@ -47,7 +47,7 @@ def publish_account(account_id: int, *, now: datetime, at_least_to: int | None =
             if at_least_to is not None and feed.last_sequence >= at_least_to:
                 return
             if _publish([feed], _unfailed(), now=now) < BATCH_EVENTS:
-                return  # events that were written since then wait: their writers may be as fast as this loop
+                return  # later events wait for the next run, because their writers may be as fast as this loop
 
 
 def publish_in_transaction(account_id: int, *, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """The queue of deliveries, as workers use it: take some, store what became of them, hand back the rest.
 
-A worker that takes deliveries holds them for a lease; who dies leaves them to the others when it ends. PostgreSQL is
-the only coordinator: `SKIP LOCKED` gives each worker other rows, SQLite's one writer at a time does the same.
+A worker claims deliveries for a lease. If the worker dies, others claim them after the lease. PostgreSQL is
+the only coordinator: with `SKIP LOCKED`, each worker gets other rows. On SQLite, the single writer has the same effect.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ ENDPOINT_DISABLED = "endpoint_disabled"
 INTERNAL = "internal"  # a fault of the worker's own
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
 FAILURES_MAX = 10  # attempts for a delivery that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # a month in which an accepted or given-up delivery can be looked at and sent again
+KEEP = timedelta(days=30)  # a month in which a completed delivery can be read and sent again
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an attempt. `error` is None exactly when it succeeded; `status_code` is what was answered."""
+    """The outcome of an attempt. `error` is None if and only if it succeeded; `status_code` is the status of the
+    response."""
 
     task: Task
     at: datetime
@@ -84,7 +85,7 @@ class Outcome:
 def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
     """Return the failures outside of attempts, which have their own schedule.
 
-    A mark ends before the lease of its deliveries: a worker that reviews in between takes none of them in a batch.
+    A mark ends before the lease of its deliveries: a review in between claims none of them in a batch.
     """
     pending = Delivery.objects.filter(status=PENDING)
     return FailedItems("delivery", pending, lease=lease * 7 / 8, failures_max=FAILURES_MAX)
@@ -109,7 +110,8 @@ def take_due(
 
 
 def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
-    """Give up deliveries that were not attempted, to be taken again at `due_at`; return how many were still held."""
+    """Release deliveries that were not attempted, to be claimed again from `due_at` on; return how many were still
+    claimed."""
     rows = [(task.delivery.pk, task.delivery.claim, due_at, None) for task in tasks]
     return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
@@ -117,7 +119,7 @@ def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
 def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str]:
     """Store attempts and what follows from them for deliveries and endpoints; return how many of each kind.
 
-    All or nothing. A delivery that is no longer held under the outcome's claim is left as it is.
+    All or nothing. A delivery with another claim than the outcome's is not changed.
     """
     counts: Counter[str] = Counter()
     rows = []

@@ -13,7 +13,7 @@ from config.webhooks.events import record_event
 from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
 
-EVENTS_LOOKED_AT = 1_000  # the newest of a type: a developer who tries out a call means one of these
+EVENTS_LOOKED_AT = 1_000  # the newest of a type: a developer who tests a call means one of these
 
 
 class EventNotFound(NotFound):

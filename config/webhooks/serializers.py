@@ -64,7 +64,7 @@ class EndpointSerializer(serializers.ModelResponseSerializer):
     disabled_at = serializers.DateTimeField(
         source="disabled_since",
         allow_null=True,
-        help_text="When the endpoint was disabled (UTC): the feed has the events since then.",
+        help_text="When the endpoint was disabled (UTC). The feed has all later events.",
     )
 
     class Meta:

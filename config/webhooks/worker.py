@@ -1,4 +1,4 @@
-"""The worker: publishes what is new, takes what is due, sends it, stores what became of it; over and over.
+"""The worker: in a loop, publishes new events, claims due deliveries, sends them, and stores the outcomes.
 
 Only the main thread talks to the database. Sending is done in lanes: a lane is a thread with one connection to one
 endpoint and a few deliveries to bring there, one after the other. For a receiver that responds quickly, one lane is
@@ -46,9 +46,9 @@ ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
-HANGING_SECONDS = 5.0  # a receiver that last took so long will hardly answer: it is tried, in one lane
-LANE_SECONDS = 1.0  # a lane is over after so long: results are stored and other deliveries get their turn
-STEP_ASIDE = timedelta(seconds=2)  # for how long a delivery that found no lane lets others go first
+HANGING_SECONDS = 5.0  # a receiver that was last this slow gets its attempts in one lane
+LANE_SECONDS = 1.0  # a lane ends after this time: results are stored, and other deliveries follow
+STEP_ASIDE = timedelta(seconds=2)  # how long a delivery without a free lane waits behind others
 POLL_SECONDS = 0.5
 FINISH_SECONDS = 5.0  # a stopping worker has this long to store the results of its requests
 PACES_REMEMBERED_MAX = 10_000
@@ -64,7 +64,7 @@ class Worker:
     def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
         self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
-        # An attempt must be over long before its lease is.
+        # An attempt must end long before its lease.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
         self._lanes: dict[Future[list[Task]], Sequence[Task]] = {}
@@ -74,18 +74,18 @@ class Worker:
         self._failed_events = failed_events()
         self._failed = failed_deliveries(lease=self._lease)
         self._review_at = 0.0
-        self._marks: dict[WorkMark, set[UUID]] = {}  # the deliveries of each that are still in hand
+        self._marks: dict[WorkMark, set[UUID]] = {}  # the deliveries of each that are still in progress
         self._suspect: WorkMark | None = None  # the mark of the last one that was taken
         self._walked_to = 0
         self._again_at = 0.0
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
-        """Take nothing more; `run` returns when what is being sent has been sent and stored."""
+        """Claim no more deliveries; `run` returns when those in progress are sent and stored."""
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
-        """Work until stopped, or until nothing is due (`once`); return what was done."""
+        """Work until stopped, or until nothing is due (`once`); return the counts."""
         with ThreadPoolExecutor(LANES, thread_name_prefix="lane") as lanes:
             while not self._stopping.is_set():
                 worked = self._guarded(lambda: self._turn(lanes))
@@ -102,7 +102,8 @@ class Worker:
         return dict(self.counts)
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
-        """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are kept, leases end."""
+        """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are stored, and leases
+        expire."""
         try:
             return step()
         except Error as error:
@@ -225,7 +226,7 @@ class Worker:
                 retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         except AttemptFailed as failure:
             error = failure.word
-        except UnreadableSecret:  # the secret may be rotated, or the key come back, before the next attempt
+        except UnreadableSecret:  # the secret may be rotated, or the key restored, before the next attempt
             error = SECRET_UNREADABLE
         except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
             contain(fault, "delivery", task.delivery.pk)
@@ -247,7 +248,7 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
                     contain(fault, "lane", tasks[0].endpoint.pk)
-                    # An outcome that was stored before stays: its delivery is no longer held under this claim.
+                    # An outcome that was stored before remains: its delivery no longer belongs to this claim.
                     for task in tasks:
                         self._outcomes.put(Outcome(task, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
@@ -260,7 +261,7 @@ class Worker:
         return worked
 
     def _store(self) -> None:
-        """Store what is unsaved: at once, or one by one if some outcome cannot be stored."""
+        """Store the unsaved outcomes in one statement, or one by one if an outcome can't be stored."""
         tasks = [outcome.task for outcome in self._unsaved]
         try:
             self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))

@@ -1,6 +1,6 @@
 """Hashes in decision records that an erasure closes: of facts, reason texts, ids, and the result of the score.
 
-Each value has a nonce of its own, so that it can be opened alone, and no hash can be opened by trying values. The
+Each value has its own nonce, so that it can be disclosed alone, and no hash can be reversed by guessing values. The
 nonces of facts are HMAC-SHA256 of the facts' common nonce: erasing that one erases them all. The others are stored
 with the record, in `openings`.
 """
@@ -47,7 +47,7 @@ def result_of(score: Score) -> dict[str, Any]:
 
 
 def close(values: Mapping[str, Any]) -> tuple[dict[str, str], Openings]:
-    """Return the hash of each value with a random nonce, and what opens it."""
+    """Return the hash of each value with a random nonce, and the nonces that disclose them."""
     opened = {
         name: {"value": value, "nonce": b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()}
         for name, value in values.items()

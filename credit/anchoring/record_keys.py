@@ -33,14 +33,14 @@ PUBLISHED_MAX_AGE_SECONDS = 30
 
 
 def message_of(report_type: str, record: str) -> bytes:
-    """Return what is signed: a signature is good for nothing but this record as one of this type."""
+    """Return the signed bytes: a signature is valid only for this record with this type."""
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
 def queue(
     record: str, *, now: datetime, openings: str | None = None, key: RecordKey | None = None, **about: Any
 ) -> None:
-    """Write the row by which a record goes to the ledger, signed by `key`, by default that of `now`.
+    """Write the row that sends a record to the ledger, signed by `key`, by default the key of `now`.
 
     `openings` open its hashes, and `about` are the columns that identify its subject.
     """
@@ -52,7 +52,8 @@ def queue(
 
 
 def key_at(moment: datetime) -> RecordKey:
-    """Return the key that signs at a moment: the first one before any has begun. It is made when there is none."""
+    """Return the key that signs at a time; before the first key's start, the first key. It is made when there is
+    none."""
     begun = RecordKey.objects.filter(valid_from__lte=moment).last()
     if key := begun or RecordKey.objects.first():
         return key
@@ -96,7 +97,7 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
         "valid_from": rfc3339(key.valid_from),
         "replaces": None if before is None else before.key_id,
     }
-    with suppress(IntegrityError), transaction.atomic():  # another process was quicker
+    with suppress(IntegrityError), transaction.atomic():  # another process was faster
         queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
 
 
@@ -151,7 +152,7 @@ def _public_key(seed: bytes) -> str:
 
 
 def check_ledger_access(**_options: Any) -> list[checks.CheckMessage]:
-    """Look whether the ledger would take service A's key, as far as this machine's settings say."""
+    """Check, from this machine's settings, that the ledger accepts service A's key."""
     if not (settings.PRODUCTION and settings.ANCHOR_DECISIONS):
         return [checks.Info("not needed")]
     if sha256(settings.LEDGER_CLIENT_KEY.encode()).hexdigest() in settings.LEDGER_API_KEYS:

@@ -14,7 +14,7 @@ _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256
 
 
 class Record(NamedTuple):
-    """The anchored text, and the canonical JSON that opens its `hashes`. An erasure deletes the latter."""
+    """The anchored text, and the canonical JSON that discloses its `hashes`. An erasure deletes the latter."""
 
     text: str
     openings: str

@@ -1,9 +1,9 @@
 """Decisions as evidence: each is anchored in the ledger, so that no one, including the operator, can rewrite it later.
 
-The row to be anchored is written in the transaction of the decision (`Application.transition_to`); so is that of a
-scoring model's publication. `anchor_due` carries such rows to service B over HTTP and keeps the proof that comes back.
-Anchoring twice is harmless: the ledger answers a repeated record with its first entry. Decisions of one request are
-anchored under that request's id (`X-Request-Id`), so that the ledger's log has it too.
+The row to be anchored is written in the transaction of the decision (`Application.transition_to`); the row of a scoring
+model's publication is written in the same way. `anchor_due` sends such rows to service B over HTTP, and stores the
+returned proof. Anchoring twice is harmless: the ledger answers a repeated record with its first entry. Decisions of one
+request are anchored under that request's id (`X-Request-Id`), so that the ledger's log has it too.
 """
 
 import json
@@ -50,8 +50,9 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
     """Return the texts that the newest decision's hashes and signature were made of, for `verify_decision.py`.
 
-    The applicant's bundle opens no facts about the same person's other applications, and no result from which they
-    follow. The nonce of all facts would open them, so it has neither `facts` nor `nonce` if the score has such facts.
+    The applicant's bundle discloses no facts about the same person's other applications, and no result that reveals
+    them. The common nonce would disclose them, so the bundle has neither `facts` nor `nonce` if the score has such
+    facts.
 
     Raises NotFound while nothing was decided.
     """
@@ -158,7 +159,7 @@ def _anchor_group(
     left: list[DecisionAnchor],
     now: datetime,
 ) -> int:
-    """Anchor records together, or each alone if the ledger refuses them; return how many were anchored.
+    """Anchor records together, or each alone if the ledger rejects them; return how many were anchored.
 
     Removes those that were tried from `left`. Raises ProviderError when the ledger is out of reach.
     """

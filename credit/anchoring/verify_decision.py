@@ -635,7 +635,7 @@ def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
         outcome = fired["outcome"]
     elif (outcome == "approve" and is_missing) or (record_version >= 4 and has_unreadable(used, facts)):
         outcome = "refer"
-    # Python's sort keeps the declared order of equal losses.
+    # Python's sort preserves the declared order of equal losses.
     lost = sorted((one for one in losses.values() if one[0] > 0), key=lambda one: -one[0])
     reasons = [reason for _, reason in lost]
     if fired is not None:

@@ -1,4 +1,4 @@
-"""The place where the first migration looks for the field; the code is in `credit.core.applicants`."""
+"""The import path that the first migration uses for the field; the code is in `credit.core.applicants`."""
 
 from credit.core.applicants import ApplicantsField
 

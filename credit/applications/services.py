@@ -98,9 +98,9 @@ def load_visible(application_id: str, actor: Actor) -> Application:
 def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> Application:
     """Return the application that a path names, to be read; raises as `load_visible`.
 
-    A credential that is limited to scopes stands for its account and for the providers that it acts for: what the
-    platform's reviewers see is beyond its reach. Reading another person's is entered in the access log of personal
-    data; with `is_noted=False` the caller calls `note_reading` itself, with details.
+    A scoped credential acts only for its account and for the account's lenders: it can't read as a reviewer of the
+    platform. Reading another person's is entered in the access log of personal data; with `is_noted=False` the caller
+    calls `note_reading` itself, with details.
     """
     application = load_visible(application_id, actor)
     if application.consumer_id == actor.user.pk:
@@ -145,9 +145,9 @@ def create_application(
     initial_status: str | None,
     now: datetime,
 ) -> Application:
-    """Make an application; `limited` says that the consumer's credential is limited to scopes.
+    """Create an application; `limited`: whether the consumer's credential is scoped.
 
-    The documents that the offer asks for are put on a draft's checklist. Raises InvalidStatus for a beginning that is
+    A draft's checklist has the documents that the offer requires. Raises InvalidStatus for a beginning that is
     kept to reviewers (by the review policy, and from limited credentials always), OfferUnavailable for a listed offer
     that is closed (or of another provider, where reviewers decide), or an unlisted one where only listed ones count,
     RequirementsDue where it is submitted at once and something is due.
@@ -200,10 +200,10 @@ def pin_at_submission(application: Application, _transition: Transition) -> dict
 
 
 def pinned_offer(application: Application) -> dict[str, Any]:
-    """Return the columns that keep the listed offer as it is now; none for an offer unknown here.
+    """Return the columns that store the listed offer's current terms; none for an unknown offer.
 
-    Raises RequirementsDue for an offer that has ended, and if the application lacks what the offer asks for; an unknown
-    offer asks for an age of 18.
+    Raises RequirementsDue if the offer has ended, or the application does not meet its requirements; an unknown offer
+    requires an age of 18.
     """
     pinned: dict[str, Any] = {}
     if (offer := _find_terms(offer_id=application.offer_id)) is not None:
@@ -231,7 +231,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         raise OfferUnavailable
     if offered_by == str(provider_id):
         return documents or ()
-    # Where a provider's members review, naming another provider would choose one's own reviewers.
+    # If a lender's members review, applicants could otherwise choose their own reviewers with another lender's id.
     if settings.REVIEW_POLICY != "open":
         raise OfferUnavailable("The offer belongs to another provider. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
@@ -239,7 +239,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 
 
 def _check_provider(provider_id: int) -> None:
-    """Raise OfferUnavailable for a provider that was granted to no account, where they are granted."""
+    """Raise OfferUnavailable for a lender's id that was granted to no account, if ids must be granted."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
         raise OfferUnavailable("Provider not found.")
 
@@ -249,14 +249,14 @@ def change_application(
 ) -> Application:
     """Replace `application_data`, `applicants`, `notes` and/or `share` of the actor's own application.
 
-    A counteroffer is bound to what it was made on, and ends with that.
+    A counteroffer is bound to the data that it is based on, and ends if they change.
 
     Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data, or what is shared: that is
     settled when the application leaves `draft`.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # Not before the last transition: the next one must not come before it either, even if the clock was set back.
+        # Never before the last transition, even if the clock was set back.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -303,7 +303,7 @@ def change_application(
 
 
 def consent_to_sharing(application: Application, now: datetime) -> None:
-    """Store the consent to share data with the lender, which the applicant gives with the submission."""
+    """Store the applicant's consent to share data with the lender, at the submission."""
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)

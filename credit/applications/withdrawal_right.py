@@ -80,7 +80,7 @@ def interest_a_day(application: Application, terms: LoanTerms | None) -> int | N
 
 
 def capital_in_words(application: Application) -> str:
-    """Return the credit to pay back, without a fee that was kept back; "" for a line of credit."""
+    """Return the credit to repay, without a deducted fee; "" for a line of credit."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or terms.term_months is None:
         return ""
@@ -101,7 +101,7 @@ def fee_in_words(application: Application) -> str:
 
 
 def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, str]]:
-    """Return what is due after a withdrawal, named, in the language of the moment."""
+    """Return the amounts due after a withdrawal, by name, in the active language."""
     currency, interest = Conventions.of(application.offer_snapshot).currency, right.interest_a_day_cents
     rows = [
         (gettext("Credit to pay back"), capital_in_words(application)),

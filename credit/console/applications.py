@@ -144,7 +144,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return str(record.offer_version or NOTHING)
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Show what waits for a review by its submission, oldest first; an index gives each order."""
+        """List applications to review by submission, oldest first; an index supports each order."""
         queue = request.GET.get("queue")
         if queue == "review" or request.GET.get("age"):
             return ("submitted_at", "id")
@@ -169,7 +169,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         elif end := end_of_id(term):
             return queryset.filter(Application.has_reference(end)), False
         elif (amount := amount_in(term)) is not None:
-            # A viewer with masked amounts must not find them out.
+            # A viewer with masked amounts must not be able to infer them.
             found = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
             return (found if may(request.user, VIEW) else queryset.none()), False
         else:
@@ -226,7 +226,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
-        """Read with an application what its page says of the offer and the person."""
+        """Load an application with its page's data about the offer and the applicant."""
         rows: QuerySet[Application] = super().get_queryset(request).annotate(**WITH_CURRENCY)
         if not self.is_record_page(request):
             return rows
@@ -260,7 +260,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return summary_of(record, viewer=request.user)
 
     def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
-        """Return the way between this application's own story and all that happened to the person."""
+        """Return the link between this application's events and all events of the applicant."""
         query = request.GET.copy()
         if query.pop("events", None):
             return f"?{query.urlencode()}", "Only this application's events"
@@ -280,7 +280,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
 
     def mask_record(self, record: Application) -> None:
-        """Keep the digest of the data, which says nothing about the person; hide who applies whole."""
+        """Show the digest of the data, which reveals nothing about the applicant; hide the applicant completely."""
         if record.__dict__.get("applicants") is not None:
             record.applicants = MASK
         if "application_data" in record.__dict__:
@@ -379,7 +379,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
     """Return the buttons of a case's bar, and those of its menu: refused ones, and the applicant's own transitions.
 
-    The form that asks for documents is in the bar, and in neither list.
+    The form that requests documents is in the bar, and in neither list.
     """
     following = states.MACHINE.moves_from(record.status)
     actions, rare = [], []

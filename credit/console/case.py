@@ -41,7 +41,8 @@ def _one_number(rows: QuerySet[Any], aggregate: Any, *, of: str = "user") -> Sub
 
 
 def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Application]:
-    """Read with applications what their pages say of the person; `viewer` counts those others that they may see."""
+    """Load applications with their pages' data about the applicant; counts only other applications that `viewer` can
+    see."""
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
     accounts = BankAccount.objects.filter(**theirs)
@@ -76,7 +77,7 @@ def _others(status: str) -> str:
 
 
 def numbers_of(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of the figures: name, value, and what is wrong with it ("" for nothing)."""
+    """Return the rows of the figures: name, value, and its error ("" for none)."""
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
@@ -114,7 +115,7 @@ def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
 
 
 def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
-    """Return what the loan would cost a month at the pinned offer's lowest rate, None where that cannot be said."""
+    """Return the loan's monthly payment at the pinned offer's lowest rate, or None if it can't be computed."""
     rate, amount, term = terms.get("apr_min_percent"), figures.amount_cents or 0, figures.term_months or 0
     if rate is None or not 1 <= amount <= AMOUNT_MAX_CENTS or not 1 <= term <= TERM_MAX_MONTHS:
         return None
@@ -159,7 +160,7 @@ def _other_applications(application: Any) -> Any:
 
 
 def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
-    """Give what the banks told and the person approved, and apart from it whether the person claims more."""
+    """Return the bank data that the applicant approved, and separately whether the applicant claims more."""
     if application.owned:
         balance = _total(application, application.owned_cents, application.owned_currency)
         yield "Bank accounts", f"{application.owned}, together {balance}"
@@ -177,7 +178,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Return what goes in and out of the owned accounts a month, as the facts of scorecards have it."""
+    """Return the monthly money in and out of the owned accounts, as in the facts of scorecards."""
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"
@@ -211,7 +212,7 @@ def _identity_of(application: Any) -> Any:
 
 
 def data_shown(application: Any) -> SafeString | str:
-    """Return the data as titles and values where the offer has a schema, and as JSON what no schema asks for."""
+    """Return the data with titles if the offer has a schema, and the remaining data as JSON."""
     data = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     if not members:

@@ -50,14 +50,14 @@ class Chart:
     calm: str
 
     def drawn(self, console: Console | None) -> dict[str, Any]:
-        """Return what the template needs, of everything or of what is a lender's."""
+        """Return the template's context, for all records or for one lender's."""
         return {**draw(self.title, self.numbers(console)), "chart": self}
 
 
 def draw(title: str, numbers: Numbers) -> dict[str, Any]:
     """Return what `backoffice/chart.html` needs: the places of bars and ticks, and the numbers as a table.
 
-    The series of a day stand on top of each other. The table lists only days with a value.
+    The series of a day are stacked. The table lists only days with a value.
     """
     stacks = [[series.values[at] for series in numbers.series] for at in range(len(numbers.days))]
     highest = max(1, *map(sum, stacks))
@@ -100,7 +100,7 @@ _Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 
 def _decided_by_day(console: Console | None) -> _Decided:
-    """Return what `_count` counts, for both charts of a page; kept for CACHE_SECONDS."""
+    """Return the counts of `_count` for both charts of a page, cached for CACHE_SECONDS."""
     of_whom = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
     key = f"backoffice.decided.{of_whom}"
     return cast("_Decided", cache.get_or_set(key, lambda: _count(console), CACHE_SECONDS))
@@ -112,7 +112,7 @@ def _count(console: Console | None) -> _Decided:
     days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     since = now - timedelta(days=DAYS)
     took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
-    # The lowest UUIDv7 of a moment: ids grow with time, so the primary key answers questions about it.
+    # The lowest UUIDv7 of a moment: ids grow with time, so the primary key supports queries by time.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     rows = (
         shown_at(console, ApplicationHistory.objects.all())

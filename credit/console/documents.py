@@ -64,7 +64,7 @@ class Checklist(ReviewAdmin):
         return HttpResponseRedirect(self.record_address(record, request))
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
-        """Show an image, or give it to be saved when it is anything else or huge; write down who saw it."""
+        """Display an image of normal size, or send the file as a download; log the viewer."""
         if not self.may_open_files(request, record):
             raise PermissionDenied
         files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")

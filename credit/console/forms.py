@@ -1,4 +1,4 @@
-"""The form of a transition: what a reviewer has to say with it, and the loan in units of the offer's currency."""
+"""The form of a transition: the reviewer's reasons, and the loan in units of the offer's currency."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
@@ -26,7 +26,7 @@ DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
 def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
-    """Return the fields of a loan; what an approval leaves empty comes from the application and from the offer.
+    """Return the fields of a loan; an approval's empty fields come from the application and the offer.
 
     `currency` is `Conventions.shown_currency`, None for dollars.
     """

@@ -32,7 +32,8 @@ def seats_of(user: Any) -> Iterator[Seat]:
 
 
 def sent(to_application: str = "") -> Rule:
-    """Return the rule of applications that were sent to a provider since there is one, or of what belongs to them."""
+    """Return the condition for applications that were submitted to a lender since its creation, or for their related
+    records."""
 
     def rule(console: Console) -> Q:
         condition = Q()

@@ -30,7 +30,7 @@ def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
 
 
 def readable_applicants(application: Any) -> list[Person]:
-    """Return the applicants; none if they are erased, or if no key opens them."""
+    """Return the applicants; none if they are erased, or if no key decrypts them."""
     try:
         return list(application.applicants or ())
     except UnreadableSecret:
@@ -48,7 +48,8 @@ def named_reference(application: Any) -> str:
 
 
 def person_cell(name: str, below: Any) -> SafeString | str:
-    """Return a legal name with an account or a reference below it; without a name, what is below it alone."""
+    """Return a legal name with an account or a reference below it; without a name, only the account or the
+    reference."""
     if not name:
         return format_html("{}", below)
     return format_html('<span><bdi class="legal-name">{}</bdi> <span class="below">{}</span></span>', name, below)

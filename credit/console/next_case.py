@@ -26,7 +26,7 @@ class NextCase(ReviewAdmin):
         return [oldest, *super().get_urls()]
 
     def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
-        """Go on to the next case after a transition, where the form asks for it."""
+        """Open the next case after a transition, if the form requests it."""
         return self.next_or(request, super().transition_view(request, record, to))
 
     def next_or(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -69,7 +69,7 @@ class NextCase(ReviewAdmin):
             side = "" if console is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
-            # If two people take the next case at once, one gets this case and the other the one after it.
+            # If two reviewers open the next case at the same time, one gets this case, and the other the next one.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)

@@ -27,8 +27,8 @@ from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
-# For a clock of thirty days: yellow from day 20, red from day 28; a clock of ninety days leaves the same number of
-# days.
+# For a deadline of 30 days: yellow from day 20, red from day 28; a deadline of 90 days changes color with the same
+# number of days left.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 

@@ -88,7 +88,7 @@ class OfferAdmin(NamedRecords):
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
     """Return whether this person manages a provider's members: its owners, or a superuser.
 
-    A member reviews applications, so no permission to look after providers is enough for making oneself one.
+    A member reviews applications, so the permission to manage lenders does not allow staff to add themselves.
     """
     console = console_of(request.user)
     if console is not None:

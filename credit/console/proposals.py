@@ -64,7 +64,7 @@ class TwoReviewers(NextCase):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Decide or propose. Another reviewer's proposal is confirmed on its own page alone."""
+        """Decide or propose. Another reviewer's proposal can be confirmed only on its own page."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
@@ -79,7 +79,7 @@ class TwoReviewers(NextCase):
         return Application.objects.get(pk=record.pk) if getattr(record, "is_masked", False) else record
 
     def show_proposal(self, request: HttpRequest, record: Application, proposal: Proposal) -> dict[str, Any]:
-        """Return what the page says about a proposal, and why this person cannot confirm it ("" when they can)."""
+        """Return the page's data of a proposal, and the reason why this user can't confirm it ("" if they can)."""
         is_void = not proposal.counts_for(self.stored(record))
         is_own = proposal.proposed_by_id == request.user.pk
         refusal = record.check_transition(proposal.to, self.actor_of(request))
@@ -97,7 +97,7 @@ class TwoReviewers(NextCase):
         }
 
     def proposal_view(self, request: HttpRequest, record: Application, proposal_id: UUID, verb: str) -> HttpResponse:
-        """Confirm a proposal, or end it without deciding (GET asks, POST does)."""
+        """Confirm a proposal, or end it without a decision (GET displays the form, POST executes)."""
         if verb not in {"confirm", "close"}:
             raise PermissionDenied
         proposal, is_confirmation = open_proposal(record), verb == "confirm"
@@ -151,7 +151,7 @@ class TwoReviewers(NextCase):
         return "The proposal has ended without a decision."
 
     def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
-        """Do what was proposed, unless the record is no longer what either of the two saw; return what happened."""
+        """Execute a proposal, unless the record changed since one of the two reviewers saw it; return the outcome."""
         with transaction.atomic():
             record = self.locked(proposal)
             is_void = seen != record.reviewed_state or not proposal.counts_for(record)

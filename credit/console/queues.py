@@ -21,9 +21,9 @@ from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS,
 from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Provider, RequestedDocument
 from credit.models.applications import REVIEW_PERMISSION
 
-# Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
+# Regulation B gives a creditor thirty days from a completed application to the notice (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
-UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
+UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # a request for documents does not stop the deadline
 _LIST = "/admin/credit/application/"
 # Colors of statuses, those of related records included.
 TONES = {

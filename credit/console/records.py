@@ -1,4 +1,4 @@
-"""Lists of what belongs to an application: its transitions, its revisions, and its records in the ledger."""
+"""Lists of an application's related records: its transitions, its revisions, and its records in the ledger."""
 
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from credit.models import ApplicationHistory, ApplicationRevision, DecisionAncho
 
 
 class OfApplication(ReadOnlyAdmin):
-    """A list of what belongs to an application, whose person it is about."""
+    """A list of an application's related records, with the applicant as owner."""
 
     is_about_people = True
     list_select_related: ClassVar[Any] = ("application",)

@@ -29,7 +29,7 @@ class Scale:
         return cls(min(known), max(known))
 
     def place(self, points: float) -> float:
-        """Return where points stand, in hundredths of the width."""
+        """Return the position of points, in hundredths of the width."""
         return 100 * (points - self.lowest) / ((self.highest - self.lowest) or 1)
 
     def bar(self, points: float, mark: float) -> dict[str, str]:
@@ -73,7 +73,7 @@ def point_rows(
 
 
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
-    """Return what the page of an application says of its score; without total, points or reasons where data is masked.
+    """Return the score's data for the page of an application; without total, points, or reasons if data is masked.
 
     `revisions` are the changes of its data. A lender's people see scores by their own models.
     """

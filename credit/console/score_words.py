@@ -1,6 +1,6 @@
 """A scorecard as people read it: bins, inputs and rules in plain words, and how two definitions differ.
 
-Nothing here computes a score. Numbers stand as the definition writes them. Definitions are ones that
+Nothing here computes a score. Numbers have the definition's format. Definitions are ones that
 `definition.check` has passed.
 """
 
@@ -75,7 +75,7 @@ def knockout_in_words(rule: Mapping[str, Any]) -> str:
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
-    """Return names with the totals that each takes, of bands that go from the highest bound down."""
+    """Return names with the totals of each, for bands in descending order."""
     named: list[tuple[str, str]] = []
     above: int | None = None
     for name, bound in bands:
@@ -108,7 +108,7 @@ class Line(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A member that two definitions do not share: what it is, what happened to it, and both sides."""
+    """A field that differs between two definitions: its name, the change, and both values."""
 
     member: str
     kind: str

@@ -189,7 +189,7 @@ class ModelVersionAdmin(NamedRecords):
         return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
 
     def find_application(self, request: HttpRequest, term: str) -> Application | None:
-        """Return the application that an id or a reference names, if this person may look into it."""
+        """Return the application with an id or a reference, if this user can read it."""
         applications: Any = self.admin_site.get_model_admin(Application)
         if not applications.has_view_permission(request):
             raise PermissionDenied

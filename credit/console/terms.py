@@ -1,4 +1,4 @@
-"""Loans at the back office: the form of an approval, counteroffers, and what a case says of its loan."""
+"""Loans at the back office: the form of an approval, counteroffers, and the loan's data on a case."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -28,7 +28,7 @@ from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
-COUNTEROFFER_DAYS = 14  # for accepting it, if the reviewer names no other day
+COUNTEROFFER_DAYS = 14  # to accept it, if the reviewer enters no other day
 
 
 class LoanConsole(WithdrawalConsole):
@@ -78,7 +78,7 @@ class LoanConsole(WithdrawalConsole):
         }
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
-        """Ask for no loan where many are approved at once: each is what was applied for."""
+        """Omit the loan's fields for bulk approvals: each approves the requested loan."""
         form = super().bulk_form(request, to, data)
         for name in LOAN_FIELDS:
             form.fields.pop(name, None)
@@ -119,7 +119,7 @@ class LoanConsole(WithdrawalConsole):
         )
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
-        """Return what a case says of its loan, or of the one that the person is offered; None where there is none."""
+        """Return a case's data about its loan or its open counteroffer; None without them."""
         offered = counteroffers.open_of(record)
         terms = record.loan_terms if offered is None else offered.loan_terms
         if terms is None:
@@ -159,7 +159,7 @@ def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
-    """Yield what was offered, and what became of it. The text is masked where the record is."""
+    """Yield the counteroffers, and their outcomes. The text is masked where the record is."""
     if not record.counteroffer_moves:
         return
     for counteroffer in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:

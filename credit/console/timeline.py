@@ -1,6 +1,6 @@
 """Events around an application: identity checks, bank links, deliveries of its events, and other apps' records.
 
-Each is one query over what an index of the person gives.
+Each is one query that uses an index of the person.
 """
 
 import json
@@ -62,7 +62,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
 
 
 def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
-    """Yield the entry of what has arrived in the ledger, nothing while it is on its way."""
+    """Yield the entry of an anchored record; nothing while it is pending."""
     if anchor is not None and anchor.anchored_at is not None:
         yield TimelineEntry(
             at=anchor.anchored_at,
@@ -79,7 +79,7 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
 
 
 def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | None) -> SafeString | str:
-    """Return the changes of a revision as a table, each with the title that the offer gives the field."""
+    """Return the changes of a revision as a table, each with the offer's title of the field."""
     if not isinstance(changes, dict):
         return document(changes)
     rows: list[tuple[Any, Any, str]] = []

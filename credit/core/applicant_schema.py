@@ -11,7 +11,8 @@ LINE_MAX_LENGTH = 200
 POSTAL_CODE_MAX_LENGTH = 20
 EMAIL_MAX_LENGTH = 254
 PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
-# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before there was a form.
+# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before the syntax
+# existed.
 LANGUAGE = (
     r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
     r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"

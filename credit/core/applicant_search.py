@@ -1,4 +1,4 @@
-"""Finding applicants, who are stored encrypted, by what they say on the phone: name, e-mail address, phone number.
+"""Search for applicants, who are stored encrypted, by name, e-mail address, or phone number.
 
 Each application has a blind index: keyed digests of the words of the names, of the e-mail addresses, and of the phone
 numbers with and without their country code. Without the key, a digest does not reveal its text. Equal names have equal
@@ -29,7 +29,7 @@ _DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a nu
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
-    """Return the blind index of applicants as its column holds it, None without applicants.
+    """Return the blind index of applicants as its column stores it, None without applicants.
 
     It ends with their hash, by which `out_of_date` finds indexes of other applicants.
     """

@@ -1,6 +1,6 @@
 """Applicants: one or two persons, stored as one encrypted value together with the nonce of their hash.
 
-Erasing the value takes the nonce with it. The hash stays, with the application and in anchored records, and its input
+Erasing the value erases the nonce, too. The hash stays, with the application and in anchored records, and its input
 can no longer be guessed.
 """
 
@@ -26,7 +26,7 @@ Person = dict[str, Any]
 
 
 class Applicants:
-    """The persons, each with every member of `ApplicantSerializer`. Its text form says nothing of them."""
+    """The persons, each with every member of `ApplicantSerializer`. Its string form does not contain them."""
 
     __slots__ = ("nonce", "persons")
 
@@ -35,7 +35,7 @@ class Applicants:
 
     @classmethod
     def of(cls, persons: Sequence[Person], *, before: "Applicants | None" = None) -> Self:
-        """Return the value to store. The same persons as `before` keep their hash."""
+        """Return the value to store. The hash does not change if the applicants equal `before`."""
         is_same = before is not None and before.persons == persons
         return cls(persons, before.nonce if before is not None and is_same else secrets.token_bytes(_NONCE_BYTES))
 

@@ -18,7 +18,7 @@ RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # per year, for a note rate and f
 PLACES = 4  # decimals of a disclosed rate
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
-# A rate per period is right to this; Newton's method takes a dozen steps, and some fifty for the dearest loan.
+# The precision of a rate per period. Newton's method needs about 12 steps, and about 50 for the most expensive loan.
 _TOLERANCE = Decimal("1e-16")
 _STEPS_MAX = 200
 

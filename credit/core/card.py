@@ -1,6 +1,6 @@
 """A scorecard, made of its definition: what reads the inputs, the bins, the bounds.
 
-Numbers are integers and decimals; no float takes part. Texts compare in Unicode NFC. The definition is one that
+Numbers are integers and decimals, never floats. Texts compare in Unicode NFC. The definition is one that
 `definition.check` has passed.
 """
 
@@ -15,11 +15,11 @@ from unicodedata import normalize
 
 from config.core.json_text import day_of
 
-# The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
+# The fact with the day of the score's computation, `2026-01-31`; `months_since` counts up to it.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 _CLAIMED = re.compile(r"application_data[.#]")
-# A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
+# A ratio is rounded to so many digits, half to even: far beyond the precision of a threshold.
 _EXACT = Context(prec=50)
 
 Facts = Mapping[str, Any]
@@ -50,7 +50,7 @@ def is_claimed(fact: str) -> bool:
 
 
 class Input(NamedTuple):
-    """`read` returns the value that some facts give, None where it is missing. `read_fact` reads one fact.
+    """`read` returns the value from some facts, None if it is missing. `read_fact` reads one fact.
 
     `facts` are those that count: without the claims on a verified card. If `is_first`, the first readable one is read.
     """
@@ -224,7 +224,7 @@ class Card:
         )
 
     def knockout_of(self, facts: Facts) -> Knockout | None:
-        """Return the first knockout that holds for some facts, None where none does."""
+        """Return the first knockout that applies to some facts, or None."""
         values = {source.name: source.read(facts) for source in self.inputs}
         held = (
             knockout

@@ -11,7 +11,7 @@ from config.core.names import clean_words
 from credit.core.applicants import APPLICANTS_MAX, FIRST
 
 TEXT_MAX = 255
-# 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth where the number of inquiries is one of them.
+# 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth if the number of inquiries is one of them.
 FACTORS_MAX = 4
 REPORTS_MAX = 5
 _REQUIRED = ("agency", "address", "phone")

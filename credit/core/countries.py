@@ -18,7 +18,7 @@ AT AU BE BR CA CH CN CZ DE DK EE ES FI FR GB GR HU IN IT JP KR LT LU LV MX NL NO
 ZA
 """
 WITH_POSTAL_CODE = frozenset(_POSTAL_CODES.split())
-# The address names no city: the country is one, or the line above it has the city (the address metadata of CLDR's
+# The address has no city: the country is one, or the line above it has the city (the address metadata of CLDR's
 # companion libaddressinput, countries whose required fields lack C).
 WITHOUT_CITY = frozenset(["AE", "GI", "HK", "JP", "KY", "MO", "NR", "SG"])
 WITH_CITY = frozenset(COUNTRIES) - WITHOUT_CITY

@@ -5,12 +5,12 @@ from django.utils.translation import get_language
 
 
 def country_name(code: str) -> str:
-    """Return a country's name in the language of the moment; a code without a name stands for itself."""
+    """Return a country's name in the active language; a code without a name is returned unchanged."""
     return str(Locale.parse(get_language() or "en", sep="-").territories.get(code, code))
 
 
 def language_name(tag: str) -> str:
-    """Return the name of a language in that language, such as `Español`; an unknown tag stands for itself."""
+    """Return the name of a language in that language, such as `Español`; an unknown tag is returned unchanged."""
     try:
         name = Locale.parse(tag, sep="-").get_display_name()
     except (UnknownLocaleError, ValueError):

@@ -1,6 +1,6 @@
 """Deadlines as people read them: a moment in the time zone of their state or country, with the zone's name.
 
-A day alone deceives: what ends on February 20 at 00:30 UTC has ended in America before that day begins.
+A day alone is misleading: a deadline on February 20 at 00:30 UTC ends in America on February 19.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply t
 
 @dataclass(frozen=True, slots=True)
 class RequiredDocument:
-    """A document that an offer asks for, and where it stands on the application's checklist, if it is there."""
+    """A document that an offer requires, and its entry on the application's checklist, if any."""
 
     name: str
     document_id: str | None = None
@@ -55,11 +55,12 @@ class OfferRequirements:
     applicant: Sequence[str] = ()
     min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
-    limits: Mapping[str, Any] | None = None  # the terms that bound the amount and the term, where they are strict
+    limits: Mapping[str, Any] | None = None  # the terms that limit the amount and the term, if they are binding
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
-        """Return what terms ask for; terms that were pinned before offers could ask have none of the names."""
+        """Return the requirements of terms; terms that were pinned before requirements existed have none of the
+        names."""
         offered = terms or {}
         min_age = offered.get("min_age")
         birth = () if min_age is None else ("date_of_birth",)
@@ -77,7 +78,7 @@ class OfferRequirements:
         return {} if self.schema is None else self.schema["properties"]
 
     def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, handed_in: Iterable[str]) -> list[Due]:
-        """Return what is due: of the data, of the applicants, of the documents, each in the offer's order."""
+        """Return the missing items of the data, the applicants, and the documents, each in the offer's order."""
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Upload a file.") for name in missing]
@@ -85,7 +86,7 @@ class OfferRequirements:
         return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]
 
     def _figures(self, data: Any) -> Iterator[Due]:
-        """Yield the amount and the term that an offer of this installation can't lend; its schema may say more."""
+        """Yield the amount and the term if they exceed the offer's limits; its schema can have further limits."""
         if self.limits is None:
             return
         figures, values = Figures(data), data if isinstance(data, dict) else {}

@@ -1,4 +1,4 @@
-"""Early repayment in full (Directive (EU) 2023/2225, Art. 29): what is owed on the day of a payment."""
+"""Early repayment in full (Directive (EU) 2023/2225, Art. 29): the amount due on the day of a payment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class EarlyRepayment:
     """The figures of an early repayment on `on`, in minor units.
 
     `fee_reduction` is the part of the creditor's up-front costs for the time that is left, in proportion to its days
-    (C-383/18). `compensation_max` is the most that the creditor may ask for. `total` is what is paid on that day at
-    most, after the payment that is due then.
+    (C-383/18). `compensation_max` is the creditor's maximum compensation. `total` is the maximum payment on that day,
+    after the installment due then.
     """
 
     on: date
@@ -32,7 +32,7 @@ class EarlyRepayment:
 
 
 def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: date) -> int:
-    """Return the most that a creditor may ask for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
+    """Return a creditor's maximum compensation for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
 
     That is 1 % of it where more than a year is left, otherwise 0.5 %, and never more than the interest left.
     """

@@ -90,13 +90,13 @@ class InvalidApplicationTransition(InvalidTransition):
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
-    """Return the error that names every fault, its JSON pointer and what is wrong there, and says the first."""
+    """Return the error with every fault (JSON pointer and description), whose message is the first one."""
     details = [{"field": pointer, "message": message} for pointer, message in faults]
     return ValidationFailed(": ".join(faults[0]), details=details)
 
 
 class RequirementsDue(ApiError):
-    """The offer asks for what the application does not have yet; `details` name each by its JSON pointer."""
+    """The application does not meet the offer's requirements yet; `details` lists each missing item by JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
     message = "The application lacks requirements of its offer. `details` lists each one."
@@ -107,7 +107,7 @@ class RequirementsDue(ApiError):
 
 
 class DocumentClosed(ApiError):
-    """The document was accepted, or has as many files as it takes."""
+    """The document was accepted, or has the maximum number of files."""
 
     error, code, stored = "document_closed", "E3015", True
     message = "The document accepts no more files."

@@ -26,7 +26,7 @@ OPTIONAL_TEXTS = (
 )  # fmt: skip
 TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
 
-# What a lender of an EU offer needs in addition to what notices need.
+# The lender's data that an EU offer requires in addition to those for notices.
 LENDER_FIELDS = {
     "phone": "telephone number",
     "email": "e-mail address",

@@ -4,7 +4,7 @@ A fact is read from the platform's own tables while a score is computed, without
 person's application are not declared, they are read by path: `application_data.monthly_income_cents`, or by JSON
 pointer (RFC 6901): `application_data#/monthly income`. Each fact has a source, and the day of its value.
 
-A score can tell what it was computed from: a card of one's own with narrow bins reads a balance to the cent. So each
+A score can reveal its input: with narrow bins, a lender's card can determine a balance to the cent. So each
 fact declares the scope that covers it, and callers that gather facts pass which may be read; the others are missing.
 """
 
@@ -147,7 +147,7 @@ def source_of(name: str) -> str:
 
 
 def type_of(name: str) -> str | None:
-    """Return the type of a declared fact, `any` of what an application may say, None for an unknown name."""
+    """Return the type of a declared fact, `any` for a path of the application's data, None for an unknown name."""
     if (fact := catalogue().get(name)) is not None:
         return fact.type
     return "any" if path_of(name) else None
@@ -205,7 +205,7 @@ def read_facts(
     application: Any = None,
     currency: str = DEFAULT_CURRENCY[US],
 ) -> dict[str, Known]:
-    """Return the facts of these names about a person; `confirmed` is what is confirmed of the application, by pointer.
+    """Return the facts of these names about a person; `confirmed` has the application's confirmed values, by pointer.
 
     Amounts are in minor units of `currency`, the offer's. In any other currency they are missing.
     A fact that is unknown, or that `may_read` withholds, has the value None. Facts of one `read` are read once.

@@ -1,4 +1,4 @@
-"""The figures of an application: read from the applicant's own data by names that are defined here alone."""
+"""The figures of an application: read from the applicant's own data by names that only this module defines."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class Figures:
 
     @property
     def monthly_income_cents(self) -> int | None:
-        """A twelfth of `income_cents`, which is yearly, if no monthly income is given."""
+        """A twelfth of the yearly `income_cents`, if there is no monthly income."""
         a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
         return a_year // 12 if a_month is None and a_year is not None else a_month
 

@@ -16,7 +16,7 @@ DEFAULT_CURRENCY = {US: "USD", EU: "EUR"}
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """`currency` is of ISO 4217. `is_fee_kept_back` says that the lender pays out the amount less the fee."""
+    """`currency` is of ISO 4217. `is_fee_kept_back`: whether the lender pays out the amount less the fee."""
 
     jurisdiction: str = US
     currency: str = DEFAULT_CURRENCY[US]

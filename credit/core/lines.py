@@ -36,9 +36,9 @@ def payments_of_line(
 ) -> list[Payment]:
     """Return the assumed payments of a line of credit that is drawn down in full on `start`, in minor units.
 
-    Interest is a twelfth of the yearly rate on the balance. By (d) an overdraft is repaid at once at its end, after
-    `months` or three. By (e) any other line of credit is repaid within a year by equal parts of the capital. By (h) a
-    ceiling of None is that of CEILING_ASSUMED.
+    Interest is a twelfth of the yearly rate on the balance. By (d), an overdraft is repaid in full at its end, after
+    `months`, or after three months. By (e) any other line of credit is repaid within a year by equal parts of the
+    capital. By (h) a ceiling of None is that of CEILING_ASSUMED.
     """
     amount = CEILING_ASSUMED if ceiling is None else ceiling
     count = (months or OVERDRAFT_MONTHS) if is_overdraft else OPEN_END_MONTHS

@@ -182,7 +182,7 @@ _A = {"string": "a text", "integer": "an integer", "number": "a number", "boolea
 
 
 def fault(member: Mapping[str, Any], value: Any) -> str | None:
-    """Return what is wrong with a value by its member's schema, None where nothing is; never repeats the value."""
+    """Return the error of a value by its field's schema, or None; never contains the value."""
     return next(_faults(member, value), None)
 
 

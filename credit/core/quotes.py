@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from credit.models.offers import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
-# At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
+# At the highest rate and the longest term, the sum of the payments is still an integer that every JSON parser
+# represents exactly (2^53).
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")
@@ -67,7 +68,8 @@ class Instalment:
 def amortise(
     amount_cents: int, apr_percent: Decimal, months: int, *, start: date, first_payment_on: date | None = None
 ) -> list[Instalment]:
-    """Return the schedule: a payment a month, the first by default a month after `start`, the last takes the rest.
+    """Return the schedule: monthly payments, the first by default one month after `start`; the last one covers the
+    rest.
 
     Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
     balance times a twelfth of the rate, half up; a first period other than a month counts as in Appendix J, with 30
@@ -187,7 +189,7 @@ def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
     """
     rate, step = Decimal(str(terms["apr_percent"])), TENTH if terms.get("currency") else HUNDREDTH
     if rate % step == step / 2:
-        # The stored rate was rounded already: only the exact one tells whether it is a half or less.
+        # The stored rate was rounded already: only the exact rate determines the rounding of a half.
         day, first = date.fromisoformat(str(start)), terms.get("first_payment_on")
         first = None if first is None else date.fromisoformat(str(first))
         note_rate = Decimal(str(terms["rate_percent"]))
@@ -262,7 +264,7 @@ def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:
 
 
 def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
-    """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
+    """Return the requested rate, or the offer's lowest; raises ValidationFailed, MissingParameter."""
     bounds = (offer.apr_min_percent, offer.apr_max_percent)
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (requested, low, high) if percent is not None), None)

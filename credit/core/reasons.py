@@ -1,9 +1,9 @@
 """Why credit is refused: the principal reasons of Regulation B's sample notification.
 
 The list is form C-1 in appendix C to 12 CFR 1002, and two of our own. They are an unverified identity, and inquiries
-that the applicant stated and no report shows. A consumer who is turned down is owed the principal reasons, most
-important first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the history
-name them.
+that the applicant stated and no report shows. A rejected consumer must receive the principal reasons, most important
+first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the history name
+them.
 """
 
 import re
@@ -58,7 +58,7 @@ _SAYS_NOTHING = re.compile(
 OTHER_TEXT_MAX = 120
 # These name a consumer report. They are true only of a decision that used one.
 _OF_A_REPORT = frozenset({"inquiries_recent"})
-# Words of which a reason may consist and still name nothing that was scored or considered, in English and Spanish.
+# Words that alone do not make a specific reason, in English and Spanish.
 # "Insufficient points" and "Does not meet credit policy" have no other words; "Insufficient income" has one.
 _ENGLISH = """
 a acceptable acceptance accepted ai algorithm algorithmic an analysis and any applicant applicants application approval
@@ -114,7 +114,7 @@ def _is_reason(reason: Any) -> bool:
 
 
 def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
-    """Return a sentence for each reason that must not be given, in their order: what it lacks and what to send instead.
+    """Return a sentence for each invalid reason, in their order: the error, and what to send instead.
 
     A text must name a specific factor (12 CFR 1002.9(b)(2)). A code that names a consumer report needs one.
     """
@@ -134,7 +134,7 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
 
 
 def names_no_factor(text: str) -> bool:
-    """Return True for a text that consists of words about scores, standards, and decisions alone, or of no words."""
+    """Return True for a text that consists only of words about scores, standards, and decisions, or of no words."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
     words = re.findall(r"[^\W\d_]+", plain)
     return all((len(word) == 1 and word.isascii()) or word in _EMPTY_WORDS for word in words)

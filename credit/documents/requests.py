@@ -46,7 +46,7 @@ def ask_for_documents(
     ApplicationNotFound, what the transition raises, or ReviewerRequired and SecondFactorRequired.
     """
     visible = load_for(application_id, actor)
-    # Locked, so that no decision falls between the check of the status and the checklist.
+    # Locked, so that no decision happens between the check of the status and the change of the checklist.
     application = Application.objects.select_for_update().get(pk=visible.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:

@@ -72,7 +72,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     try:
         verdict = _ask(address, b"INSTREAM", bytes(settings.FILE_UPLOAD_MAX_BYTES)).rpartition(": ")[2]
     except ScannerUnavailable as error:
-        return [Error(f"DOCUMENT_SCANNER gives no verdict on the largest file ({error.__cause__}).")]
+        return [Error(f"DOCUMENT_SCANNER returns no verdict on the largest file ({error.__cause__}).")]
     if verdict != "OK":
         text = f"DOCUMENT_SCANNER answers {verdict[:50]!r} to {settings.FILE_UPLOAD_MAX_BYTES} zero bytes: "
         return [Error(text + "raise StreamMaxLength, MaxFileSize and MaxScanSize of clamd above that size.")]

@@ -31,7 +31,7 @@ class ApplicationRevision(_SignedRecord):
     status = models.CharField(max_length=32, help_text="Where the application was when its data changed.")
     sha256 = models.CharField(max_length=64)
     applicants_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001  null where there are none
-    changes = JsonTextField(null=True, help_text="Which members changed, from what to what.")
+    changes = JsonTextField(null=True, help_text="The changed fields, with the old and the new value.")
     updated_by = models.CharField(max_length=255)
     changed_at = models.DateTimeField()
 

@@ -100,9 +100,9 @@ class Application(DecisionRules):
         db_index=False,
         help_text="The approved terms, as of the day of the approval or of its acceptance.",
     )
-    amount_cents = models.BigIntegerField(null=True, help_text="As `application_data` says, for lists to show.")
+    amount_cents = models.BigIntegerField(null=True, help_text="Copied from `application_data`, for lists.")
     counteroffer_moves = models.PositiveIntegerField(
-        default=0, help_text="How often a counteroffer was made or ended; 0 spares looking for one."
+        default=0, help_text="How often a counteroffer was created or ended; 0 saves a query."
     )
     created_at = models.DateTimeField(help_text="When the application was created (UTC).")
 

@@ -69,7 +69,9 @@ class StoredFile(models.Model):
     unfinished uploads are found by it. Deleting the row makes every copy of the file unreadable.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid4, editable=False, help_text="Its name, which says nothing.")
+    id = models.UUIDField(
+        primary_key=True, default=uuid4, editable=False, help_text=("The object's random name in the storage.")
+    )
     key = EncryptedTextField(help_text="256 bits in base64, of this file alone.")
     begun_at = models.DateTimeField()
     is_kept = models.BooleanField(default=False)
@@ -100,7 +102,7 @@ class DocumentFile(models.Model):
     size_bytes = models.PositiveIntegerField(help_text="The size of the file, in bytes.")
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
     infection = models.CharField(
-        max_length=255, blank=True, help_text="The scanner's name for it; the file was not kept."
+        max_length=255, blank=True, help_text="The scanner's name of the malware; the file was not stored."
     )
     received_at = models.DateTimeField(help_text="When the file was uploaded (UTC).")
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)

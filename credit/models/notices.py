@@ -159,7 +159,7 @@ class Notice(StatefulModel):
         help_text="The status of the notice.",
     )
     waits_for = models.CharField(max_length=16, blank=True, default="", choices=list(WAITS_FOR.items()))
-    look_at = models.DateTimeField(help_text="When a worker looks at it next, while it is due.")
+    look_at = models.DateTimeField(help_text="When a worker processes it next, while it is due.")
     content = EncryptedTextField(null=True)
     html = EncryptedTextField(null=True)
     sha256 = models.CharField(

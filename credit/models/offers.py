@@ -57,7 +57,7 @@ class Provider(models.Model):
         max_length=255, null=True, help_text="The register and number of the lender's registration; null for none."
     )
     supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null for none.")
-    redress = JsonTextField(null=True, help_text="The body for complaints out of court; null for none.")
+    redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null for none.")
     debt_advice = models.CharField(  # noqa: DJ001
         max_length=1000, null=True, help_text="Where borrowers get debt advice; null for none."
     )

@@ -131,7 +131,8 @@ class Counteroffer(ClosableModel):
     seen = models.CharField(max_length=255, help_text="The application's state that it is bound to.")
     offered_by = models.CharField(max_length=255, help_text="The name that its author used.")
     with_denial = models.BooleanField(
-        default=False, help_text="Its notice denies what was applied for at once: silence needs no second one."
+        default=False,
+        help_text=("The notice of the counteroffer also denies the request, so its expiry requires no second notice."),
     )
     consumer_report = JsonTextField(
         null=True, help_text="The consumer report, in the form of `metadata.consumer_report` of a decision."

@@ -200,7 +200,7 @@ def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     is_person = actor.user.pk == notice.application.consumer_id and notice.is_for_account and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
-    # A risk-based pricing notice may be given electronically as it is (12 CFR 1022.73(b)(1)(ii)).
+    # A risk-based pricing notice may be electronic without a consent (12 CFR 1022.73(b)(1)(ii)).
     if not notice.is_about_price and not Consent.is_given_by(notice.application.consumer_id):
         return
     with transaction.atomic():

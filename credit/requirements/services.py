@@ -83,7 +83,9 @@ def _unhandled_reports(version: ModelVersion) -> list[str]:
     watched = {source.name for source in card.inputs if status in source.facts}
     if any(rule.input in watched and rule.outcome == REFER for rule in card.knockouts):
         return []
-    return [f"No knockout on `{status}` refers applications without a report: the bins `missing` give the points."]
+    return [
+        (f"No knockout on `{status}` refers applications without a report: their points come from the bins `missing`.")
+    ]
 
 
 def _lacking_sources(version: ModelVersion) -> list[str]:

@@ -185,7 +185,7 @@ def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
     for position, group in enumerate(groups):
         if position == at:
             continue
-        # Of two equal losses the one that is declared first ranks higher.
+        # If two losses are equal, the one that is declared first ranks higher.
         behind = group.least_from(group.baseline - loss + (position < at))
         if behind == inf:
             forced += 1

@@ -260,7 +260,7 @@ def _reason(reason: Any, here: str) -> Iterator[Refusal]:
             ),
         )
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
-        # Losses of one reason are summed by what it is called, and the person must not read the same words twice.
+        # Losses are summed by the text of their reason, so that the applicant doesn't read the same reason twice.
         yield f"{here}/text", "This text is a principal reason. Send its code."
 
 

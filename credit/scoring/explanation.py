@@ -47,7 +47,7 @@ _CHANGE = _("%(name)s: “%(to)s” instead of “%(now)s” (%(points)s more po
 _LEADS = _("%(steps)s. Then the outcome is: %(outcome)s.")
 _NONE_ENOUGH = _("No change of one or two inputs that you can change would have led to a better outcome.")
 _REVIEWABLE = _("Request that a person who had no part in the decision reviews it.")
-_CORRECTABLE = _("Report a wrong value. A reviewer corrects it or gives the reason for a refusal within 30 days.")
+_CORRECTABLE = _("Report a wrong value. A reviewer corrects it, or states the reason for a refusal, within 30 days.")
 
 
 def explain(application: Application, language: str | None = None) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _days(since: datetime, now: datetime) -> int:
 
 
 _CENTS, _DAYS = "cents", "days"
-_WINDOW = f"the complete calendar months of which every booking is held, at most {MONTHS_MAX}"
+_WINDOW = f"the complete calendar months with all bookings, at most {MONTHS_MAX}"
 _TOGETHER = "the owned accounts together, as the banks reported them"
 
 
@@ -126,9 +126,12 @@ FACTS = (
         "overdrawn_days_90", "number", "overdrawn_days",
         f"How many of the last {BOOKINGS_DAYS} days ended with an owned account below zero.", unit=_DAYS,
     ),
-    _bank("as_of", "text", "as_of_text", "The last day of which every booking is held, such as `2026-01-31`."),
+    _bank("as_of", "text", "as_of_text", "The last day with all bookings, such as `2026-01-31`."),
     Fact(
-        "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM, "Whole days since the account was made.",
+        "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM, (
+            "Whole days since the"
+            " account was created."
+        ),
         _DAYS,
     ),
     Fact(

@@ -63,7 +63,9 @@ class Terms:
     def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
         """Return a definition from a table; applications below every outcome are declined."""
         if not self.outcomes:
-            raise ValidationFailed("The card names no outcomes: say from which total it approves, and refers.")
+            raise ValidationFailed(
+                "The card has no outcomes: state from which total it approves, and from which it refers."
+            )
         outcomes = [{"outcome": outcome, "from": bound} for outcome, bound in self.outcomes]
         return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}
 

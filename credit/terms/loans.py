@@ -67,7 +67,7 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
     }
     if amount is None or rate is None or not all(is_told.values()):
         missing = [f"{where}.{name}" for name, is_known in is_told.items() if not is_known]
-        words = "Neither the application nor the offer says it."
+        words = "Neither the application nor the offer contains it."
         raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
     loan = Loan(amount, rate, term or None, requested["fee_cents"] or 0, requested["first_payment_on"])
     if loan.fee_cents >= loan.amount_cents:

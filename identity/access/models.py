@@ -49,7 +49,7 @@ class User(AbstractUser):
     erased_at = models.DateTimeField(
         null=True,
         editable=False,
-        help_text="Since when the account's data are erased, or kept for the law alone (UTC).",
+        help_text="When the account's data were erased, except for rows that a law requires (UTC).",
     )
 
     objects: ClassVar[NamedUserManager] = NamedUserManager()
@@ -169,7 +169,7 @@ class TokenFamily(models.Model):
         help_text="The partner that acts for the user with the one token of this family.",
     )
     code_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
-    second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
+    second_factor = models.BooleanField(default=False, help_text="Whether the log-in used a second factor.")
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     ends_at = models.DateTimeField(null=True, blank=True, help_text="When the page session it began in ends.")
@@ -229,7 +229,7 @@ class ApiKey(models.Model):
         null=True, blank=True, help_text="When a password reset by mail suspended it; null after confirmation."
     )
     second_factor = models.BooleanField(
-        null=True, help_text="Whether it was made in a log-in with a second factor; null for keys of version 1.0."
+        null=True, help_text="Whether it was created in a log-in with a second factor; null for keys of version 1.0."
     )
     last_used_at = models.DateTimeField(
         null=True, blank=True, help_text="When the key was last used (UTC), to the minute; null when it never was."

@@ -14,7 +14,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     name = serializers.NameField(
         max_length=NAME_MAX_LENGTH,
-        help_text="Your description of the purpose. It must not look like that of another of your keys.",
+        help_text="Your description of the purpose. It must not look like the name of another of your keys.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),

@@ -52,7 +52,7 @@ def make_account(
             try:
                 with transaction.atomic():
                     account, is_new = _insert(actor, external_id=external_id, name=name, now=now), True
-            except IntegrityError:  # another request made it at the same time
+            except IntegrityError:  # another request created it at the same time
                 account = _existing(actor, external_id)
                 if account is None:
                     raise

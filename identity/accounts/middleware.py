@@ -88,7 +88,7 @@ class AccountPages:
             logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
             return _error_page(request, gettext(NO_PASSKEY), 400)
         if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
-            return _error_page(request, gettext("This link has ended"), 410)
+            return _error_page(request, gettext("This link has expired"), 410)
         if isinstance(error, IntegrityError):
             return _error_page(request, gettext("Another request did this at the same moment."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None

@@ -105,7 +105,7 @@ class OneTimeLink(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     digest = models.CharField(max_length=64, unique=True)
     purpose = models.CharField(max_length=32)
-    subject = models.CharField(max_length=64, blank=True, default="", help_text="The id of what it is about.")
+    subject = models.CharField(max_length=64, blank=True, default="", help_text="The id of the changed object.")
     email = EncryptedTextField()
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)
@@ -231,13 +231,16 @@ class Erasure(models.Model):
         max_length=16,
         choices=[(status, status) for status in STATUSES],
         default=REQUESTED,
-        help_text="`requested`: it starts after 14 days. `waiting`: a law keeps some records. `done`: all is erased.",
+        help_text=(
+            "`requested`: it starts after 14 days. `waiting`: a law requires the retention of"
+            " some records. `done`: the erasure is complete."
+        ),
     )
     requested_at = models.DateTimeField(help_text="When the erasure was requested (UTC).")
     look_at = models.DateTimeField(help_text="When the erasure starts, or the next ground ends (UTC).")
-    due_at = models.DateTimeField(help_text="The date by which the erasure must be made (UTC).")
+    due_at = models.DateTimeField(help_text="The date by which the erasure must be complete (UTC).")
     kept: Any = models.JSONField(
-        default=list, help_text="The rows that each ground keeps, and the day on which the last one is erased."
+        default=list, help_text="The retained rows of each ground, and the day on which the last one is erased."
     )
     completed_at = models.DateTimeField(null=True, help_text="When everything was erased (UTC); null before.")
 

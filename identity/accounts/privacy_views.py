@@ -91,8 +91,8 @@ class AccountConsentViewSet(ApiViewSet):
 
         The effect depends on `kind`. For an app, the API revokes its tokens. For a bank, it unlinks the bank and
         removes it at the vendor. For notices by mail and for data shared with a lender, it stops them. For a credit
-        report, the lender can't request it with the applicant's instructions again. A decision keeps the data that the
-        lender already used. Idempotent.
+        report, the lender can't request it with the applicant's instructions again. The data of earlier decisions
+        remain. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -127,7 +127,7 @@ class AccountErasureViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, **account: str) -> Erasure:
         """Get the erasure of your account.
 
-        If none is requested, `status` is `none`. `obstacles` lists what must end before the erasure can start.
+        If none is requested, `status` is `none`. `obstacles` lists the reasons that delay the erasure.
         """
         return erasure.show_erasure(self.account_of(request, **account, also_erased=True)[1])
 

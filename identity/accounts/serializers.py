@@ -132,10 +132,10 @@ class ObstacleSerializer(serializers.ResponseSerializer):
 
 
 class KeptRowsSerializer(serializers.ResponseSerializer):
-    """The rows that one ground for retention keeps after an erasure."""
+    """The rows that remain after an erasure, for one ground of retention."""
 
     ground = serializers.TextField(help_text="The name of the ground, as in `manage.py personal_data`.")
-    rows = serializers.Int64Field(help_text="The number of kept rows.")
+    rows = serializers.Int64Field(help_text="The number of retained rows.")
     until = serializers.DayField(allow_null=True, help_text="The day on which the last row is erased; null if unknown.")
 
 
@@ -159,8 +159,8 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null without an erasure.")
     status = serializers.OneOfField(
         (Erasure.NONE, *Erasure.STATUSES),
-        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law keeps some "
-        "records. `done`: everything is erased.",
+        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law requires "
+        "the retention of some records. `done`: everything is erased.",
     )
     requested_at = serializers.DateTimeField(
         allow_null=True, help_text="When the erasure was requested (UTC); null without an erasure."
@@ -173,7 +173,10 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     )
     kept = KeptRowsSerializer(
         many=True,
-        help_text="The rows that a ground keeps, or would keep if the erasure started now. Empty with `none`.",
+        help_text=(
+            "The retained rows for each ground; before the erasure, the rows that it"
+            " would retain now. Empty with `none`."
+        ),
     )
 
     class Meta:

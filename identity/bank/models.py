@@ -65,7 +65,9 @@ class BankItem(models.Model):
         null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before."
     )
     transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
-    gone_at = models.DateTimeField(null=True, help_text="When the vendor first reported the item as gone for good.")
+    gone_at = models.DateTimeField(
+        null=True, help_text=("When the vendor first reported the item as permanently removed.")
+    )
     unlinked_at = models.DateTimeField(
         null=True, help_text="When the person unlinked the item. The row ends once the vendor has removed it."
     )
@@ -112,7 +114,9 @@ class BankAccount(models.Model):
         max_length=255, null=True, help_text="The account's id at the vendor; the same when it is linked again."
     )
     balance_on = models.DateField(null=True, help_text="The day on which the balance was read at the bank (UTC).")
-    from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
+    from_provider = models.BooleanField(
+        default=False, help_text=("Staged by the platform from the bank's data, not by a client.")
+    )
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -173,7 +177,9 @@ class BankTransaction(models.Model):
     merchant_name = models.CharField(max_length=255, null=True)  # noqa: DJ001
     category = models.CharField(max_length=255, null=True)  # noqa: DJ001
     pending = models.BooleanField(default=False)
-    from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
+    from_provider = models.BooleanField(
+        default=False, help_text=("Staged by the platform from the bank's data, not by a client.")
+    )
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 

@@ -61,7 +61,7 @@ class KycVerification(StatefulModel):
         null=True, help_text="Why the verification ended: code, message, steps; null for none."
     )
     expires_at = models.DateTimeField(help_text="When the verification expires unless it is completed (UTC).")
-    refreshed_at = models.DateTimeField(help_text="When the provider was last asked.")
+    refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")
     completed_at = models.DateTimeField(null=True, help_text="When the verification was decided (UTC); null before.")
     created_at = models.DateTimeField(help_text="When the verification was created (UTC).")
 

@@ -18,8 +18,8 @@ from identity.providers.base import SUCCESS, Progress, VerificationState
 from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
-OPEN_HOURS = 24  # how long the hosted page waits for the person
-# A client that polls must not make us poll the provider.
+OPEN_HOURS = 24  # how long the hosted page waits for the applicant
+# A polling client must not cause requests to the vendor.
 REFRESH_SECONDS = 10
 
 # Where the provider's progress leads, step by step; each step is a transition with its own history row.

@@ -42,7 +42,7 @@ class LoginRequired(Exception):
 
 
 class Progress(StrEnum):
-    WAITING = "waiting"  # for the person to begin
+    WAITING = "waiting"  # time for the applicant to start
     RUNNING = "running"
     PASSED = "passed"
     FAILED = "failed"

@@ -153,7 +153,7 @@ class Release:
         metadata = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
         digest = sha256(self.files[self.names.statement]).digest()
         if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **metadata) != extra:
-            raise Fault("This is not what the ledger's entry commits to.")
+            raise Fault("The file differs from the commitment in the ledger's entry.")
         if opening["report_type"] != contents.REPORT_TYPE:
             raise Fault(f"It was anchored as {opening['report_type']!r}, which is open to all, and not as a release.")
         return f"anchored as a release by {opening['user_id']} at {opening['timestamp']}"

@@ -80,7 +80,9 @@ class Source:
     def of(cls, root: Path) -> "Source":
         """Raises CannotRelease without a commit, or with uncommitted changes."""
         if changed := _git(root, "status", "--porcelain").decode().splitlines():
-            raise CannotRelease(f"The tree is not what was committed: {changed[0][3:]} and {len(changed) - 1} more.")
+            raise CannotRelease(
+                f"The working tree differs from the commit: {changed[0][3:]} and {len(changed) - 1} more."
+            )
         commit, epoch = _git(root, "log", "-1", "--format=%H %ct").decode().split()
         return cls(root, commit, int(epoch))
 

@@ -61,7 +61,7 @@ class Payment(models.Model):
     epoch = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField()
     server_errors = models.PositiveSmallIntegerField(default=0, help_text="How often the processor answered with 5xx.")
-    unanswered_since = models.DateTimeField(null=True, help_text="When the processor was asked and did not answer.")
+    unanswered_since = models.DateTimeField(null=True, help_text="When a request to the processor got no response.")
     created_at = models.DateTimeField(help_text="When the payment was created (UTC).")
     processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before.")
 

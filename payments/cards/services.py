@@ -58,7 +58,7 @@ logger = logging.getLogger("platform.payments")
 KEY_TRUSTED = timedelta(hours=20)
 # A request is answered within 30 s, and asks the processor for less.
 WORK_MAX = timedelta(seconds=25)
-# An answer of 5xx may be replayed by the processor for ever: after the second the charge is looked for.
+# The processor may replay a 5xx response forever, so the charge is looked up after the second one.
 SERVER_ERRORS_MAX = 2
 
 

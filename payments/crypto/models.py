@@ -49,7 +49,7 @@ class CryptoPayment(StatefulModel):
     block_number = models.BigIntegerField(null=True)
     failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
     expires_at = models.DateTimeField(help_text="When the payment expires unless it is confirmed (UTC).")
-    look_at = models.DateTimeField(null=True, help_text="When the worker asks the chain about it again.")
+    look_at = models.DateTimeField(null=True, help_text="When the worker checks the transaction on the chain again.")
     submitted_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()

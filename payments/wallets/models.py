@@ -61,7 +61,7 @@ class Wallet(models.Model):
     kind = models.CharField(
         max_length=16,
         choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)],
-        help_text="`circle`: a vendor holds the keys. `walletconnect`: the account's owner holds them.",
+        help_text="`circle`: a vendor holds the keys. `walletconnect`: the account's owner holds the keys.",
     )
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")

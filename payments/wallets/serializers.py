@@ -5,7 +5,7 @@ from payments.wallets.models import Wallet
 
 
 class CircleWalletRequestSerializer(serializers.RequestSerializer):
-    """A wallet that the custody vendor holds. `user_id`, if present, must be the caller's."""
+    """A wallet whose keys the custody vendor holds. `user_id`, if present, must be the caller's."""
 
     refuses_unknown = True
     user_id = serializers.FreeField(

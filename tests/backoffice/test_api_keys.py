@@ -85,7 +85,7 @@ def test_a_key_rotated_by_staff_is_collected_once_by_its_owner_only(operations_c
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     body = response.content.decode()
-    assert f"waits for jane, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect" in text_of(response)
+    assert f"Jane can collect the new key once: POST /v1/auth/keys/{fresh.pk}/collect" in text_of(response)
     assert not re.search(r"ck_test_\w{12}_\w+|\bcs_\w+", body)
     event = Event.objects.get(type="api_key.rotated")
     assert (event.account, event.object["api_key_id"], event.object["replaces"]) == (jane, fresh.pk, issued.record.pk)
@@ -125,7 +125,7 @@ def test_an_uncollected_key_can_be_revoked_and_offered_again(operations_client, 
     assert "was not collected yet" in text_of(
         confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     )
-    assert "has not collected it yet" in text_of(operations_client.get(button_of(fresh, "rotate"), follow=True))
+    assert "has not collected this key" in text_of(operations_client.get(button_of(fresh, "rotate"), follow=True))
     confirm(operations_client, button_of(fresh, "revoke"))
     assert_error(collect(fresh.pk, bearer=bearer_of(fresh.owner)), 404, "E4001")
     confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
@@ -144,7 +144,7 @@ def test_reloading_the_page_that_showed_the_secret_makes_no_second_key(operation
     fields = {"seen": seen_in(operations_client.get(address)), "grace_days": "2"}
     operations_client.post(address, fields)
     again = operations_client.post(address, fields, follow=True)
-    assert "Nothing was done" in text_of(again)
+    assert "so the action was not executed" in text_of(again)
     assert ApiKey.objects.count() == 2
 
 

@@ -215,8 +215,8 @@ def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewe
 
 def test_an_application_that_began_beyond_draft_says_that_nothing_was_decided_here(reviewers_client):
     application = ApplicationFactory(status="approved", initial_status="approved")
-    assert "No decision was made here" in text_of(reviewers_client.get(page_of(application)))
-    assert "No decision was made here" not in text_of(reviewers_client.get(page_of(make("draft"))))
+    assert "The platform has no earlier decision" in text_of(reviewers_client.get(page_of(application)))
+    assert "The platform has no earlier decision" not in text_of(reviewers_client.get(page_of(make("draft"))))
 
 
 # --- Moves ---------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_client):
     seen = seen_in(reviewers_client.get(address))
     Application.objects.update(application_data={"amount": 2})
     response = reviewers_client.post(address, {"seen": seen}, follow=True)
-    assert "changed since you opened the page" in text_of(response)
+    assert "changed after you opened the page" in text_of(response)
     application.refresh_from_db()
     assert application.status == "submitted"
 
@@ -321,7 +321,7 @@ def test_support_reads_and_is_offered_nothing_that_it_may_not_do(supports_client
     application = make()
     body = supports_client.get(page_of(application)).content.decode()
     assert "/move/" not in body
-    assert "Decisions about it belong to reviewers" in body
+    assert "Only reviewers can decide it" in body
     assert supports_client.get(move_of(application, "approved")).status_code == 403
     assert supports_client.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
     assert not ApplicationHistory.objects.exists()

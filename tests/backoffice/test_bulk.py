@@ -70,8 +70,8 @@ def test_rows_that_name_nothing_are_left_out(reviewers_client):
     rows = ["", "|", "x|y", "019a0000-0000-7000-8000-000000000000|draft:0", "\x00|"]
     response = reviewers_client.post(ADDRESS, {"row": rows, "seen": "bulk", "code_1": "bankruptcy"})
     assert "Done: 0 of 0." in text_of(response)
-    assert "Nothing was chosen" in text_of(reviewers_client.post(ADDRESS, {"seen": "bulk"}, follow=True))
-    assert "Nothing was chosen" in text_of(reviewers_client.get(ADDRESS, follow=True))
+    assert "You selected no rows" in text_of(reviewers_client.post(ADDRESS, {"seen": "bulk"}, follow=True))
+    assert "You selected no rows" in text_of(reviewers_client.get(ADDRESS, follow=True))
 
 
 def test_at_most_so_many_at_once(reviewers_client, monkeypatch):

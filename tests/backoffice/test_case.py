@@ -100,7 +100,7 @@ class TestPage:
         assert "The offer's terms are 12, 24 months." in text
         assert "Debt to income 25 %" in text
         assert "Instalment $152.11 at the offer's lowest rate" in text
-        assert "Instalment to income 4 %" in text
+        assert "Installment to income 4 %" in text
         assert body.count('class="outside"') == 2
 
     def test_the_person_and_their_bank(self, reviewers_client):

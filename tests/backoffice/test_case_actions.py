@@ -28,7 +28,7 @@ def test_a_case_has_each_action_once_and_rare_ones_in_a_menu(reviewers_client):
     assert menu == [move_of(application, "withdrawn")]
     body = page.content.decode()
     assert len(ACTIONS.findall(body)) == 4
-    assert body.count('<summary class="button small plain">Ask for documents</summary>') == 1
+    assert body.count('<summary class="button small plain">Request documents</summary>') == 1
     assert "Transitions" not in text_of(page)
 
 
@@ -46,7 +46,7 @@ def test_support_has_the_action_that_unmasks_and_no_decision(supports_client):
     bar, menu = actions_of(page)
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["unmask"]
     assert menu == []
-    assert "Decisions about it belong to reviewers." in text_of(page)
+    assert "Only reviewers can decide it." in text_of(page)
 
 
 def test_documents_that_came_lead_back_to_review_by_that_name(reviewers_client):

@@ -109,7 +109,7 @@ class TestNames:
 
     def test_a_decision_names_the_person_in_its_title(self, reviewers_client, case):
         shown = reviewers_client.get(reverse("admin:credit_application_move", args=[case.pk, "under_review"]))
-        title = f"Take under review: application {self.NAMES} · {reference_of(case.pk)}"
+        title = f"Start the review: application {self.NAMES} · {reference_of(case.pk)}"
         assert shown.context["title"] == title
 
     def test_a_bulk_preview_names_each_person(self, reviewers_client, case):

@@ -54,7 +54,7 @@ def test_a_referral_proposes_nothing(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
-    assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
+    assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
 def test_a_score_costs_three_statements_and_no_model_none(reviewers_client, champion):
@@ -103,7 +103,7 @@ def test_erased_facts_and_changed_data_are_said(reviewers_client, champion):
 
 def test_a_decision_against_the_proposal_says_before_that_it_needs_a_reason(reviewers_client, champion):
     application = case(champion)
-    against = "The score, 550, proposes to reject it: a decision against the proposal needs a reason"
+    against = "The score, 550, proposes to reject it: a different decision requires a reason"
     assert against in text_of(reviewers_client.get(move_of(application, "approved")))
     assert against not in text_of(reviewers_client.get(move_of(application, "rejected")))
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))

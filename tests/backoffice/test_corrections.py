@@ -101,7 +101,7 @@ class TestHold:
         assert (hold.is_on, hold.reason, hold.principal.username) == (True, "Case 28-cv-1", "olga")
         assert "Case 28-cv-1" in text_of(reviewers_client.get(page_of(application)))
         assert "The litigation hold is off." in text_of(confirm(client, place, reason="Settled"))
-        assert "A litigation hold is on" not in text_of(reviewers_client.get(page_of(application)))
+        assert "Litigation hold since" not in text_of(reviewers_client.get(page_of(application)))
 
     def test_reviewers_cannot_change_a_hold(self, reviewers_client):
         application = make()

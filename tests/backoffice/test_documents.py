@@ -129,7 +129,7 @@ def test_asking_again_gives_a_reason_that_the_person_reads(reviewers_client, app
     document = RequestedDocument.objects.get()
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
     page = reviewers_client.post(address, {"status": "requested", "reason": " Too dark. "}, follow=True)
-    assert "asked for again: Too dark." in text_of(page)
+    assert "requested again: Too dark." in text_of(page)
     (shown,) = client_of(application.consumer).read(f"/applications/{application.pk}/documents").json()["documents"]
     assert (shown["status"], shown["reason"]) == ("requested", "Too dark.")
     page = reviewers_client.post(address, {"status": "requested", "reason": "x" * 1_001}, follow=True)

@@ -100,7 +100,7 @@ def test_without_shared_bank_data_nothing_is_sourced(reviewers_client, sent):
 def test_decided_application_takes_no_figure(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(status="rejected")
     address = page_of(sent).replace("/change/", "/do/score-again/")
-    assert "not decided takes new facts" in text_of(reviewers_client.get(address, follow=True))
+    assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))
 
 
 def test_reviewer_requests_a_report(reviewers_client, sent):
@@ -110,6 +110,6 @@ def test_reviewer_requests_a_report(reviewers_client, sent):
     assert Report.objects.get().requested_by.has_perm("credit.review_application")
     again = page_of(sent).replace("/change/", "/do/request-report/")
     assert "Current: credit report about applicant 1" in text_of(reviewers_client.get(again))
-    assert "It is used again." in text_of(do(reviewers_client, sent, "request-report", **fields))
+    assert "so the platform reuses it." in text_of(do(reviewers_client, sent, "request-report", **fields))
     assert do(reviewers_client, sent, "request-report", **{**fields, "purpose": "x"}).status_code == 200
     assert Report.objects.count() == 1

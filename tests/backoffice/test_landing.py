@@ -39,7 +39,7 @@ def test_queues_show_how_many_wait_and_since_when(reviewers_client):
 def test_an_empty_queue_shows_a_message(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
     assert "0 Applications to review No applications are waiting for a review." in text
-    assert "No decision in this time." in text
+    assert "No decisions in this period." in text
 
 
 def test_expiring_keys_show_when_the_first_one_ends(operations_client):

@@ -260,7 +260,7 @@ def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
 def test_a_readers_page_has_no_buttons_and_its_addresses_refuse(ours, clients):
     application, client = ours.application, clients["A reader"]
     page = client.get(page_of(application))
-    assert "Decisions about it belong to reviewers" in text_of(page)
+    assert "Only reviewers can decide it" in text_of(page)
     assert f"{ours.mark}.pdf" in page.content.decode()
     place = page_of(application).removesuffix("change/")
     assert client.get(f"{place}documents/files/{ours.parts['file_id']}/").status_code == 200

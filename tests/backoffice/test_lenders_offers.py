@@ -61,7 +61,7 @@ def test_an_owner_changes_their_offer_and_keeps_its_other_terms(owner, offer):
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
     text = text_of(confirm(owner, action_of(offer), **{**FIELDS, "rate_min": "5.5"}))
-    assert "The offer has version 2." in text
+    assert "The offer now has version 2." in text
     offer.refresh_from_db()
     assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
 
@@ -124,7 +124,7 @@ def test_an_offer_that_changed_meanwhile_is_not_changed(owner, offer):
     shown = owner.post(action_of(offer), sent)
     Offer.objects.filter(pk=offer.pk).update(version=7)
     answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
-    assert "changed since you opened the page" in text_of(answer)
+    assert "changed after you opened the page" in text_of(answer)
     offer.refresh_from_db()
     assert offer.apr_min_percent == 6.9
 

@@ -100,7 +100,7 @@ def test_operations_invite_and_take_it_back(operations_client, supports_client):
             assert "jane@" not in client.get(address).content.decode()
     button = reverse("admin:identity_invitation_do", args=[sent.pk, "revoke"])
     assert supports_client.get(button).status_code == 403
-    assert "taken back" in text_of(confirm(operations_client, button))
+    assert "was revoked" in text_of(confirm(operations_client, button))
     assert Invitation.objects.get().state == "revoked"
     assert list(AccountHistory.objects.values_list("action", flat=True)) == ["invitation.revoked", "invitation.created"]
 
@@ -126,7 +126,7 @@ def test_it_tells_what_every_app_knows(reviewers_client):
     assert "Identity checks none" in text
     assert "Card payments none" in text
     assert "Bank accounts none" in text
-    assert "API keys that count 0" in text
+    assert "Active API keys 0" in text
     assert "Edit the account" not in text
 
 

@@ -186,7 +186,7 @@ class TestTrying:
 class TestPublishing:
     def test_a_draft_becomes_the_champion_and_the_former_one_a_challenger(self, reviewers_client, champion, draft):
         asked = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
-        assert "Version 1 is the champion now. It becomes a challenger." in asked
+        assert "Version 1, the current champion, becomes a challenger." in asked
         answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
         assert "Version 2 is now published as champion." in text_of(answer)
         roles = ModelVersion.objects.order_by("number").values_list("status", "role")
@@ -197,7 +197,7 @@ class TestPublishing:
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
         confirm(reviewers_client, page_of(champion, "do", "retire"))
         answer = reviewers_client.post(page_of(draft, "do", "publish-champion"), {"seen": seen_in(page)}, follow=True)
-        assert "changed since you opened the page" in text_of(answer)
+        assert "changed after you opened the page" in text_of(answer)
         draft.refresh_from_db()
         assert draft.status == "draft"
 

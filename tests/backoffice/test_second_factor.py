@@ -90,7 +90,7 @@ def test_a_lost_device_is_taken_away_by_a_superuser(superuser, reviewer, device,
     recovery_codes_of(reviewer)
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
     assert backoffice_client(staff_of("Operations")).post(address, {"seen": "x"}).status_code == 403
-    assert "adds a new second factor" in text_of(confirm(backoffice_client(superuser), address))
+    assert "must add a new second factor" in text_of(confirm(backoffice_client(superuser), address))
     assert not Authenticator.objects.exists()
     assert not RecoveryCode.objects.exists()
 

@@ -53,7 +53,7 @@ def test_a_decision_is_proposed_by_one_and_confirmed_by_another(
     application.refresh_from_db()
     assert application.status == "under_review"
     assert not ApplicationHistory.objects.exists()
-    assert "Waiting for a second signature" in text_of(colleagues_client.get(page_of(application)))
+    assert "Waiting for a second reviewer" in text_of(colleagues_client.get(page_of(application)))
     assert "is now approved" in text_of(confirm(colleagues_client, end_of(proposal, "confirm")))
     row = ApplicationHistory.objects.get()
     assert (row.status, row.reason, row.principal, row.credential) == ("approved", "Enough income", colleague, "admin")

@@ -66,7 +66,7 @@ def test_other_keys_are_named_and_stop_a_server(user, settings):
     status, printed = examine()
     assert (status, printed["ok"]) == (78, False)
     assert "identity.ApiKey.secret" in why("encryption_keys")
-    with pytest.raises(ImproperlyConfigured, match="add the key that it was encrypted with"):
+    with pytest.raises(ImproperlyConfigured, match="add the key that encrypted them"):
         require_at_start()
 
 
@@ -107,8 +107,8 @@ WRONG = [
     ("CUSTODY", "sandbox", "ALLOW_SANDBOX=1"), ("REPORTS", "sandbox", "ALLOW_SANDBOX=1"),
     ("SETTLEMENT_RPC_URL", "", "ALLOW_SANDBOX=1"),
     ("REVIEW_POLICY", "open", "REVIEW_POLICY=open lets applicants approve themselves"),
-    ("BACKOFFICE_SECOND_FACTOR", False, "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone"),
-    ("ALLOWED_HOSTS", ["api.example", "*"], "ALLOWED_HOSTS=* answers to every name"),
+    ("BACKOFFICE_SECOND_FACTOR", False, "BACKOFFICE_SECOND_FACTOR=0 allows staff to log in with only a password"),
+    ("ALLOWED_HOSTS", ["api.example", "*"], "ALLOWED_HOSTS=* accepts every host name"),
     ("LEDGER_CLIENT_KEY", "", "ANCHOR_DECISIONS requires LEDGER_CLIENT_KEY"),
 ]  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_an_altered_or_expired_link_shows_a_page_with_a_way_on(offer, user, monk
         for browser in (Client(), browser_of(user)):
             response = browser.get(altered)
             assert response.status_code == 410
-            assert "This link has ended" in response.content.decode()
+            assert "This link has expired" in response.content.decode()
 
 
 def test_a_link_ends_with_its_offer(offer, user):

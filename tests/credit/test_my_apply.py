@@ -182,7 +182,7 @@ class TestApplying:
                         "postal_code": "97201", "country": "US"},
         }]  # fmt: skip
         page = page_of(draft)
-        assert "What you will send" in page
+        assert "Content of the application" in page
         assert "$8,000.50" in page
         assert "The application was sent to the lender." in press(draft, "send")
         assert draft.status == "submitted"

@@ -213,7 +213,7 @@ class TestWithTheBackOffice:
     def test_proposed_over_the_interface_and_confirmed_at_the_back_office(self, application, first):
         decide(first, application, metadata=["odd"])
         backoffice = backoffice_client(staff_of("Reviewer", username="ruth"))
-        assert "Waiting for a second signature" in text_of(backoffice.get(page_of(application)))
+        assert "Waiting for a second reviewer" in text_of(backoffice.get(page_of(application)))
         assert "is now approved" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
         assert ApplicationHistory.objects.get().metadata["given"] == ["odd"]
 

@@ -91,7 +91,7 @@ def test_a_success_that_the_vendor_takes_back_is_flagged_once(plaid, api, anonym
     revoked = [members for kind, members in events_of(user, "kyc.") if kind == "kyc.verification.revoked"]
     assert revoked == [{"verification_id": finished["verification_id"], "status": "verified", "attempt": 1}]
     (warning,) = KycVerificationAdmin(KycVerification, site).notices_of(row_of(finished))
-    assert warning == f"The provider took its success back: it says “{word}” now. The status is unchanged."
+    assert warning == f"The vendor reversed its success, and now reports “{word}”. The status here is unchanged."
 
 
 @pytest.mark.parametrize("word", ["success", "active", "some_new_word"])

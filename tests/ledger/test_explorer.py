@@ -62,7 +62,7 @@ def test_a_block_lists_its_entries(client):
 
 def test_the_explorer_explains_missing_witnesses(client):
     seal_reports(["a"])
-    assert "This log asks no witnesses" in page(client)
+    assert "This log has no witnesses" in page(client)
 
 
 def test_the_picture_is_drawn_for_any_number_of_blocks(client):

@@ -15,7 +15,7 @@ register.filter(consoles.needs_second_factor)
 
 @register.simple_tag
 def chosen_filters(cl: Any) -> list[dict[str, str]]:
-    """Return what a list is narrowed to: each filter's title, what is chosen, and the address of the list without it.
+    """Return a list's active filters: each filter's title, its value, and the address of the list without it.
 
     A filter's first choice is all there is.
     """

@@ -1,1 +1,1 @@
-"""Django's backend for PostgreSQL, with a cheaper question whether a kept connection still works."""
+"""Django's backend for PostgreSQL, with a cheaper check of a reused connection."""

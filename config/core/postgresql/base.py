@@ -1,4 +1,4 @@
-"""The module that Django looks for in the package that `ENGINE` names."""
+"""The module that Django imports from the package in `ENGINE`."""
 
 import select
 from typing import Any
@@ -14,7 +14,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     def chunked_cursor(self) -> Any:
-        """Return a cursor for `iterator()`: one of the server's, which saves memory, within a transaction alone.
+        """Return a cursor for `iterator()`: within a transaction a server-side one, which saves memory.
 
         Django's setting DISABLE_SERVER_SIDE_CURSORS would also disable them for large reads within one transaction.
         """
@@ -29,6 +29,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             said.register(self.connection, select.POLLIN)
         except psycopg.OperationalError:
-            return False  # known to be lost, so that it has no socket any more
+            return False  # a lost connection has no socket
         at_rest = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         return (at_rest and not said.poll(0)) or super().is_usable()

@@ -27,7 +27,7 @@ _NAME_SHOWN = 60
 
 
 class PatternField(serializers.TextField):
-    """A text of a fixed form; `wanted` says in words what is wanted."""
+    """A string of a fixed form; `wanted` is the description of the form."""
 
     default_error_messages = {"form": "Must be {wanted}."}
 
@@ -66,7 +66,7 @@ class CountryField(serializers.OneOfField):
 
 
 class Whole(serializers.RequestSerializer):
-    """An object that takes no other members than its own: what is misspelt would be lost."""
+    """An object that rejects unknown fields, because a misspelled one would be lost."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
@@ -91,7 +91,7 @@ class ApplicantAddressRequestSerializer(Whole):
         max_length=LINE_MAX_LENGTH,
         allow_null=True,
         default=None,
-        help_text="City or town; null only for countries whose addresses name none, such as `SG`.",
+        help_text="City or town; null only for countries whose addresses have no city, such as `SG`.",
     )
     region = serializers.WordsField(
         max_length=LINE_MAX_LENGTH, allow_null=True, default=None, help_text="A state or a province; null for none."
@@ -152,7 +152,7 @@ class ApplicantRequestSerializer(Whole):
 
 
 def _response_fields(request: type[serializers.RequestSerializer]) -> dict[str, Any]:
-    """Return the fields of an answer with what such a body has asked for."""
+    """Return the fields of a response for such a body."""
     return {
         name: serializers.TextField(allow_null=field.allow_null, help_text=field.help_text)
         for name, field in request().fields.items()
@@ -176,10 +176,11 @@ class ApplicantSerializer(serializers.JsonPartSerializer):
 
 @extend_schema_field(ApplicantRequestSerializer(many=True))
 class ApplicantsRequestField(serializers.FreeField):
-    """One or two persons; what is wrong with one is named by a JSON pointer."""
+    """One or two applicants; errors have a JSON pointer."""
 
     def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """Return the persons with all of their members; raises ValidationFailed, which repeats none of what is said."""
+        """Return the applicants with all of their fields; raises ValidationFailed, whose message contains none of the
+        values."""
         if not isinstance(data, list) or not 1 <= len(data) <= APPLICANTS_MAX:
             raise refusal_of([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
         persons, refusals = [], []

@@ -150,7 +150,7 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 
     @classmethod
     def is_secret(cls, thing: Any) -> bool:
-        """Return whether the answer names the applicants, whom the application itself keeps encrypted."""
+        """Return whether the response contains the applicants, which the application stores encrypted."""
         return thing.applicants is not None
 
 

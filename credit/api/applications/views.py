@@ -34,13 +34,13 @@ from credit.terms import acceptance
 from credit.terms.acceptance import Acceptable
 
 _reads = partial(endpoint, access="applications:read")
-HISTORY_MAX = 1_000  # moves that an answer shows
+HISTORY_MAX = 1_000  # transitions that a response contains
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
-    """Raise InsufficientScope where an app would share what it may not see itself."""
+    """Raise InsufficientScope if an app would share data that it can't read itself."""
     for area in body.get("share", ()):
         if not request.auth.carries(SHAREABLE[area]):
             raise InsufficientScope.lacking(SHAREABLE[area])
@@ -154,8 +154,8 @@ class ApplicationViewSet(ApiViewSet):
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
         first_payment_on}. Missing values come from `application_data` (amount, term) and from the offer as it was at
         the submission (its lowest rate). All values must be within the limits of that offer. An offer without
-        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
-        offer that is not listed, an approval can omit the terms.
+        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, or for an offer
+        that the platform does not list, an approval can omit the terms.
 
         If the score referred the application and a rejection has none of the score's reasons, the response contains
         `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.

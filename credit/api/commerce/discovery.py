@@ -10,7 +10,7 @@ from identity.access import signing_keys
 
 VERSION = "2026-08-25"
 SEARCH, LOOKUP = "dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"
-# Requested by the specification's own clients; the protocol's version is `ucp.version`.
+# The specification's own clients request it; the protocol's version is `ucp.version`.
 SUPPORTED_VERSIONS = ("ucp/1.0",)
 _PUBLISHED = f"https://ucp.dev/{VERSION}"
 

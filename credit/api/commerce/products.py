@@ -19,7 +19,7 @@ TERM = "Term"
 ANY_TERM = "any"
 # The largest exact JSON number in every reader, and the protocol's largest amount.
 AMOUNT_MAX = 2**53 - 1
-_PRICE_IN_WORDS = "The price is the amount financed (what is borrowed), not what the loan costs"
+_PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 
 
 def terms_of(offer: Offer) -> list[str]:

@@ -81,7 +81,7 @@ def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict[str, str]:
-    # Nothing that the caller can change helps against these.
+    # The caller can't fix these.
     severity = "unrecoverable" if status in {422, 500} else "recoverable"
     return message("error", code, content, path=path, severity=severity)
 

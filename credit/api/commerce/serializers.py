@@ -25,13 +25,13 @@ from credit.api.commerce.products import AMOUNT_MAX
 from credit.core.countries import US_STATES
 
 LIST_MAX = 50
-# A part never has a dot, so the end of each is found without going back.
+# A part never has a dot, so matching needs no backtracking.
 REVERSE_DOMAIN = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+", re.ASCII)
 _OPTIONAL: dict[str, Any] = {"required": False, "max_length": 255}
 
 
 class AmountField(Int64Field):
-    """Cents that every JSON reader keeps exactly."""
+    """Cents that every JSON parser represents exactly."""
 
     lowest, highest = 0, AMOUNT_MAX
 

@@ -52,7 +52,7 @@ class CommerceViewSet(ApiViewSet):
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         """Check the version before the body, which another version may have in another form."""
         super().initial(request, *args, **kwargs)
-        if request.method.lower() in self.action_map:  # else REST framework answers 405 next
+        if request.method.lower() in self.action_map:  # otherwise REST framework responds with 405 next
             check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
 
     def get_exception_handler(self) -> Any:

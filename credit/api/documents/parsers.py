@@ -79,7 +79,7 @@ class _OneFile(FileUploadHandler):
         self._has_begun = True
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Take a piece of the file; raises PayloadTooLarge where it goes beyond the limit."""
+        """Receive a piece of the file; raises PayloadTooLarge if it exceeds the limit."""
         if start + len(raw_data) > self._limit:
             raise _too_large(self._limit)
         self._content.write(raw_data)
@@ -91,7 +91,7 @@ class _OneFile(FileUploadHandler):
         )
 
     def upload_interrupted(self) -> None:
-        """Refuse a body that ends within the file: what came is only a part of it."""
+        """Reject a body that ends within the file, because the file is incomplete."""
         raise ValidationFailed("The multipart form ended before its last boundary.")
 
 

@@ -31,7 +31,7 @@ from credit.models import Application
 from credit.models.documents import CONTENT_TYPES, DocumentFile
 
 _BYTES = "application/octet-stream"
-# A browser that shows the file runs no script in it and sends no request for it.
+# A browser that displays the file executes no script in it, and sends no request for it.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -44,7 +44,7 @@ def accessed(file: DocumentFile) -> dict[str, str]:
 
 
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
-    """Return a file's content, to save or, when it is an image of a sensible size, to look at.
+    """Return a file's content, as a download, or inline if it is an image of a normal size.
 
     Raises what `storage.read` raises.
     """

@@ -1,4 +1,4 @@
-"""Bodies, queries and answers about notices, deliveries, consent and requests to look again."""
+"""Bodies, queries, and responses of notices, deliveries, consents, and requests for reconsideration."""
 
 from config.api import serializers
 from credit.api.anchoring.serializers import AnchorSerializer
@@ -121,12 +121,12 @@ class ReviewRequestsPageSerializer(serializers.PageSerializer):
 class HoldRequestSerializer(serializers.RequestSerializer):
     """A litigation hold to start or to end."""
 
-    on = serializers.FlagField(help_text="Whether the records must be kept.")
+    on = serializers.FlagField(help_text="True to start the hold, false to end it.")
     reason = serializers.TextField(min_length=1, max_length=500, help_text="The reason, such as the case number.")
 
 
 class GroundSerializer(serializers.ResponseSerializer):
-    """A law that requires the records to be kept."""
+    """A law that requires the retention of the records."""
 
     name = serializers.TextField(source="ground.name", help_text="`regulation_b`, `regulation_z`, or `colorado`.")
     law = serializers.TextField(source="ground.law", help_text="The citation.")
@@ -143,7 +143,7 @@ class HoldSerializer(serializers.ResponseSerializer):
     )
     reason = serializers.TextField(allow_null=True, help_text="The reason of the last change; null if there was none.")
     at = serializers.DateTimeField(allow_null=True, help_text="When the hold was last changed (UTC); null if never.")
-    grounds = GroundSerializer(many=True, help_text="The laws that require the records to be kept.")
+    grounds = GroundSerializer(many=True, help_text="The laws that require the retention of the records.")
 
 
 class LanguageQuery(serializers.QuerySerializer):

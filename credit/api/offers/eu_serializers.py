@@ -220,7 +220,7 @@ ADVERTISING = ("warning", "representative_example", "personalized")
 
 
 def advertising_fields() -> tuple[Any, Any, Any]:
-    """Return the fields of ADVERTISING, which stand wherever an EU offer is shown to applicants."""
+    """Return the fields of ADVERTISING, which must accompany every EU offer that applicants see."""
     return (
         serializers.TextField(
             allow_null=True, help_text="The warning of Directive (EU) 2023/2225, Art. 8; null in the United States."

@@ -155,7 +155,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
-    """Raise ValidationError, naming the place, for a name that is listed twice, or looks like another one."""
+    """Raise ValidationError with the position for a duplicate name, or one that looks like another."""
     seen: set[str] = set()
     for number, name in enumerate(map(skeleton, names)):
         if name in seen:

@@ -1,1 +1,1 @@
-"""The views of what an offer requires, and of what is due of an application."""
+"""The views of an offer's requirements, and of an application's missing items."""

@@ -1,4 +1,4 @@
-"""Bodies, queries and answers of what is computed over past scores.
+"""Bodies, queries, and responses of evaluations of past scores.
 
 `get_fields` adds members whose names are words of Python.
 """
@@ -29,7 +29,7 @@ def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
 
 
 class MonitoringQuery(serializers.QuerySerializer):
-    """Which scores to look at, and which to compare them with."""
+    """The scores to evaluate, and the scores for the comparison."""
 
     refuses_unknown = True
 
@@ -146,7 +146,9 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     against = WindowSerializer(help_text="The window of comparison.")
     psi = serializers.NumberField(
         allow_null=True,
-        help_text="The stability index (PSI) of the total over `bins`; null if either window has `too_few` scores.",
+        help_text=(
+            "The stability index (PSI) of the total over `bins`; null if one of the windows has `too_few` scores."
+        ),
     )
     bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
     missing = MissingRateSerializer(many=True, help_text="The rate at which each input was missing.")

@@ -5,7 +5,7 @@ from typing import Any
 from credit.scoring.definition import SCHEMA
 
 SCORECARD = "#/components/schemas/Scorecard"
-# Which characters no text holds is left to the schema itself: generators cannot read what a value must not be.
+# The forbidden characters are only in the schema itself, because generators can't read negative patterns.
 _FORBIDDING = "writable"
 
 

@@ -169,7 +169,7 @@ class EvaluatedFactsField(FactsField):
 
 
 class SaidFactsField(FactsField):
-    """Facts that a person may say of themselves: what an application would say, none that an app declares."""
+    """Facts that an applicant can state: paths of the application's data, without the facts that an app declares."""
 
     default_error_messages = {
         "unknown": "{name}: Must be a path such as application_data.monthly_income_cents or "
@@ -195,7 +195,9 @@ class PointsPageSerializer(serializers.ResponseSerializer):
     characteristic = serializers.TextField(help_text="Its name in the definition.")
     bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
     points = serializers.Int64Field(help_text="The points of the bin.")
-    baseline = serializers.Int64Field(help_text="The baseline of the characteristic: lost points are counted from it.")
+    baseline = serializers.Int64Field(
+        help_text=("The baseline of the characteristic. Lost points are the difference to it.")
+    )
 
 
 class ReasonSerializer(serializers.JsonPartSerializer):

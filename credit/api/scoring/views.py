@@ -227,7 +227,7 @@ class ScoreMonitoringViewSet(ApiViewSet):
         """Compare the scores of two windows.
 
         The newest 20,000 scores of each window count. A stability index below 0.1 counts as stable, and above 0.25 as
-        unstable. With fewer than 100 scores in either window, the index is null.
+        unstable. If a window has fewer than 100 scores, the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
         with heavy.slot(request):

@@ -15,8 +15,8 @@ from ledger.sealing import lock_and_read_heads
 class Command(JsonCommand):
     help = (
         "Confirm that the database's head is the newest signed one. Use it if the guard file is lost or damaged. "
-        "First compare the head with an independent checkpoint. An older head would give the log a second "
-        "history."
+        "First compare the head with an independent checkpoint. An older head would create a second history of the "
+        "log."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

@@ -209,7 +209,7 @@ const Tlog = (() => {
       return { ok: found.isMet, detail: tellWitnesses(policy, found) };
     }) && await take("leaf", async () => {
       leaf = await leafHash(join(reportHash, proof.extra));
-      return `Report and commitment give the leaf ${toHex(leaf).slice(0, 16)}\u2026`;
+      return `The report and the commitment result in the leaf ${toHex(leaf).slice(0, 16)}\u2026`;
     }) && await take("inclusion", async () => {
       if (!isSame(await climb(leaf, proof.index, head.size, proof.path), head.root)) throw new Error("The path does not end in the signed root: this is not the report that was anchored");
       return "The path from the leaf ends in the root of the checkpoint.";

@@ -64,7 +64,7 @@ class TestProducts:
             assert part["metadata"]["price_means"] == "amount_financed"
             assert (part["metadata"]["apr_min_percent"], part["metadata"]["apr_max_percent"]) == (6.9, 17.5)
             words = part["description"]["plain"]
-            assert words.startswith("The price is the amount financed (what is borrowed), not what the loan costs")
+            assert words.startswith("The price is the amount financed, not the cost of the loan")
             assert "from $1,000.00 to $40,000.00" in words
             assert "from 6.9 % up to 17.5 %" in words
         assert "12, 24 or 36 months" in product["description"]["plain"]

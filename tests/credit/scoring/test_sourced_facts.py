@@ -37,8 +37,8 @@ class TestCatalogue:
         facts = {fact["name"]: fact for fact in api.read("/scoring/facts").json()["facts"]}
         assert facts[sourced.INCOME] == {
             "name": sourced.INCOME, "type": "number", "unit": "cents", "source": "bank",
-            "meaning": "Money in per month: the average over the complete calendar months of which every booking is "
-            "held, at most 12, without internal transfers.",
+            "meaning": "Money in per month: the average over the complete calendar months with all "
+            "bookings, at most 12, without internal transfers.",
         }  # fmt: skip
         assert facts["identity.verified"]["source"] == "platform"
         assert facts["application_data.*"] == {

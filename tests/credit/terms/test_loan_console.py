@@ -98,7 +98,7 @@ def test_empty_terms_are_derived(console, application):
 
 
 @pytest.mark.parametrize(("fields", "field", "told"), [
-    ({"amount": "9000"}, "term_months", "Neither the application nor the offer says it."),
+    ({"amount": "9000"}, "term_months", "Neither the application nor the offer contains it."),
     ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
     ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
     ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
@@ -118,8 +118,8 @@ def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, fi
 
 def test_the_form_begins_with_what_is_missing(console):
     page = console.get(move_of(applied(listed(), data={}), "approved"))
-    assert "Term in months Neither the application nor the offer says it." in text_of(page)
-    assert "Amount in dollars Neither the application nor the offer says it." in text_of(page)
+    assert "Term in months Neither the application nor the offer contains it." in text_of(page)
+    assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)
 
 
 def test_an_offer_that_is_not_listed_needs_no_loan(console):

@@ -126,7 +126,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     assert "In figures" in page.inner_text("#content-main")
     oldest = page.url
     visit.look("oldest")
-    page.click(".case-actions >> text=Ask for documents")
+    page.click(".case-actions >> text=Request documents")
     wait_until(lambda: page.evaluate("document.activeElement.id") == "id_documents")
     visit.look("ask-for-documents")
     page.keyboard.type("Payslip of September\nPayslip of October")
@@ -243,7 +243,7 @@ def test_the_other_pages_and_other_people(morning, chromium, live_server):
     operations.go("text=Rotate")
     operations.look("rotate")
     operations.go("input[type=submit]")
-    assert "waits for jane" in operations.page.inner_text(".messagelist")
+    assert "can collect the new key" in operations.page.inner_text(".messagelist")
     operations.look("rotated")
     operations.page.goto("/admin/backoffice/dataaccess/")
     operations.look("data accesses")

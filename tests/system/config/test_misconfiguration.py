@@ -114,7 +114,9 @@ def test_make_run_says_it_once(tmp_path):
     assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
     with silent_port() as taken:
         found = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"METRICS_PORT": str(taken)})
-    in_use = f"Cannot listen on 127.0.0.1:{taken} (Address already in use). Choose another: make run METRICS_PORT=…"
+    in_use = (
+        f"Cannot listen on 127.0.0.1:{taken} (Address already in use). Choose another port: make run METRICS_PORT=…"
+    )
     assert found == (1, in_use)
     twice = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"LEDGER_PORT": ports["PORT"]})
     ask_for_others = "PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports."
@@ -151,7 +153,7 @@ def test_other_encryption_keys_stop_every_process_of_the_platform(tmp_path, migr
     for command in ([*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]):
         status, printed = run(*command, **environment)
         assert status == os.EX_CONFIG, printed
-        assert printed.count("FIELD_ENCRYPTION_KEYS does not open what is stored in ") == 1
+        assert printed.count("No key in FIELD_ENCRYPTION_KEYS decrypts the stored values of ") == 1
         assert other not in printed
     assert run("manage.py", "doctor", **environment)[0] == os.EX_CONFIG
     # With the key of old behind the new one everything is well again.

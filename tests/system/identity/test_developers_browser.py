@@ -103,7 +103,7 @@ def test_every_page_fits_and_axe_finds_nothing_serious(chromium, live_server, us
     visitor.look("secret")
     visitor.click("button", "Send a test")
     Worker().run(once=True)
-    visitor.click("button", "Make a new secret")
+    visitor.click("button", "Create a new secret")
     visitor.click("link", "The webhook")
     visitor.look("webhook")
     visitor.click("link", "Webhooks")

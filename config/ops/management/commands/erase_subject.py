@@ -16,7 +16,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         """Erase a person in every app that this process serves; safe to run twice.
 
-        Records that a law keeps stay with the ground and its day, and `prune` erases them then.
+        Records that a law requires remain, with the ground and its end. `prune` erases them at the end.
         """
         result: dict[str, Any] = {"user_id": options["user_id"]}
         for erase in declared("erase_subject"):

@@ -17,6 +17,6 @@ class Autodetector(MigrationAutodetector):
 
 
 class Command(MakeMigrations):
-    """Write migrations for what changes tables. A new `help_text` alone needs none."""
+    """Write migrations for what changes tables. A changed `help_text` needs no migration."""
 
     autodetector = Autodetector

@@ -19,15 +19,15 @@ PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prun
 
 
 class Command(Migrate):
-    """Migrate. If several start at once, each waits for the one before it, and finds nothing left to do.
+    """Migrate. If several start at the same time, each waits for the previous one, and has nothing left to do.
 
-    A database of another kind of installation is left as it is. An empty database gets its newest tables at once.
+    A database of another kind of installation is left as it is. An empty database gets its newest tables directly.
     """
 
     autodetector = Autodetector
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
-        # Django's checks among it: they ask the database what it can, and SQLite, when another migrates, does not say.
+        # Django's checks, too: they query the database's features, which fails on SQLite during another migration.
         with alone(options["database"], purpose="migrate"):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():

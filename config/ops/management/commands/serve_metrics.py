@@ -25,7 +25,7 @@ class Command(JsonCommand):
 
     Health is answered here even while every thread of the servers waits for a database that hangs.
 
-    Run one on every machine that runs a service, with the same `VAR_DIR/metrics`; never let strangers reach its port.
+    Run one on every machine that runs a service, with the same `VAR_DIR/metrics`; do not expose its port to strangers.
     """
 
     help = "Serve the metrics of this machine's servers and queues in the Prometheus format."
@@ -50,7 +50,7 @@ class Command(JsonCommand):
 
 
 class _Server(ThreadingHTTPServer):
-    """Counts what it answers; a scrape that hangs does not keep it from ending."""
+    """Counts its responses; a hanging scrape does not prevent its exit."""
 
     daemon_threads = True
     block_on_close = False
