@@ -53,7 +53,7 @@ def test_a_row_that_changed_meanwhile_is_reported_and_left(reviewers_client):
     result = reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk", "code_1": "bankruptcy"})
     text = text_of(result)
     assert "Done: 1 of 2." in text
-    assert "Left as it is: The record changed" in text
+    assert "Skipped: The record changed" in text
     first.refresh_from_db()
     assert first.status == "under_review"
 

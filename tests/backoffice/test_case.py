@@ -120,7 +120,7 @@ class TestPage:
         assert "Identity never checked" in text
         assert "Other applications none" in text
         assert "Bank accounts 1, together $123.45" in text
-        assert f"In and out a month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
+        assert f"Money in and out per month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
         assert "Claimed" not in text
 
     def test_what_a_person_claims_is_told_apart_and_counts_nowhere(self, api, user, reviewers_client):
@@ -189,7 +189,7 @@ class TestPage:
         for columns in banks:
             bank(application.consumer, **columns)
         text = text_of(reviewers_client.get(page_of(application)))
-        assert f"In and out a month not known: {why}" in text
+        assert f"Money in and out per month not known: {why}" in text
 
     def test_bookings_in_another_currency_are_not_added(self, reviewers_client):
         application = case()

@@ -187,7 +187,7 @@ class TestWebhooks:
         assert endpoint.secret in page
         assert "No test was accepted yet" in look(browser, path)
         Endpoint.objects.update(secret_proven=True)
-        assert "A test was accepted" in look(browser, path)
+        assert "The receiver accepted a test" in look(browser, path)
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
 
     def test_a_test_is_sent_and_sent_again_and_its_attempts_are_shown(self, browser, path):

@@ -37,10 +37,10 @@ def test_bins(bins, named):
     ),
     ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
     ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
-    ({"months_since": "a.since"}, "whole months from a.since to the day of the score"),
+    ({"months_since": "a.since"}, "full months from a.since to the day of the score"),
     (
         {"months_since": "a.birth_date", "allow_age": True},
-        "whole months from a.birth_date to the day of the score; reveals a person's age",
+        "full months from a.birth_date to the day of the score; reveals a person's age",
     ),
 ])  # fmt: skip
 def test_inputs(given, said):

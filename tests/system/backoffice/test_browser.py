@@ -132,7 +132,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     page.keyboard.type("Payslip of September\nPayslip of October")
     page.keyboard.press("Tab")
     page.keyboard.type("Please send these two.")
-    visit.go("text=Ask, and open the next case")
+    visit.go("text=Request, and open the next case")
     assert "is now pending documents" in page.inner_text(".messagelist")
     assert "12 days of 30" in page.inner_text(".case-bar")
     visit.look("next")
