@@ -85,7 +85,7 @@ def test_the_page_of_a_void_proposal_shows_it(four_eyes, reviewers_client, colle
     proposal = propose(reviewers_client, make(application_data={"amount": 1}))
     Application.objects.update(application_data={"amount": 2})
     page = colleagues_client.get(own_page_of(proposal))
-    assert "so it can't be confirmed" in text_of(page)
+    assert "so you can't confirm it" in text_of(page)
     assert end_of(proposal, "confirm") not in links_of(page)
 
 

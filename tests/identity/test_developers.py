@@ -112,7 +112,7 @@ class TestKeys:
         old = secret_in(made_key(browser), "ck_test_")
         first = ApiKey.objects.get()
         page = press(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
-        assert "works on until" in page
+        assert "The previous key works until" in page
         new = secret_in(page, "ck_test_")
         assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [200, 200]
         assert "was revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
@@ -185,7 +185,7 @@ class TestWebhooks:
         page = press(browser, path, "rotate", grace_hours="2")
         endpoint = Endpoint.objects.get()
         assert endpoint.secret in page
-        assert "No test was accepted yet" in look(browser, path)
+        assert "The receiver has accepted no test yet" in look(browser, path)
         Endpoint.objects.update(secret_proven=True)
         assert "The receiver accepted a test" in look(browser, path)
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
