@@ -228,7 +228,7 @@ def test_work_is_given_to_reviewers_only(reviewers_client, supports_client, user
     application = make()
     for stranger in (str(user.pk), "0", "x", "999999"):
         response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
-        assert "does not review these" in text_of(response)
+        assert "can't review these records" in text_of(response)
     assert supports_client.post(assign_of(application), {"assignee": "me"}).status_code == 403
     assert "No other person reviews these" in text_of(reviewers_client.get(assign_of(application)))
     assert not Assignment.objects.exists()
