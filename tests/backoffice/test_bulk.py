@@ -42,7 +42,7 @@ def test_the_preview_says_which_cannot_be_moved_and_why(reviewers_client):
     preview = choose(reviewers_client, [able, draft])
     text = text_of(preview)
     assert "1 of 2 can make the transition" in text
-    assert f"Nothing: Can't change the status of application {draft.pk}" in text
+    assert f"Skipped: Can't change the status of application {draft.pk}" in text
     assert [seen.partition("|")[0] for seen in rows_in(preview)] == [str(able.pk)]
 
 
