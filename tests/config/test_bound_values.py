@@ -254,7 +254,7 @@ def test_doctor_names_the_mode_and_the_unbound_values(user):
     assert why("encryption_mode") == "mode bound, 0 stored values are not bound to their rows"
     write(record, "secret", key_ring().encrypt(b"x").decode())
     assert why("encryption_mode").startswith(
-        "warning: mode bound, 1 stored values are not bound to their rows and are refused"
+        "warning: mode bound, 1 stored values are not bound to their rows, and the program rejects them"
     )
 
 

@@ -181,7 +181,7 @@ def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(her
         monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
     settings.ALLOWED_HOSTS, settings.ALLOW_SANDBOX = ["api.example"], False
     said = [str(one.msg) for one in check_production()]
-    assert any("providers are simulated" in one for one in said) == (here == "production")
+    assert any("vendors are simulated" in one for one in said) == (here == "production")
     assert here == "production" or said == [{"development": "development"}.get(here, "set for a sandbox")]
 
 

@@ -192,7 +192,7 @@ def test_the_back_office_shows_it(make_endpoint):  # noqa: F811
     lose_the_key(endpoint)
     backoffice = backoffice_client(staff_of("Operations"))
     assert backoffice.get("/admin/webhooks/endpoint/").status_code == 200
-    assert "which no key opens" in backoffice.get(f"/admin/webhooks/endpoint/{endpoint.pk}/change/").content.decode()
+    assert "which no key decrypts" in backoffice.get(f"/admin/webhooks/endpoint/{endpoint.pk}/change/").content.decode()
     assert Endpoint.objects.get().status == "enabled"
 
 

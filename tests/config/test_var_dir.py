@@ -33,7 +33,7 @@ def test_a_process_that_starts_on_a_full_disk_counts_no_requests(tmp_path, monke
     monkeypatch.setattr(request_counts, "RequestCounts", object)
     (tmp_path / "counter_1.db").write_bytes(b"")
     assert (request_counts.counts_of_process.__wrapped__() is not None) == counts
-    assert ("counts no requests: No space left on device" in capsys.readouterr().err) != counts
+    assert ("can't count requests: No space left on device" in capsys.readouterr().err) != counts
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])

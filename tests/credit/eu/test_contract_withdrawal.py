@@ -257,7 +257,7 @@ def act(client, page, name, **fields):
 
 def test_reviewer_clears_and_sets_when_the_information_was_complete(console, recent):
     client, page = console
-    assert "to the end of" in client.get(f"{page}change/").content.decode()
+    assert "by the end of" in client.get(f"{page}change/").content.decode()
     act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
     recent.refresh_from_db()
     assert (recent.complete_since, recent.told_of_right_at is None) == (None, False)
