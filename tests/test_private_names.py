@@ -63,8 +63,8 @@ DOCUMENTED_METHODS = {
     "ContextMixin": "get_context_data",
     "DecimalField": "to_python",  # of Django's forms
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
-    "get_client_ip get_login_stages is_open_for_signup is_reauthentication_required post_login reauthenticate "
-    "save_user send_mail",
+    "get_client_ip get_email_verification_redirect_url get_login_stages is_open_for_signup "
+    "is_reauthentication_required post_login reauthenticate save_user send_mail",
     "DefaultContentNegotiation": "select_renderer",
     "DefaultMFAAdapter": "decrypt encrypt get_public_key_credential_rp_entity",
     "Field": "get_db_prep_save pre_save validate value_to_string",
@@ -121,6 +121,7 @@ EXCEPTIONS = {
     "EmailVerificationStage.handle": "an operator's account without an address has none to confirm",
     "ChangeList.get_ordering_field": "`get_changelist` is documented, for lists that do what Django's does not",
     "ChangeList.get_queryset": "as above",
+    "ChangeList.url_for_result": "as above: Django resolves the address of each row again for the filters",
     "ChangeList.get_results": "as above",
     "ModelAdmin.get_object": "the one place where a page gets its record, and so where the record is masked",
     "ModelAdmin.urls": "the one place where every address of a model without a rule is refused to lenders",

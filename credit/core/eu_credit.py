@@ -35,6 +35,7 @@ LENDER_FIELDS = {
     "redress": "body for complaints out of court",
     "debt_advice": "place for debt advice",
 }
+TITLES = {"name": "name", "address": "postal address", **LENDER_FIELDS}
 _INFORMATION = ("example", "terms_text")
 _EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
 # Units of a currency per euro on 18 October 2023, the directive's date, rounded.

@@ -18,7 +18,7 @@ from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of, require_result
 from credit.core.due import Due, OfferRequirements
 from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, ReportPending, require_specific
-from credit.core.eu_credit import LENDER_FIELDS, follows_directive
+from credit.core.eu_credit import TITLES, follows_directive
 from credit.core.figures import Figures
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import (
@@ -149,7 +149,7 @@ class DecisionRules(StatefulModel):
         """Return the error of a decision whose notice the lender cannot send: its name or its address is missing."""
         if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
             return None
-        titles = [{"name": "name", "address": "postal address", **LENDER_FIELDS}[name] for name in self.creditor_lacks]
+        titles = [TITLES[name] for name in self.creditor_lacks]
         *first, missing = titles
         if first:
             missing = f"{', no '.join(first)}{',' if len(first) > 1 else ''} and no {missing}"

@@ -11,7 +11,7 @@ from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named, unique_name
 from config.webhooks.events import record_event
 from credit.core.errors import AprAboveCap, OfferNotFound, ProviderTaken
-from credit.core.eu_credit import REQUIRED_BY_REGIME, follows_directive
+from credit.core.eu_credit import REQUIRED_BY_REGIME, TITLES, follows_directive
 from credit.core.quotes import example_cost
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
@@ -127,7 +127,8 @@ def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datet
     """Raise ValidationFailed for fields that the lender lacks, or an example without a rate; or AprAboveCap."""
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": REQUIRED_BY_REGIME} for name in lacks]
-        message = f"The lender lacks `{'`, `'.join(lacks)}`. Set it with `PUT /v1/providers/{provider.pk}`."
+        named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)
+        message = f"The lender lacks its {named}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
     # Computed without a cap too: every list of offers shows its rate.
     rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None

@@ -48,11 +48,9 @@ def test_figures_are_shown_side_by_side_and_marked(reviewers_client, sent):
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
     text = text_of(reviewers_client.get(page_of(sent)))
     assert "Figure Claimed Sourced Confirmed Corrected" in text
-    assert re.search(
-        r"Monthly income cents \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs by more than 10 %.", text
-    )
+    assert re.search(r"Monthly income \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs by more than 10 %.", text)
     today = timezone.now().date()
-    assert f"Monthly debt cents $600.00 — $610.00 ({today})" in text
+    assert f"Monthly debt $600.00 — $610.00 ({today})" in text
     assert text.count("Differs by more than 10 %.") == 1
 
 
@@ -94,7 +92,7 @@ def test_lenders_reader_sees_figures_and_no_actions(sent):
 def test_without_shared_bank_data_nothing_is_sourced(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(share=[])
     text = text_of(reviewers_client.get(page_of(sent)))
-    assert "Monthly income cents $2,000.00 — —" in text
+    assert "Monthly income $2,000.00 — —" in text
 
 
 def test_decided_application_takes_no_figure(reviewers_client, sent):

@@ -191,7 +191,7 @@ def test_a_models_name_is_one_that_people_say(model):
     else:
         assert many != one
         assert not WRONG_PLURAL.search(many), many
-        assert many.startswith(one[:-1])
+        assert many.startswith(one[:-1]) or (one, many) == ("person", "people")
 
 
 def test_no_two_models_of_the_back_office_are_called_alike():

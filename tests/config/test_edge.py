@@ -162,7 +162,9 @@ class TestHeaders:
         assert page.headers["Content-Type"].startswith("text/html")
         for address in re.findall(r'href="([^"]+)"', page.content.decode()):
             assert anonymous.generic("GET", address).status_code in {200, 302}
-        assert re.findall(r'<a href="([^"]+)"', page.content.decode()) == ["/docs", "/v1/docs", "/admin/"]
+        assert re.findall(r'<a href="([^"]+)"', page.content.decode()) == [
+            "/my/apply", "/my", "/docs", "/v1/docs", "/admin/",
+        ]  # fmt: skip
 
     def test_a_program_at_the_root_is_told_where_people_go(self, anonymous):
         message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]

@@ -46,7 +46,7 @@ class TestMaking:
         assert made.status_code == 201
         body = made.json()
         assert set(body) == {
-            "id", "name", "address", "agency", *LENDER_FIELDS, "owner_id", "created_at",
+            "id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at",
         }  # fmt: skip
         assert (body["name"], body["owner_id"]) == ("Harbour Bank", str(lender.pk))
         assert body["id"] == str(int(body["id"]))

@@ -257,7 +257,7 @@ def test_an_account_that_is_linked_twice_counts_once(plaid, api, user, first, se
         exchange(api, user, f"public-double-{number}")
     approve_accounts(api, user)
     assert BankAccount.objects.filter(user=user).count() == count
-    assert bank_figures(user.pk, timezone.now()).balance_cents == 10_000 * count
+    assert bank_figures(user.pk, timezone.now(), "USD").balance_cents == 10_000 * count
 
 
 @pytest.mark.parametrize("currency", ["JPY", "EUR", "usd ", None])
@@ -266,7 +266,7 @@ def test_a_balance_in_another_currency_does_not_count(plaid, api, user, currency
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
     exchange(api, user, "public-double-1")
     approve_accounts(api, user)
-    assert bank_figures(user.pk, timezone.now()).balance_cents is None
+    assert bank_figures(user.pk, timezone.now(), "USD").balance_cents is None
 
 
 LINK_TOKEN = "/bankdata/link-token"

@@ -24,7 +24,7 @@ BANK = (
 
 
 def _balance(user):
-    return facts.bank_figures(user.pk, NOW).balance_cents
+    return facts.bank_figures(user.pk, NOW, "USD").balance_cents
 
 
 def _verification(user, attempt, status, *, days_ago=None):
