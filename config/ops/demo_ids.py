@@ -62,5 +62,5 @@ ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 # `make run` anchors these in the ledger, so that it can return a proof from the start.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
-    for text in ("The content of the demo's first report.", "The content of the demo's second report.")
+    for text in ("What the demo's report says.", "What the demo's second report says.")
 ]

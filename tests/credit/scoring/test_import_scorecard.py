@@ -211,7 +211,7 @@ def test_options_for_an_unknown_variable_are_rejected(run):
 
 
 def test_a_card_without_outcomes_is_refused(run):
-    with pytest.raises(CommandError, match="names no outcomes"):
+    with pytest.raises(CommandError, match="has no outcomes"):
         run(table(*NUMBER))
 
 
