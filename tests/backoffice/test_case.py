@@ -379,7 +379,7 @@ class TestNotes:
     def test_a_note_is_kept_for_colleagues_and_tells_whom_it_mentions(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
-        assert "ruth is notified" in text_of(answer)
+        assert "ruth gets a notification" in text_of(answer)
         assert "Look at the income" in text_of(reviewers_client.get(page_of(application)))
         theirs = backoffice_client(ruth)
         assert "Notes to you" in text_of(theirs.get("/admin/"))

@@ -122,16 +122,16 @@ class TestDifference:
         assert "<del>500</del>" in body
         assert "Characteristic “housing” removed" in text
         assert "not there" in text
-        assert "3 members differ" in text
+        assert "3 fields differ" in text
         assert text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2})).endswith(
-            text.partition("3 members")[2]
+            text.partition("3 fields")[2]
         )
 
     @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
     def test_without_another_version_it_asks_for_one(self, reviewers_client, champion, draft, asked):
         answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
         assert answer.status_code == 200
-        assert "members differ" not in text_of(answer)
+        assert "fields differ" not in text_of(answer)
 
     def test_versions_that_compute_the_same(self, reviewers_client, champion, model):
         make_version(model)
@@ -203,7 +203,7 @@ class TestPublishing:
 
     def test_retiring_the_champion_says_what_follows(self, reviewers_client, champion):
         asked = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
-        assert "left without a champion" in asked
+        assert "The model then has no champion" in asked
         confirm(reviewers_client, page_of(champion, "do", "retire"))
         champion.refresh_from_db()
         assert (champion.status, champion.role) == ("retired", "")
