@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 
@@ -136,7 +137,8 @@ def test_keys_and_groups_are_written_with_their_ids(db, lines, committing):
     assert "Jane Doe" not in "".join(lines.texts)
 
 
-def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, lines, committing):
+def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, lines, committing, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # a refused attempt is no failed log-in
     marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "40")) // 8
     for number in range(rounds):
         user = UserFactory(username=f"{marker}-{number}")
@@ -153,7 +155,7 @@ def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, 
         "log_in.failed", "log_in", "api_key.created", "api_key.rotated", "api_key.revoked", "group.added",
         "group.removed", "account.export_requested",
     ]  # fmt: skip
-    assert checked(lines) == kinds * rounds
+    assert Counter(checked(lines)) == Counter(kinds * rounds)
     assert not any(marker in text for text in lines.texts)
 
 
