@@ -62,13 +62,12 @@ def clean_words(text: str) -> str:
     """
     kept: list[str] = []
     for position, character in enumerate(text):
-        if character in _JOINERS and not _joins(text, position):
-            if kept and _has_joiners(kept[-1]):
-                continue
-        elif character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs":
-            kept.append(character)
+        joins = character in _JOINERS and _joins(text, position)
+        if character in _JOINERS and not joins and kept and _has_joiners(kept[-1]):
             continue
-        raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
+        if not (character.isprintable() or joins or unicodedata.category(character) == "Zs"):
+            raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
+        kept.append(character)
     if shows_nothing(text):
         raise ValueError("Must contain a letter, a digit, or another visible character.")
     return " ".join("".join(kept).split())
