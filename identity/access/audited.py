@@ -1,4 +1,4 @@
-"""Audit lines of log-ins, log-outs, and groups, from Django's signals."""
+"""Write audit lines of log-ins, log-outs, and group changes, from Django's signals."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _GROUP_KINDS = {"post_add": "group.added", "post_remove": "group.removed", "pre_
 
 
 def follow() -> None:
-    """Connect the receivers; an app's `ready` calls it once."""
+    """Connect the signal receivers. The AppConfig's `ready` calls it once."""
     user_logged_in.connect(_log_in, dispatch_uid="audit-log-in")
     user_logged_out.connect(_log_out, dispatch_uid="audit-log-out")
     m2m_changed.connect(_change_groups, sender=User.groups.through, dispatch_uid="audit-groups")
@@ -30,7 +30,7 @@ def _log_out(user: Any, **_signal: Any) -> None:
 
 
 def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **_signal: Any) -> None:
-    """Write a line for each account and group; the line of the back office with the same request has the actor."""
+    """Write a line for each account and group. The back office's line of the same request has the actor."""
     kind = _GROUP_KINDS.get(action)
     if kind is None:
         return

@@ -1,7 +1,7 @@
-"""Telling who calls: one authenticator for JWT, API keys and signed requests, told apart by their form.
+"""Authenticate requests: JWT, API key, or signed request, selected by the form of the credential.
 
-The state of a credential in the database is cached in the process for REMEMBERED_SECONDS. A busy caller costs no query
-per request, and a revoked credential is rejected within that time.
+The process caches the state of a credential for REMEMBERED_SECONDS. A frequent caller causes no query per request, and
+a revoked credential is rejected within that time.
 """
 
 import time
@@ -39,11 +39,11 @@ Caller = tuple[User, credentials.Credential]
 
 @dataclass(slots=True)
 class _Remembered:
-    """A credential that was checked, until when the check holds, and the key's secret when it has one."""
+    """A validated credential, the time at which its cache entry expires, and the secret of an API key."""
 
     caller: Caller
     until: float
-    secret: str | None = ""  # None: no key opens it
+    secret: str | None = ""  # None if no encryption key decrypts the secret
 
 
 _remembered: dict[str, _Remembered] = {}
@@ -55,7 +55,7 @@ def forget_credentials(**_signal: Any) -> None:
 
 
 def forget_on_change() -> None:
-    """Forget at once in the process that changes a user, a key or a family; the others follow in seconds."""
+    """Clear the cache when a user, a key, or a family changes in this process. In other processes, entries expire."""
     for model in (User, ApiKey, TokenFamily, SigningKey):
         for signal in (post_save, post_delete):
             signal.connect(forget_credentials, sender=model, dispatch_uid=f"forget-{model.__name__}-{id(signal)}")
@@ -76,13 +76,13 @@ def _check_token(text: str) -> _Remembered:
     claims = read_access_token(text)
     lifetime = claims["exp"] - time.time()
     family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
-    if family is None:  # `prune` deletes a log-in with the last of its refresh tokens
+    if family is None:  # `prune` deletes a log-in with its last refresh token
         raise credentials.ExpiredToken("The log-in has ended. Log in again.")
     if family.actor_id is not None and family.revoked_at is not None:
         raise AccessEnded
     if str(family.user_id) != claims["sub"] or not family_is_live(family):
         raise credentials.InvalidToken
-    # The table lists what a partner's token may do.
+    # The row of the family determines the scopes of a partner's token.
     scope = claims.get("scope") if family.actor_id is None else family.scope
     credential = credentials.Credential(
         kind="jwt",
@@ -122,7 +122,7 @@ def _check_key(text: str) -> _Remembered:
 
 
 def _secret_of(key: ApiKey) -> str | None:
-    """Return a key's secret for signing, None when it cannot be read: the key itself is good all the same."""
+    """Return a key's signing secret. Returns None if it can't be decrypted: the key itself remains valid."""
     try:
         return str(key.secret)
     except UnreadableSecret:
@@ -140,7 +140,7 @@ def _signed(request: Request, key: str) -> Caller:
 
 
 def _honoured_key(request: Request) -> UUID | None:
-    """Return the request's Idempotency-Key where the operation honours one; a malformed one is refused later."""
+    """Return the Idempotency-Key if the operation supports it. A later check rejects a malformed one."""
     if not request.parser_context["view"].declared.idempotent:
         return None
     try:
@@ -153,7 +153,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return (user, credential), None without a credential; AmbiguousCredentials for those of two accounts."""
+        """Return (user, credential), or None without one. Raises AmbiguousCredentials for two accounts."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:
@@ -169,7 +169,7 @@ class CredentialAuthentication(BaseAuthentication):
         return by_header or by_key
 
     def _by_authorization(self, request: Request, header: str) -> Caller:
-        """Read the Authorization header; gunicorn joins two of them with a comma."""
+        """Authenticate by the Authorization header. Gunicorn joins repeated headers with a comma."""
         if not header.isascii():
             raise credentials.InvalidToken
         if "," in header:

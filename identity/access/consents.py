@@ -1,7 +1,7 @@
-"""Consents of people: each with its kind, its scope, and when it was given and ended.
+"""The consents of people, each with its kind, scope, start, and end.
 
 The code that acts on a consent stores it (`give_consent`) and ends it (`Consent.objects…end`). An app declares how a
-person ends a consent of its kinds (`consent_endings`).
+person ends its kinds of consents (`consent_endings`).
 """
 
 from datetime import datetime
@@ -64,7 +64,7 @@ class Consent(models.Model):
 def give_consent(
     user_id: int, kind: str, reference: UUID, *, scope: str, now: datetime, text_sha256: str | None = None
 ) -> None:
-    """Store a consent, in the transaction of what it permits."""
+    """Store a consent, in the transaction that stores the permitted record."""
     Consent.objects.create(
         account_id=user_id, kind=kind, reference=reference, scope=scope, text_sha256=text_sha256, given_at=now
     )

@@ -1,4 +1,4 @@
-"""Hashers: one for passwords, one for secrets that we made ourselves, and one for recovery codes."""
+"""Hashers for passwords, for generated secrets, and for recovery codes."""
 
 import threading
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHash
 
 from config.core.errors import Unavailable
 
-# A hash takes 100 MiB and a core. A log-in waits for its turn, and the process keeps memory for other requests. If
-# others wait already, it is a flood, and the request fails at once: each waiting request holds a thread.
+# A hash takes 100 MiB and a core, so only 2 run at a time in a process. Further log-ins wait. Each waiting request
+# occupies a thread, so requests beyond WAITING_MAX fail immediately.
 HASHES_AT_ONCE = 2
 WAITING_MAX = 2
 WAIT_SECONDS = 3.0
@@ -20,7 +20,7 @@ _places = threading.BoundedSemaphore(HASHES_AT_ONCE + WAITING_MAX)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Argon2, by HASHES_AT_ONCE threads of a process; raises Unavailable when WAITING_MAX others wait already."""
+    """Argon2 with at most HASHES_AT_ONCE hashes at a time. Raises Unavailable if WAITING_MAX others already wait."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn():
@@ -47,9 +47,9 @@ def _turn() -> Iterator[None]:
 
 
 class RecoveryCodeHasher(PasswordHasher):
-    """Argon2id as OWASP's smallest setting has it: ten codes are hashed at a time.
+    """Argon2id with OWASP's smallest parameters, because ten codes are hashed at a time.
 
-    The numbers stay as they are. A code is looked for by its hash, and with other numbers no code would be found.
+    Never change the parameters. Codes are looked up by hash, and other parameters give other hashes.
     """
 
     algorithm = "recovery_code"
@@ -57,7 +57,7 @@ class RecoveryCodeHasher(PasswordHasher):
 
 
 class RandomSecretHasher(PBKDF2PasswordHasher):
-    """One round: a client secret is 384 random bits, which no number of rounds makes harder to guess."""
+    """PBKDF2 with one round: a client secret has 384 random bits, so more rounds add no security."""
 
     algorithm = "random_secret"
     iterations = 1

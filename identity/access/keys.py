@@ -1,8 +1,8 @@
-"""API keys: making, rotating, revoking, and finding the one that a text stands for.
+"""Create, rotate, revoke, and parse API keys.
 
-A key reads `ck_live_<12 id>_<32 random><6 checksum>`, in development `ck_test_…`; the checksum lets scanners tell a key
-from any other text and lets us refuse a typing error without asking the database. A key of one profile is rejected in
-the other, regardless of the database.
+A key has the form `ck_live_<12 id>_<32 random><6 checksum>`, in development `ck_test_…`. The checksum lets scanners
+recognize a key, and rejects typing errors without a query. A key of one profile is rejected in the other, regardless of
+the database.
 """
 
 import re
@@ -33,18 +33,18 @@ from identity.access.second_factor import require_second_factor
 from identity.errors import NothingToCollect
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
-KEYS_MAX = 20  # per account: active keys, and those that wait for collection
+KEYS_MAX = 20  # per account: active keys, and keys that wait for collection
 GRACE_MAX_DAYS = 90
 NAME_MAX_LENGTH = 255
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-KEY_START = "ck_"  # how an API key begins, of either profile
+KEY_START = "ck_"  # the start of an API key in every profile
 _SHAPE = re.compile(r"ck_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A key in the one moment in which its texts are known."""
+    """An API key with its plain text and secret, available only when it is issued."""
 
     record: ApiKey
     key: str
@@ -55,7 +55,7 @@ class IssuedKey:
         return self.record.replaces.expires_at if self.record.replaces else None
 
     def members(self) -> dict[str, Any]:
-        """Return what its owner is shown, this once."""
+        """Return the fields of the response that shows the key once."""
         members = {"id": self.record.pk, "key": self.key, "secret": self.secret, "scopes": self.record.scopes}
         members["expires_at"] = self.record.expires_at
         if old := self.record.replaces:
@@ -73,7 +73,7 @@ def _checksum(text: str) -> str:
 
 
 def check_profile(text: str) -> None:
-    """Raise InvalidToken for a key of another kind of installation, saying so."""
+    """Raise InvalidToken if the prefix of the key belongs to another profile."""
     for prefix in set(settings.API_KEY_PREFIXES.values()) - {settings.API_KEY_PREFIX}:
         if text.startswith(prefix):
             kinds = " or ".join(kind for kind, theirs in settings.API_KEY_PREFIXES.items() if theirs == prefix)
@@ -84,7 +84,7 @@ def check_profile(text: str) -> None:
 
 
 def key_id_of(text: str) -> str | None:
-    """Return the public id in a key's text, or None when the text cannot be a key of ours."""
+    """Return the public id in a key, or None if the format or the checksum is wrong."""
     match = _SHAPE.fullmatch(text)
     if match is None or _checksum(text[:-_CHECKSUM_LENGTH]) != text[-_CHECKSUM_LENGTH:]:
         return None
@@ -112,10 +112,10 @@ def create_api_key(
     expires_at: datetime | None = None,
     second_factor: bool = False,
 ) -> IssuedKey:
-    """Create a key for `owner`; with `scopes` None it is unrestricted.
+    """Create a key for `owner`. Without `scopes`, it is unrestricted.
 
-    `second_factor`: the log-in that creates it was made with one. Raises Django's ValidationError, and NameTaken for a
-    name that looks like that of another key, unless that one ended or was rotated.
+    `second_factor` is True if the log-in used a second factor. Raises Django's ValidationError. Raises NameTaken if the
+    name resembles the name of another key that has not ended and was not rotated.
     """
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
@@ -136,7 +136,7 @@ def create_api_key(
 
 
 def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta, second_factor: bool = False) -> IssuedKey:
-    """Create a successor; the old key works for `grace`. Raises ValidationError if revoked or not collected."""
+    """Create a successor. The old key is valid for `grace`. Raises ValidationError if revoked or not collected."""
     with transaction.atomic():
         issued = _succeed(record, now=now, second_factor=second_factor)
         _end_after(issued.record.replaces, now=now, grace=grace)
@@ -144,16 +144,16 @@ def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta, second_fa
 
 
 def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey:
-    """Make a successor that its owner collects, once; until then the old key works as before, then for `grace_days`.
+    """Create a successor that the owner collects once. After the collection, the old key is valid for `grace_days`.
 
-    Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
+    Raises ValidationError if the key is revoked, was not collected, or already has a successor to collect.
     """
     with transaction.atomic():
         return _succeed(record, now=now, collect_grace_days=grace_days).record
 
 
 def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKey:
-    """Return the texts of a key that waits for the actor, once; raises NothingToCollect when none does."""
+    """Issue a key that the actor has to collect. Works once. Raises NothingToCollect if no key waits."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
         record = waiting.filter(pk=queryable(identifier), owner=actor.user, collect_grace_days__isnull=False).first()
@@ -170,7 +170,7 @@ def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKe
 
 
 def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
-    """Make the successor of a key, which is locked, and its event."""
+    """Lock a key, create its successor, and record the event."""
     old = ApiKey.objects.select_for_update().get(pk=record.pk)
     if old.revoked_at is not None:
         raise ValidationError("A revoked key can't be rotated. Create a new one.")
@@ -200,7 +200,7 @@ def _end_after(old: ApiKey | None, *, now: datetime, grace: timedelta) -> None:
 
 
 def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
-    """Revoke a key; return when it was revoked, which for a second call is the first time."""
+    """Revoke a key and return the time of its first revocation. Idempotent."""
     with transaction.atomic():
         key = ApiKey.objects.select_for_update().get(pk=record.pk)
         if key.revoked_at is None:
@@ -211,7 +211,7 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
 
 
 def announce_expiring(*, now: datetime) -> dict[str, int]:
-    """Tell owners, once for each key, that it ends within KEY_EXPIRY_NOTICE; return how many were announced."""
+    """Send each owner one event for a key that expires within KEY_EXPIRY_NOTICE. Return the number of keys."""
     soon = ApiKey.objects.usable_at(now).filter(expires_at__lte=now + KEY_EXPIRY_NOTICE, expiry_announced_at=None)
     items = FailedItems("api_key", soon, lease=timedelta(minutes=1))
     announced = 0
@@ -219,7 +219,7 @@ def announce_expiring(*, now: datetime) -> dict[str, int]:
     def announce(key: ApiKey) -> None:
         nonlocal announced
         with transaction.atomic():
-            # Another run may be announcing it at this moment: the update decides whose event it is.
+            # Another run may process the same key. Only the run whose update succeeds sends the event.
             is_first = ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now)
             if is_first:
                 _record_event("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
@@ -239,7 +239,7 @@ def keys_of(owner: Any) -> ApiKeyQuerySet:
 
 
 def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:
-    """Raises SecondFactorRequired, ValidationFailed for a name in use, or when the account has KEYS_MAX."""
+    """Create a key. Raises SecondFactorRequired, and ValidationFailed if the name is in use or KEYS_MAX is reached."""
     require_second_factor(actor)
     with transaction.atomic():
         _lock(actor.user)
@@ -257,10 +257,10 @@ def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires
 
 
 def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime) -> IssuedKey:
-    """Make a successor; the old key works on for its grace.
+    """Create a successor. The old key is valid for the grace period.
 
-    Raises SecondFactorRequired, NotFound, RecordNotEditable for a key that ended or waits to be collected,
-    ValidationFailed when the account has KEYS_MAX.
+    Raises SecondFactorRequired and NotFound. Raises RecordNotEditable for a key that ended or waits for collection.
+    Raises ValidationFailed if KEYS_MAX is reached.
     """
     require_second_factor(actor)
     with transaction.atomic():
@@ -270,7 +270,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
             raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
         try:
             issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days), second_factor=actor.second_factor)
-        except ValidationError as refusal:  # a member of staff at the back office was quicker
+        except ValidationError as refusal:  # staff changed the key concurrently
             raise RecordNotEditable("; ".join(refusal.messages)) from refusal
         _check_number(actor.user, now=now)
         details = {"replaces": old.pk}
@@ -279,7 +279,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
 
 
 def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
-    """Revoke a key, idempotent; raises SecondFactorRequired, NotFound."""
+    """Revoke a key. Idempotent. Raises SecondFactorRequired and NotFound."""
     require_second_factor(actor)
     with transaction.atomic():
         key = find_own_key(actor.user, key_id)
@@ -289,7 +289,7 @@ def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
 
 
 def confirm_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
-    """Confirm a key that a password reset suspended. Idempotent. Raises SecondFactorRequired, NotFound."""
+    """Confirm a key that a password reset suspended. Idempotent. Raises SecondFactorRequired and NotFound."""
     require_second_factor(actor)
     with transaction.atomic():
         key = find_own_key(actor.user, key_id)
@@ -300,7 +300,7 @@ def confirm_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
 
 
 def _lock(owner: User) -> None:
-    """Hold the account, which makes the number of its keys exact."""
+    """Lock the account, so that concurrent requests can't exceed the limit of keys."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
 
 

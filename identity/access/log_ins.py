@@ -1,4 +1,4 @@
-"""Tries to log in: counted one by one, before the password is looked at, and written to the log."""
+"""Log-in attempts: each is counted before the password check, and logged."""
 
 import logging
 import unicodedata
@@ -18,18 +18,18 @@ logger = logging.getLogger("platform.log_ins")
 def login_attempt(
     name: str, address: str, *, device: str | None = None, shows_code: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
-    """Hold one try to log in as `name` from `address`; what the block raises says that it failed.
+    """Count and log one attempt to log in as `name` from `address`. An exception in the block marks it as failed.
 
-    A try is counted before the password is looked at, so that guesses made at once are no more than the limit either,
-    and taken back when it succeeds. Raises RateLimited when there were too many failures: `login_failure` of one name
-    from one address, `login_name` of one name from everywhere. A try that the first refuses does not count for the
-    second: one address cannot use up a name's.
+    The attempt is counted before the password check, so that concurrent guesses can't exceed the limit. A success
+    removes it from the count. Raises RateLimited after too many failures: `login_failure` limits a name from an
+    address, `login_name` limits a name from all addresses. An attempt that `login_failure` rejects doesn't count for
+    `login_name`, so one address can't exhaust the limit of a name.
 
-    No stranger locks a person out who has what strangers lack. A `device` in which they logged in before has a
-    `login_failure` of its own in place of both. A valid code of the second factor (`shows_code`) passes the second; a
-    try that it rejects still counts for the address, so that codes cannot be guessed.
+    An attacker can't lock out a person who has a known device or a second factor. A known `device` has its own
+    `login_failure` limit, which replaces both limits. A valid code of the second factor (`shows_code`) passes
+    `login_name`. If `login_name` rejects an attempt, it still counts for the address, so that codes can't be guessed.
     """
-    # As the pages look names up, and in one case: no other spelling of a name may be another try.
+    # Normalized as the pages look up names, and case-folded: another spelling must not get its own limit.
     person = unicodedata.normalize("NFKC", name).strip().casefold()
     limits = [("login_failure", f"{device or network_of(address)} {person}")]
     if device is None:
@@ -50,11 +50,12 @@ def login_attempt(
         _give_back(counted[-1:])
         raise
     except Unavailable:
-        outcome = "not tried"  # no password was looked at
+        outcome = "not tried"  # the password was not checked
         _give_back(counted)
         raise
     finally:
-        # Lines about one name have one mark; the name itself may be a password, typed into the wrong field.
+        # Log lines have a keyed hash of the name. The name itself may be a password that was typed into the wrong
+        # field.
         mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
         logger.info("log-in %s from %s, name %s", outcome, address, mark)
         if outcome in {"failed", "refused"}:

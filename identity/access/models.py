@@ -1,4 +1,4 @@
-"""Accounts and the credentials that they call with."""
+"""Accounts and their credentials."""
 
 import unicodedata
 from datetime import datetime, timedelta
@@ -23,27 +23,27 @@ from identity.access.consents import Consent
 
 
 class NamedUserManager(UserManager["User"]):
-    """Finds accounts by their user name in any case, as the database folds it."""
+    """Finds accounts by their user name, ignoring case as the database does."""
 
     use_in_migrations = False
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """Return an address as it is compared, for the accounts that operators make."""
+        """Return an address in its comparable form, for accounts that operators create."""
         return comparable(email or "")
 
     def named(self, username: str) -> QuerySet["User"]:
         return self.filter(username__lower=Lower(Value(username)))
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the account that logs in with this name. Raises User.DoesNotExist."""
+        """Return the account with this user name. Raises User.DoesNotExist."""
         return self.named(username or "").get()
 
 
 class User(AbstractUser):
-    """A person or a system with an account. Its id in decimal is the `user_id` of the API."""
+    """A person or a system with an account. The `user_id` of the API is its id in decimal."""
 
-    # Tokens that were issued before this moment are invalid.
+    # Tokens that were issued before this time are invalid.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
     wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
     erased_at = models.DateTimeField(
@@ -66,15 +66,15 @@ class User(AbstractUser):
         ]
 
     def set_password(self, raw_password: str | None) -> None:
-        """Set the password, in NFKC, and end every token that was issued under the old one (once saved)."""
+        """Set the password, in NFKC. Saving the account ends all tokens that were issued before."""
         super().set_password(None if raw_password is None else unicodedata.normalize("NFKC", raw_password))
         now = timezone.now()
         last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None
-        # A clock that was set back must not let a log-in outlive the password that it was made with.
+        # If the clock was set back, the log-ins with the old password must still end.
         self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Return whether it is the account's. Version 1.0 hashed passwords as they were typed: the second try."""
+        """Return whether the password is correct. The second check is for the hashes of version 1.0."""
         if raw_password is None:
             return False
         forms = dict.fromkeys((unicodedata.normalize("NFKC", raw_password), raw_password))
@@ -85,7 +85,7 @@ User._meta.get_field("username").register_lookup(Lower)
 
 
 class SigningKey(models.Model):
-    """An ES256 key pair for access tokens. Each verifies until it retires; `signing_keys` says which one signs."""
+    """An ES256 key pair for access tokens. It verifies until it retires. `signing_keys` selects which one signs."""
 
     kid = models.CharField(primary_key=True, max_length=32)
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
@@ -104,7 +104,7 @@ class SigningKey(models.Model):
 
 
 def is_loopback(uri: str) -> bool:
-    """Return True for an http URI of the machine that opens it."""
+    """Return True for an http URI on the loopback host."""
     try:
         parts = urlsplit(uri)
         _ = parts.port
@@ -114,7 +114,7 @@ def is_loopback(uri: str) -> bool:
 
 
 class OAuthClient(AbstractApplication):  # type: ignore[misc]
-    """A third party's program that people may let act for them, and the scopes it may ask for."""
+    """A third party's app that people can authorize, and the scopes that it can request."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
@@ -124,7 +124,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         max_length=64, null=True, unique=True, editable=False
     )
 
-    plain_secret: str | None = None  # in the one moment in which it is known; a public client has none
+    plain_secret: str | None = None  # set only when it is issued; a public client has none
 
     class Meta(AbstractApplication.Meta):  # type: ignore[misc]
         verbose_name = "OAuth client"
@@ -134,7 +134,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         return str(self.redirect_uris).split()
 
     def redirect_uri_allowed(self, uri: str) -> bool:
-        """Return True for exactly a registered URI; on the loopback with any port (RFC 8252, section 7.3)."""
+        """Return True for exactly a registered URI. A loopback URI may have any port (RFC 8252, section 7.3)."""
         return uri in self.addresses or (is_loopback(uri) and bool(super().redirect_uri_allowed(uri)))
 
     @property
@@ -150,9 +150,9 @@ class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
 
 
 class TokenFamily(models.Model):
-    """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
+    """One log-in or consent to a client, with all tokens that derive from it. Revoking it ends all of its tokens.
 
-    `code_sha256` names the authorization code that it was made from: a code makes one family at most.
+    `code_sha256` is the hash of the authorization code that created it. A code creates at most one family.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -184,7 +184,7 @@ class TokenFamily(models.Model):
 
 
 class RefreshToken(models.Model):
-    """A refresh token, kept as its SHA-256 and good for one use."""
+    """A refresh token, stored as its SHA-256 and valid for one use."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     family = models.ForeignKey(TokenFamily, on_delete=models.CASCADE, related_name="refresh_tokens")
@@ -209,7 +209,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A static key with its HMAC secret. The key is kept as SHA-256, the secret encrypted; both are shown once."""
+    """A static API key, stored as SHA-256, with its encrypted HMAC secret. Both are shown once."""
 
     id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
@@ -265,7 +265,7 @@ class ApiKey(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """Return what identifies the key to a person without being any use to a thief."""
+        """Return a part of the key's hash, by which people recognize the key."""
         return f"{self.digest[:8]}…{self.digest[-8:]}"
 
     @property
@@ -283,9 +283,9 @@ class ApiKey(models.Model):
 
 
 class UsedSignature(models.Model):
-    """A request signature that was accepted on an unsafe method: again it is accepted with its `idempotency_key` only.
+    """An accepted signature of an unsafe request. It is accepted again only with the same `idempotency_key`.
 
-    The key is null where none came with it, or where the operation honours none.
+    The key is null if the request had none, or if the operation doesn't support it.
     """
 
     digest = models.CharField(primary_key=True, max_length=64)
@@ -297,9 +297,9 @@ class UsedSignature(models.Model):
 
 
 class AccountHistory(models.Model):
-    """A change of an account's keys, clients, invitations or partners. `principal` did it, with `credential`.
+    """A change of an account's keys, clients, invitations, or partners, by `principal` with `credential`.
 
-    Where a partner acts for a person, `account` is the person and `principal` the partner.
+    If a partner acts on behalf of a customer, `account` is the customer and `principal` the partner.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -336,7 +336,7 @@ class AccountHistory(models.Model):
         object_id: Any = "",
         details: Any = None,
     ) -> None:
-        """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
+        """Write an entry about an account, by default the actor's own, in the transaction of the change."""
         account_id = actor.user.pk if account_id is None else account_id
         kind = action.partition(".")[0]
         audit.emit(

@@ -10,7 +10,7 @@ PASSWORD_MAX = 4_096
 
 
 class LengthValidator(MinimumLengthValidator):
-    """Requires as many characters as every door accepts: the pages, the API, and the commands."""
+    """Requires the same minimum length on the pages, in the API, and in commands."""
 
     def validate(self, password: str, user: Any = None) -> None:
         super().validate(unicodedata.normalize("NFKC", password), user)
@@ -23,9 +23,9 @@ class LengthValidator(MinimumLengthValidator):
 
 
 class OwnNameValidator:
-    """Rejects a password that is little more than the name of this installation, which attackers guess first."""
+    """Rejects a password that is little more than the name of this installation: attackers guess it first."""
 
-    OTHERS_MIN = 6  # characters that must be left when the names are taken out
+    OTHERS_MIN = 6  # characters that must remain without the names
 
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002  Django's signature
         left = password.lower()

@@ -1,7 +1,7 @@
-"""The scopes (specification section 5, item 6, and ours), with the texts of the consent page.
+"""The scopes (specification section 5, item 6, and the platform's own), with the texts of the consent page.
 
-They are ordered from the least to the most that an app learns or does, reading before writing. A client that names no
-scope gets the first reading one that it may have.
+They are ordered by the access that they grant: reading before writing. A client that requests no scope gets the first
+read scope that is available to it.
 """
 
 SCOPES = {
@@ -29,13 +29,13 @@ SCOPES = {
     "webhooks": "Get events about your account: their type and the new status, without the contents",
 }
 
-# Scopes of a partner's token on behalf of a managed account: reading and applying only.
+# A partner's token on behalf of a managed account can only read and apply.
 ACTING_SCOPES = (
     "offers:read", "identity:read", "wallet:read", "applications:read", "bankdata:read", "identity:write",
     "applications:write", "bankdata:write",
 )  # fmt: skip
 
-# Effects for an app that has no scope of the area.
+# What an app can't do without any scope of an area.
 _AREAS = {
     "identity": "see or start checks of your identity",
     "bankdata": "see your bank accounts or their transactions",
@@ -51,6 +51,6 @@ _NEVER = (
 
 
 def refused_with(scopes: list[str]) -> list[str]:
-    """Return, in plain words, what a client with these scopes cannot do."""
+    """Return, in plain words, the actions that these scopes don't permit."""
     areas = {scope.partition(":")[0] for scope in scopes}
     return [words for area, words in _AREAS.items() if area not in areas] + list(_NEVER)

@@ -1,6 +1,4 @@
-"""Which accounts have a second factor, and which must use it. Service B loads this, too, and has no package that keeps
-one.
-"""
+"""Checks of second factors. Service B also imports this module, but has no allauth."""
 
 from typing import Any
 
@@ -12,22 +10,22 @@ def has_one(user: Any) -> bool:
 
 
 def any_has_one(**account: Any) -> bool:
-    """Return whether the account that these conditions name has one: one statement, also for an unknown account."""
+    """Return whether the matching account has a second factor: one statement, also for an unknown account."""
     from allauth.mfa.models import Authenticator
 
     return bool(Authenticator.objects.filter(**account).exists())
 
 
 def require_lender_factor(actor: Actor) -> None:
-    """Raise SecondFactorRequired for a log-in, or a key, with which a lender's member may not act for the lender."""
+    """Raise SecondFactorRequired if a lender's member uses a log-in or a key without a second factor."""
     if actor.lacks_second_factor:
         raise SecondFactorRequired
 
 
 def require_second_factor(actor: Actor) -> None:
-    """Raise SecondFactorRequired for a log-in without the second factor that the account has, or that staff need.
+    """Raise SecondFactorRequired for a log-in without the second factor of the account, or that staff require.
 
-    It is required wherever an account allows others to act on its behalf.
+    It is required wherever an account permits others to act on its behalf.
     """
     if not actor.second_factor and (has_one(actor.user) or (actor.lacks_second_factor and actor.user.is_staff)):
         raise SecondFactorRequired

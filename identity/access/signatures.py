@@ -1,7 +1,7 @@
 """Signed requests: HMAC-SHA256 over timestamp + method + path + body (specification section 5, item 3).
 
-The concatenation has no separators. It is unambiguous all the same, because a body must be empty or begin with `{` and
-a path with `{` in it is refused.
+The concatenation has no separators. It is unambiguous, because a body must be empty or begin with `{`, and a path must
+not contain `{`.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from config.core.json_bodies import read_body
 from identity.access.models import UsedSignature
 
 _TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS
-REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
+REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp may also be in the future
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -34,9 +34,9 @@ def sign(secret: str, *, timestamp: str, method: str, path: str, body: bytes) ->
 
 
 def verify_request(request: HttpRequest, secret: str) -> str:
-    """Check the signature headers of a request; return the signature, which `use_once` has yet to see.
+    """Validate the signature headers of a request. Return the signature, which the caller passes to `use_once`.
 
-    Raises TimestampOutOfRange, InvalidSignature, or MalformedJSON for a body that could be part of a path.
+    Raises TimestampOutOfRange and InvalidSignature. Raises MalformedJSON for a body that could be part of a path.
     """
     meta = request.META
     if "HTTP_X_SERVICE_SIGNATURE" not in meta:
@@ -57,7 +57,7 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     if "{" in target or not target.startswith("/"):
         raise credentials.InvalidSignature
     method = request.method or ""
-    # A query string may be left out where nothing changes.
+    # A safe request may be signed without its query string.
     paths = {target, target.partition("?")[0]} if method in credentials.SAFE_METHODS else {target}
     for path in paths:
         if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), signature):
@@ -66,11 +66,11 @@ def verify_request(request: HttpRequest, secret: str) -> str:
 
 
 def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
-    """Remember a signature; raises SignatureReplayed when it is remembered already.
+    """Store a signature. Raises SignatureReplayed if it is stored already.
 
-    It may come again with the Idempotency-Key that it had the first time: what that key guards is done once. The header
-    is not signed, so with any other key a captured request would be carried out again. This commits by itself: a
-    request that fails afterwards has used its signature all the same.
+    A retry with the same Idempotency-Key is accepted, because the operation runs once per key. The header is not
+    signed, so an attacker could replay a captured request with another key. The signature is committed separately: a
+    request that fails later has used it.
     """
     expires_at = timezone.now() + timedelta(seconds=REPLAY_WINDOW_SECONDS)
     digest = digest_of(signature)
@@ -78,7 +78,8 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         with transaction.atomic():
             UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
-        # If two requests arrive at once, the second has waited for the first: the row exists, with the first one's key.
+        # Of two concurrent requests, the second waits for the first, and then finds the row with the first request's
+        # key.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
             raise credentials.SignatureReplayed from error

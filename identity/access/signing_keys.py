@@ -1,9 +1,9 @@
-"""The keys that sign access tokens: which one signs now, and which ones verify.
+"""Create, rotate, and read the keys that sign and verify access tokens.
 
-# Note [Published first, signs later] A new key signs PUBLISHED_AHEAD_SECONDS after it is published. Until then every
-process has read it again (KEYS_REMEMBERED_SECONDS), and every cached copy of the key set has run out
-(JWKS_MAX_AGE_SECONDS); the rest is for clocks that differ. The very first key has to sign at once: the first caller
-makes it (`_alone`), and an empty ring is never cached.
+# Note [Published first, signs later] A new key signs PUBLISHED_AHEAD_SECONDS after it is published. By then, every
+process has read the keys again (KEYS_REMEMBERED_SECONDS), and every cached key set has expired (JWKS_MAX_AGE_SECONDS).
+The remaining time is a margin for clock differences. The first key of all signs immediately: the first caller creates
+it (`_alone`), and an empty ring is never cached.
 """
 
 import secrets
@@ -25,35 +25,35 @@ from identity.access.models import SigningKey
 
 PUBLISHED_AHEAD_SECONDS = 60
 JWKS_MAX_AGE_SECONDS = 30
-# With `authentication.REMEMBERED_SECONDS` it makes the five seconds in which what is revoked ends.
+# This and `authentication.REMEMBERED_SECONDS` together are the 5 s within which a revocation takes effect.
 KEYS_REMEMBERED_SECONDS = 2.0
 
-# Public members of a key; all others stay in its record.
+# The published fields of a key. All other fields remain in its record.
 PUBLIC_MEMBERS = ("kty", "crv", "x", "y", "kid", "use", "alg")
 
-# Processes that create keys hold this advisory lock of PostgreSQL: "jwks" in ASCII.
+# Processes that create keys lock this PostgreSQL advisory lock: "jwks" in ASCII.
 _ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
 
 
 def live_signing_keys(now: datetime) -> list[SigningKey]:
-    """Return the keys whose tokens are accepted, newest first, those that do not sign yet among them."""
+    """Return the keys that verify tokens, newest first, including keys that don't sign yet."""
     return [key for key in SigningKey.objects.all() if key.retires_at is None or key.retires_at > now]
 
 
 def public_keys(now: datetime) -> list[dict[str, str]]:
-    """Return the public halves of the live keys as JSON Web Keys, making the first key when there is none."""
+    """Return the public keys that verify tokens as JSON Web Keys. Creates the first key if there is none."""
     key_ring.signing()
     return [{name: key.public_jwk[name] for name in PUBLIC_MEMBERS} for key in live_signing_keys(now)]
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
-    """Return the newest key whose time has come and that nothing replaces, else the newest that is being replaced."""
+    """Return the newest due key without a successor, or else the newest due key with a successor."""
 
     def order(key: SigningKey) -> tuple[bool, datetime]:
         return key.retires_at is None, key.signs_from
 
     due = [key for key in live if key.signs_from <= now]
-    # Where the clock was set back to before all of them, the one that has been published for longest.
+    # If the clock is earlier than all keys, use the key that was published first.
     return max(due, key=order) if due else min(live, key=order, default=None)
 
 
@@ -73,7 +73,7 @@ def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
 
 
 def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey, list[str]]:
-    """Publish a new key; return it and the ids of those it replaces, which verify for `overlap`, or until it signs."""
+    """Publish a new key. Return it and the ids of the replaced keys, which verify for `overlap`, or until it signs."""
     with _alone():
         live = live_signing_keys(now)
         signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)
@@ -86,21 +86,21 @@ def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Run the block in a transaction that excludes other makers of keys."""
+    """Run the block in a transaction that excludes other creators of keys."""
     with transaction.atomic():
-        if connection.vendor == "postgresql":  # SQLite's transactions have one writer
+        if connection.vendor == "postgresql":  # SQLite has one writer at a time
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
         yield
 
 
 def _private_key_of(key: SigningKey) -> Any:
-    """Raises UnreadableSecret when no encryption key opens it."""
+    """Decrypt the private key. Raises UnreadableSecret if no encryption key decrypts it."""
     return serialization.load_pem_private_key(key.private_key.encode(), password=None)
 
 
 class KeyRing:
-    """The signing keys of the database, remembered for KEYS_REMEMBERED_SECONDS."""
+    """The signing keys of the database, cached for KEYS_REMEMBERED_SECONDS."""
 
     def __init__(self) -> None:
         self._keys: tuple[float, list[SigningKey], dict[str, Any]] | None = None
@@ -109,14 +109,14 @@ class KeyRing:
         self._keys = None
 
     def signing(self) -> tuple[str, Any]:
-        """Return (kid, private key) of the key that signs now, making the first one when there is none."""
+        """Return (kid, private key) of the key that signs now. Creates the first key if there is none."""
         (known, _), now = self._read(), timezone.now()
         live = list(known)
         while (key := key_that_signs(live, now)) is not None:
             try:
                 return key.kid, _private_key_of(key)
             except UnreadableSecret:
-                live.remove(key)  # it verifies as before; another one may sign
+                live.remove(key)  # it still verifies; another key may sign
         key = self._make_first(now, besides=known)
         return key.kid, _private_key_of(key)
 
@@ -124,7 +124,7 @@ class KeyRing:
         return self._read()[1].get(kid)
 
     def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
-        """Make the first usable key, unless another process has just done so."""
+        """Create the first usable key, unless another process has just created it."""
         with _alone():
             live = [key for key in live_signing_keys(now) if key not in besides]
             key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
@@ -132,7 +132,7 @@ class KeyRing:
         return key
 
     def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
-        # The cache is replaced as a whole: other threads are reading it.
+        # Other threads read the cache, so it is replaced as a whole.
         read_at, live, public = self._keys or (0.0, [], {})
         if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())

@@ -1,4 +1,4 @@
-"""Which accounts may log in with a password."""
+"""Accounts that can log in with a password."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def is_break_glass(user: Any) -> bool:
 
 
 def may_use_password(user: Any) -> bool:
-    """Return False for staff where they log in at the issuer alone (`STAFF_PASSWORDS=0`)."""
+    """Return False for staff who must use single sign-on (`STAFF_PASSWORDS=0`)."""
     return settings.STAFF_PASSWORDS or not (user.is_staff or user.is_superuser) or is_break_glass(user)
 
 

@@ -1,9 +1,10 @@
-"""Access and refresh tokens: issuing, checking, rotating, revoking (specification section 5, items 7 to 9).
+"""Issue, validate, rotate, and revoke access and refresh tokens (specification section 5, items 7 to 9).
 
-An access token is a JWT signed with ES256; both services verify it with `config.core.tokens`. It names its family
-(`sid`), so that revoking a family, changing a password or disabling a user ends it within seconds. A refresh token is
-good for one use; a second use means that two parties hold it, so the whole family is revoked. A retry with the first
-use's Idempotency-Key is not a second use (`may_be_retried`).
+An access token is a JWT signed with ES256. Both services verify it with `config.core.tokens`. It has the id of its
+family (`sid`). It ends within seconds after the family is revoked, the password changes, or the user is disabled.
+
+A refresh token works once. A second use means that two parties have the token, so it revokes the whole family. A retry
+with the Idempotency-Key of the first use doesn't count as a second use (`may_be_retried`).
 """
 
 import secrets
@@ -34,14 +35,14 @@ from identity.access.staff import may_use_password
 from identity.errors import LogInTooOld
 
 ACCESS_SECONDS = 900
-RECENT = timedelta(minutes=10)  # how old a log-in may be where it is required again
+RECENT = timedelta(minutes=10)  # maximum age of a log-in for actions that require a recent one
 REFRESH_DAYS = 30
-RETRY_WINDOW = timedelta(minutes=5)  # in which a refresh with the same Idempotency-Key gets the same tokens again
+RETRY_WINDOW = timedelta(minutes=5)  # within which a refresh with the same Idempotency-Key returns the same tokens
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """The tokens of a log-in or a refresh; lifetimes are in seconds."""
+    """The tokens of a log-in or a refresh. Lifetimes are in seconds."""
 
     access_token: str
     refresh_token: str
@@ -51,14 +52,14 @@ class TokenPair:
     refresh_expires_in: int = REFRESH_DAYS * 86_400
 
 
-class ReusedToken(Exception):  # a signal between functions, never shown
+class ReusedToken(Exception):  # internal; never shown to a caller
     def __init__(self, family_id: UUID) -> None:
         super().__init__()
         self.family_id = family_id
 
 
 class PlatformAccessToken(AccessToken):
-    """simplejwt's access token, signed with a key of the ring; `config.core.tokens` reads it."""
+    """simplejwt's access token, signed with a key of the key ring. `config.core.tokens` verifies it."""
 
     lifetime = timedelta(seconds=ACCESS_SECONDS)
 
@@ -68,7 +69,7 @@ class PlatformAccessToken(AccessToken):
 
 
 def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = None) -> str:
-    """Return a signed access token; a client's is limited to the family's scope, or to the part that `scope` names."""
+    """Return a signed access token. A client's token is limited to the family's scope, or to `scope` within it."""
     token = PlatformAccessToken()
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
@@ -79,7 +80,7 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
     elif family.client is not None:
         token["client_id"] = family.client.client_id
         token["scope"] = family.scope if scope is None else scope
-    else:  # a client has no use of its user's being staff
+    else:  # a client's token doesn't reveal that its user is staff
         ways = ["pwd", "otp"] if family.second_factor else ["pwd"]
         token["amr"] = ways if family.ends_at is None else ["mfa"]  # RFC 8176
         if user.is_staff:
@@ -88,7 +89,7 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
 
 
 def require_recent_log_in(credential: Credential, *, now: datetime) -> None:
-    """Raise LogInTooOld unless the log-in began in the last 10 minutes, SecondFactorRequired if it lacks the factor."""
+    """Raise LogInTooOld for a log-in older than 10 minutes, SecondFactorRequired if it lacks the account's factor."""
     family = TokenFamily.objects.select_related("user").get(pk=credential.id)
     if family.created_at < now - RECENT:
         raise LogInTooOld
@@ -97,7 +98,7 @@ def require_recent_log_in(credential: Credential, *, now: datetime) -> None:
 
 
 def read_access_token(text: str) -> dict[str, Any]:
-    """Return the claims of an access token; raises InvalidToken or ExpiredToken."""
+    """Return the claims of an access token. Raises InvalidToken or ExpiredToken."""
     return verify_access_token(text, issuer=settings.BASE_URL, find_key=key_ring.verifying)
 
 
@@ -110,9 +111,9 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 
 
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
-    """Log a user in, or record a consent (`columns`); IntegrityError: the code has made a family already."""
+    """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if the code already created one."""
     with transaction.atomic():
-        # Not before the password that it was made with: a clock that was set back would end it at once.
+        # If the clock was set back, the family must not be older than the password: it would end immediately.
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
         if family.client is not None:
@@ -126,7 +127,7 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
 
 
 def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
-    """Return a refresh token of the client's (None: of a log-in's) that may be used or was used, or None."""
+    """Return a refresh token of the client (None: a log-in), used or unused. Returns None if it is not valid."""
     token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
     if token is None or token.expires_at <= now or not family_is_live(token.family):
         return None
@@ -136,7 +137,7 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
     """Return whether a request that used the token may get its stored response again.
 
-    It may soon after, and as long as no request has used the new token.
+    True for an unused token. After its use, True for RETRY_WINDOW, until a newer token of the family is used.
     """
     if token.used_at is None:
         return True
@@ -147,10 +148,10 @@ def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
 def rotate_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
-    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair; `scope` narrows the access token.
+    """Exchange a refresh token of the client (None: a log-in) for a new pair. `scope` limits the access token.
 
-    Raises InvalidToken when it is unknown, expired, another account's, of an ended family, or used before, which ends
-    its family. Exactly one of several concurrent uses succeeds.
+    Raises InvalidToken if the token is unknown, expired, used, of another client, or of an ended family. A used token
+    also ends its family. Exactly one of several concurrent uses succeeds.
     """
     with end_family_of_reused_token(now=now), transaction.atomic():
         return use_refresh_token(text, now=now, client=client, scope=scope)
@@ -159,7 +160,7 @@ def rotate_refresh_token(
 def use_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
-    """Do the work of `rotate_refresh_token` in the caller's transaction; raises InvalidToken, ReusedToken."""
+    """Rotate a refresh token in the caller's transaction. Raises InvalidToken and ReusedToken."""
     token = find_refresh_token(text, client=client, now=now)
     if token is None:
         raise InvalidToken
@@ -176,7 +177,7 @@ def use_refresh_token(
 
 @contextmanager
 def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
-    """Revoke the family of a ReusedToken once its transaction is rolled back, and raise InvalidToken instead."""
+    """Revoke the family of a ReusedToken after the rollback of its transaction, and raise InvalidToken instead."""
     try:
         yield
     except ReusedToken as reuse:
@@ -194,14 +195,14 @@ def family_is_live(family: TokenFamily) -> bool:
 
 
 def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
-    """End log-ins that were made with an authenticator that is taken away; apps stay, without a second factor."""
+    """End log-ins with a removed authenticator. Apps remain authorized, without a second factor."""
     made_with_it = TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True)
     made_with_it.filter(client__isnull=True).revoke(now=timezone.now())
     made_with_it.filter(client__isnull=False).update(second_factor=False)
 
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
-    """End the family of a refresh token of the client's (None: of a log-in's); silent when there is none (RFC 7009)."""
+    """Revoke the family of a refresh token of the client (None: a log-in). Ignores an unknown token (RFC 7009)."""
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:
         TokenFamily.objects.filter(pk=family.pk).revoke(now=now)
