@@ -1,4 +1,4 @@
-"""This project's settings for allauth: names, mails, limits, and the sign-up policy."""
+"""Settings for allauth: names, mails, limits, and the sign-up policy."""
 
 import secrets
 from contextlib import suppress
@@ -35,8 +35,8 @@ from identity.accounts.log_in import WrongCredentials, log_in
 # The cookie that marks a browser with an earlier log-in.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
-AFTER_CONFIRMATION = "after_confirmation"  # the session's key of the page that led to a sign-up
-# allauth's mails by the names of ours, and what of theirs is the link.
+AFTER_CONFIRMATION = "after_confirmation"  # the session's key for the page that led to a sign-up
+# allauth's mails: our template for each, and the context key of its link.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
     "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
@@ -47,13 +47,13 @@ _MAILS = {
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Return whose name or address and password these are, or None. One try of the limits, one hash.
+        """Return the account of a name or address and a password, or None. Uses one attempt of the limits and one hash.
 
-        Raises RateLimited, and Unavailable when too many log in at this moment.
+        Raises RateLimited. Raises Unavailable if too many log-ins are in progress.
         """
         name, password = credentials.get("email") or credentials.get("username") or "", credentials["password"]
         facts = {"name": name, "username": _username_of(name), "password": password}
-        # allauth asks for the code in the stage that follows, and begins no session before.
+        # allauth requests the code in the next stage, and starts a session only after it.
         return log_in(request, **facts, device=_known_device(request, name), has_code_step=True)
 
     def reauthenticate(self, user: Any, password: str) -> bool:
@@ -64,14 +64,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
-        """Require no password that may not be used: staff from the issuer add their first second factor without one."""
+        """Require no password from staff who can't use one: they add their first second factor without it."""
         user: Any = self.request.user
         if ISSUER_SESSION in self.request.session and not may_use_password(user) and not has_one(user):
             return False
         return bool(super().is_reauthentication_required(app=app, **options))
 
     def use_code(self, user: Any, code: str) -> Any:
-        """Use a code of a second factor: return its kind, None when it is wrong. One try, as above."""
+        """Use a code of a second factor. Returns its authenticator, or None. Uses one attempt of the limits."""
         name, factor = user.get_username(), None
         device = _known_device(self.request, name)
 
@@ -88,7 +88,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return factor
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
-        """Let the browser be known from now on, until the account gets another password."""
+        """Mark the browser as known until the password of the account changes."""
         response: HttpResponse = super().post_login(request, user, **options)
         response.set_signed_cookie(
             KNOWN_DEVICE,
@@ -107,10 +107,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return [ours if stage == theirs else stage for stage in super().get_login_stages()]
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the caller's address; None for a proxy's placeholder without an address."""
+        """Return the caller's address, or 0.0.0.0 if a proxy sends a placeholder that is not an address."""
         address = client_address(request)
         try:
-            return str(ip_address(address.partition("%")[0]))  # no column takes the scope of a link-local address
+            return str(ip_address(address.partition("%")[0]))  # the column can't store the zone of a link-local address
         except ValueError:
             return "0.0.0.0"  # noqa: S104  the column takes addresses alone
 
@@ -120,11 +120,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return settings.SIGN_UP == "invited" and invitations.of_session(request) is not None
 
     def generate_unique_username(self, txts: Any, regex: Any = None) -> str:  # noqa: ARG002
-        """Return a name that says nothing of the person: names are seen by others, and addresses are not."""
+        """Return a random name: other people can read user names, but not email addresses."""
         return f"u{secrets.token_hex(8)}"
 
     def clean_email(self, email: str) -> str:
-        """Reject values that no column can hold; accept an invitation for its own address alone."""
+        """Reject values that no column can store. With an invitation, accept only its own address."""
         if len(email) > ADDRESS_MAX:
             raise self.validation_error("address_too_long")
         email = normalize(email)
@@ -135,13 +135,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return email
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Confirm a sign-up. A change that version 1.0 stored is not confirmed by a reader of its mail."""
+        """Confirm a sign-up. Reject an address change that version 1.0 stored."""
         if EmailAddress.objects.filter(user=email_address.user, verified=True).exists():
             return False
         return super().confirm_email(request, email_address)
 
     def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
-        """Return the page after a confirmation; the log-in then leads to the page that led to the sign-up."""
+        """Return the page after a confirmation. Its log-in leads to the page from which the sign-up started."""
         address = super().get_email_verification_redirect_url(email_address)
         wanted = self.request.session.pop(AFTER_CONFIRMATION, "")
         if wanted and not self.request.user.is_authenticated:
@@ -155,14 +155,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return saved
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Queue a mail of ours in place of allauth's, with the link and nothing else of what it is given."""
+        """Queue our own mail instead of allauth's. It contains only the link from the context."""
         template, member = _MAILS.get(template_prefix, ("account_changed", ""))
         page = reverse("developers_keys" if template == "password_reset" else "account")
         path = urlsplit(str(context[member])).path if member else page
         queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
-        """Show what happened; log-ins and second factors are seen without a word."""
+        """Show a message, except after log-ins and second factors."""
         template = (args[0] if args else options.get("message_template")) or ""
         if not template.startswith(("account/messages/logged_in", "mfa/")):
             super().add_message(request, level, *args, **options)
@@ -178,7 +178,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
-    """People who signed up confirm their address before their first log-in. An operator's accounts need none."""
+    """Requires confirmation of the address before the first log-in. Accounts that an operator created need none."""
 
     def handle(self) -> tuple[Any, bool]:
         user = self.login.user
@@ -189,7 +189,7 @@ class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
-        """Encrypt the secret of an authenticator that the user of this request adds."""
+        """Encrypt the secret of the authenticator that the user is adding."""
         return codes.seal_secret(text, self.request.user.pk)
 
     def decrypt(self, encrypted_text: str) -> str:
@@ -200,7 +200,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def _username_of(login: str) -> str:
-    """Return the user name of an address, confirmed ones first; anything else, and an unknown address, as it is."""
+    """Return the user name for an address, preferably a confirmed one. Returns any other or unknown value unchanged."""
     if "@" not in login:
         return login
     try:
@@ -213,7 +213,7 @@ def _username_of(login: str) -> str:
 
 
 def _known_device(request: HttpRequest, name: str) -> str | None:
-    """Return the browser's id if the account of this name, or of this address, has logged in with it."""
+    """Return the browser's id if the account with this name or address has logged in with the browser."""
     user_id, device, password = _read_cookie(request)
     user = User.objects.filter(pk=user_id).first() if device else None
     if user is None or not (
@@ -224,7 +224,7 @@ def _known_device(request: HttpRequest, name: str) -> str | None:
 
 
 def known_person(request: HttpRequest) -> int | None:
-    """Return the id of the account that logged in last with this browser, None for an unknown browser."""
+    """Return the id of the account that logged in last with this browser, or None for an unknown browser."""
     user_id = _read_cookie(request)[0]
     return int(user_id) if user_id else None
 

@@ -1,4 +1,4 @@
-"""Email addresses: how they are compared, and whose they are. An address counts once its owner has confirmed it."""
+"""Email addresses: comparison, confirmation, and changes. An address counts once its owner has confirmed it."""
 
 from datetime import datetime, timedelta
 
@@ -14,13 +14,13 @@ from config.mail.outbox import queue_mail
 from identity.access.models import User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
 
-ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
+ADDRESS_MAX = 254  # RFC 5321 allows 256 characters with angle brackets
 CHANGE = "address"
 CHANGE_VALID_FOR = timedelta(days=3)
 
 
 def check_address(email: str) -> str:
-    """Return an address as `normalize` does; raises ValidationFailed for an invalid email address."""
+    """Return a normalized address. Raises ValidationFailed for an invalid one."""
     try:
         return normalize(email)
     except ValidationError as error:
@@ -37,14 +37,14 @@ def owns(user: User, email: str) -> bool:
 
 
 def is_set_by_operator(user: User, email: str) -> bool:
-    """Return whether an operator gave the account this address, which it has not changed since."""
+    """Return whether an operator set this address and the account has not changed it."""
     return is_named(user, email) and not EmailAddress.objects.filter(user=user).exists()
 
 
 def accounts_with(email: str) -> list[User]:
-    """Return the active accounts that an address counts for, confirmed ones first.
+    """Return the active accounts with an address, confirmed ones first.
 
-    Unconfirmed, it counts for an operator's account, and for a sign-up without a log-in so far.
+    An unconfirmed address counts for an account that an operator created, and for a sign-up before its first log-in.
     """
     rows = Q(emailaddress__email=email)
     confirmed = User.objects.filter(rows & Q(emailaddress__verified=True), is_active=True)
@@ -55,13 +55,13 @@ def accounts_with(email: str) -> list[User]:
 
 
 def forget_pending(email: str) -> None:
-    """Delete what version 1.0 stored of an address that an account with another, confirmed one asked to change to."""
+    """Delete unconfirmed address changes that version 1.0 stored for accounts with a confirmed address."""
     confirmed = EmailAddress.objects.filter(verified=True).values("user")
     EmailAddress.objects.filter(email=email, verified=False, user__in=confirmed).delete()
 
 
 def ask_to_change(user: User, email: str, *, now: datetime) -> None:
-    """Mail a link to an address that an account is to have, also where it is another's. Earlier links end.
+    """Mail a confirmation link to the new address of an account, even if another account has it. Earlier links end.
 
     Raises RateLimited.
     """
@@ -72,7 +72,7 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
 
 
 def change(user: User, token: str, *, now: datetime) -> None:
-    """Give the account that asked for it the address of a link. Raises LinkEnded, also for another's address."""
+    """Change the account's address by a mailed link. Raises LinkEnded, also for another account's link or address."""
     link = use_link(token, CHANGE, now=now)
     if link.subject != str(user.pk):
         raise LinkEnded
@@ -84,7 +84,7 @@ def change(user: User, token: str, *, now: datetime) -> None:
 
 
 def mail_about_privacy(user: User, template: str, *, language: str | None = None, now: datetime) -> None:
-    """Mail an account about a request for its data or for its erasure, which its owner may not have made."""
+    """Mail an account about a request for its data or its erasure. Another person may have made the request."""
     confirmed = EmailAddress.objects.filter(user=user, email=user.email, verified=True)
     if user.email and (confirmed.exists() or is_set_by_operator(user, user.email)):
         link = f"{settings.APP_URL}{reverse('account_privacy')}"
@@ -92,7 +92,7 @@ def mail_about_privacy(user: User, template: str, *, language: str | None = None
 
 
 def confirm(user: User, email: str) -> bool:
-    """Store an address whose mail the account has read as its only one; False where it is another's."""
+    """Store the confirmed address as the account's only one. Returns False if it is another account's."""
     email = normalize(email)
     others = User.objects.exclude(pk=user.pk)
     confirmed = others.filter(emailaddress__email=email, emailaddress__verified=True)

@@ -1,4 +1,4 @@
-"""Invitations, managed accounts, and changes of accounts' keys, clients and partners."""
+"""Admin pages of invitations, managed accounts, and changes of accounts' keys, clients, and partners."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
     request: HttpRequest
 
     def clean(self) -> dict[str, Any]:
-        """Send the invitation here, where a refusal can still be shown."""
+        """Send the invitation during validation, so that the form can show an error."""
         facts: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
@@ -92,7 +92,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         return type("InvitationForm", (InvitationForm,), {"request": request})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Do nothing: the form has sent it."""
+        """Do nothing: `clean` has sent the invitation."""
 
     def subject_of(self, record: Invitation) -> int | None:
         return record.accepted_by_id

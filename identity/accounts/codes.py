@@ -1,8 +1,8 @@
-"""Codes of second factors: which are right, that each is good once, and that a session notes one.
+"""Codes of second factors: validation, single use, and the session's second factor.
 
-allauth keeps an authenticator that shows a code of thirty seconds (TOTP, RFC 6238), and passkeys. Its own guard against
-a code that is used twice is a cache, which processes do not share and which expires sooner than the code. So codes are
-checked here, for pages and API alike. Codes for when both are lost are ours: `recovery`.
+allauth stores authenticators that show a code for 30 s (TOTP, RFC 6238), and passkeys. It prevents the reuse of a code
+with a cache, which processes don't share and which expires before the code. So this module checks the codes of pages
+and the API. `recovery` has the codes for a lost authenticator or passkey.
 """
 
 import time
@@ -39,15 +39,15 @@ STEP_SECONDS = 30
 
 
 def is_right(code: str, **user: Any) -> bool:
-    """Return whether the account's app shows this code now, or it is among its recovery codes. Nothing is used up."""
+    """Return whether the authenticator shows this code now, or it is a recovery code. Does not use the code."""
     code = recovery.normalise(code)
     return _app_showing(code, **user) is not None or recovery.find_code(code, **user).exists()
 
 
 def use_code(user: Any, code: str) -> Authenticator | None:
-    """Use a code up: return the authenticator that it is of, None when it is wrong or was used already.
+    """Use a code. Returns its authenticator, or None if the code is wrong or was used.
 
-    A recovery code stands for the authenticator or the passkey that was lost: the account's first.
+    For a recovery code, returns the account's first authenticator: the code replaces a lost one.
     """
     code = recovery.normalise(code)
     app = _app_showing(code, user=user)
@@ -58,7 +58,7 @@ def use_code(user: Any, code: str) -> Authenticator | None:
 
 
 def spend(user: Any, code: str) -> bool:
-    """Note that a code of an authenticator was used; False when it was before."""
+    """Store that a code of an authenticator was used. Returns False if it was used before."""
     try:
         use_once(f"code {recovery.normalise(code)} of user {user.pk}", idempotency_key=None)
     except SignatureReplayed:
@@ -68,22 +68,22 @@ def spend(user: Any, code: str) -> bool:
 
 def _app_showing(code: str, **user: Any) -> Authenticator | None:
     app = Authenticator.objects.filter(**user, type=Type.TOTP).first()
-    secret = _other_secret(mode.read()) if app is None else app.data["secret"]  # the same work without an app
+    secret = _other_secret(mode.read()) if app is None else app.data["secret"]  # for equal timing
     try:
         codes = codes_around(open_secret(secret, app.user_id if app else 0))
     except UnreadableSecret:
-        return None  # `reset_second_factor` lets its owner add another
+        return None  # after `reset_second_factor`, the owner can add another
     return app if any(constant_time_compare(code, shown_code) for shown_code in codes) else None
 
 
 @cache
 def _other_secret(_mode: str) -> str:
-    """Return a secret in the form that this mode writes."""
+    """Return an encrypted dummy secret in the format of this mode."""
     return seal_secret("A" * 32, 0)
 
 
 def place_of(user_id: int) -> str:
-    """Return what the secret of an account's authenticator is bound to: an account has one."""
+    """Return the binding of the encrypted secret of an account's only authenticator."""
     return f"{Authenticator._meta.db_table}|data.secret|{user_id}|{Type.TOTP}"
 
 
@@ -92,12 +92,12 @@ def seal_secret(secret: str, user_id: int) -> str:
 
 
 def open_secret(encrypted: str, user_id: int) -> str:
-    """Return an authenticator's secret; raises UnreadableSecret."""
+    """Decrypt an authenticator's secret. Raises UnreadableSecret."""
     return opened(encrypted.encode(), place_of(user_id)).decode()
 
 
 def codes_around(secret: str) -> list[str]:
-    """Return the code of this half minute, and those of its neighbours: clocks may be one step apart."""
+    """Return the codes of the current and the adjacent 30 s steps, because clocks may differ by one step."""
     totp = TOTP(b32decode(secret), 6, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303  RFC 6238, section 1.2
     now = int(time.time())
     tolerance: int = settings.MFA_TOTP_TOLERANCE
@@ -125,14 +125,14 @@ SEEDS = _column("a seed of recovery codes", "seed", of=Type.RECOVERY_CODES, plac
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
 def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
-    """Note that this session has the second factor, as long as the account keeps that factor."""
+    """Store in the session that it has the second factor. It counts as long as the account has that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
 
 
 @receiver(password_reset, dispatch_uid="suspend-credentials")
 def _suspend_credentials(user: Any, **_signal: Any) -> None:
-    """Suspend keys and webhook endpoints, and end what apps may do, after a password reset by mail."""
+    """After a password reset by mail, suspend keys and webhook endpoints, and revoke the access of apps and log-ins."""
     now = timezone.now()
     usable = ApiKey.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now, suspended_at__isnull=True)
     if usable.update(suspended_at=now):
@@ -143,7 +143,7 @@ def _suspend_credentials(user: Any, **_signal: Any) -> None:
 
 
 def renew_session(request: HttpRequest) -> None:
-    """Change the session's id: an earlier reader of the old one loses access. Logging in does so by itself."""
+    """Change the session's id, so that a stolen one becomes invalid. A log-in changes it automatically."""
     if request.user.is_authenticated:
         request.session.cycle_key()
         UserSession.objects.create_from_request(request)

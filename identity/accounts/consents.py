@@ -1,4 +1,4 @@
-"""The consents of an account: what it permits, and how its person ends it."""
+"""The consents of an account, and how their person ends them."""
 
 from datetime import datetime
 from typing import Any
@@ -21,7 +21,7 @@ def consents_of(user: Any) -> ConsentQuerySet:
 
 
 def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:
-    """End a consent of the actor's where it counts; idempotent. Raises NotFound."""
+    """End a consent of the actor, including its effects. Idempotent. Raises NotFound."""
     with transaction.atomic():
         own = consents_of(actor.user).select_for_update()
         consent = get_by_uuid(own, consent_id, NotFound("Consent not found."))
@@ -36,7 +36,7 @@ def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:
 
 
 def end_app_access(user: Any, client: Any, *, now: datetime) -> None:
-    """End every access that a person gave an app, with the webhooks that the app created for them."""
+    """End all access that a person granted to an app, including the webhooks that the app created for them."""
     TokenFamily.objects.filter(user=user, client=client).revoke(now=now)
     disable_of_client(client.client_id, account_id=user.pk, now=now)
 
@@ -48,7 +48,7 @@ def _end_app(consent: Consent, *, actor: Actor, now: datetime) -> None:
 
 
 def end_unused_apps(*, now: datetime) -> dict[str, int]:
-    """End the consents of apps that have no token any more: expired, or ended by a change of the password."""
+    """End the consents of apps without a valid token: it expired, or a change of the password revoked it."""
     live = TokenFamily.objects.filter(
         pk=OuterRef("reference"), revoked_at__isnull=True, created_at__gte=F("user__credentials_changed_at")
     )

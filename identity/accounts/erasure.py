@@ -1,7 +1,7 @@
-"""The erasure of an account: request, change of mind within 14 days, and the erasure itself (GDPR Article 17).
+"""The erasure of an account: request, cancellation within 14 days, and the erasure itself (GDPR Article 17).
 
-The record of the erasure is committed first. Then the account's access ends, then the tokens at vendors, then the data
-go (`config.core.erasure`). Each step is safe to run twice, so that an erasure that was killed goes on from the start.
+An erasure commits its record, then ends the account's access, then its tokens at vendors, and then erases the data
+(`config.core.erasure`). Each step can run twice, so an interrupted erasure starts again from its first step.
 """
 
 from datetime import datetime, timedelta
@@ -30,21 +30,21 @@ from identity.accounts.models import DeletionRequest, Erasure
 from identity.errors import ErasureNotPossible
 
 _LEASE = timedelta(minutes=10)
-_LOOK_AGAIN = timedelta(days=1)  # at a ground without a known end
+_LOOK_AGAIN = timedelta(days=1)  # next try if no end of the retention is known
 
 
 def subject_key(user_id: int) -> str:
-    """Return the keyed hash under which an erasure names its account."""
+    """Return the keyed hash that identifies the account in its erasure record."""
     return subject_keys(user_id)[0]
 
 
 def subject_keys(user_id: int) -> list[str]:
-    """Return the hash with each key: a key that was rotated made those of earlier erasures."""
+    """Return the hash with each encryption key: earlier erasures may have used an earlier key."""
     return blind_digests(f"erasure:{user_id}")
 
 
 def obstacles(user: User) -> list[dict[str, Any]]:
-    """Return what an account must end before its erasure: the reason, and when it ends by itself, if that is known."""
+    """Return the obstacles to the account's erasure: each reason, and its end if that is known."""
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
         reasons.append(
@@ -58,9 +58,9 @@ def obstacles(user: User) -> list[dict[str, Any]]:
 
 
 def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
-    """Request the erasure of an account, which starts after 14 days; a second request changes nothing.
+    """Request the erasure of an account, which starts after 14 days. A second request changes nothing.
 
-    Raises SecondFactorRequired, and ErasureNotPossible with the obstacles.
+    Raises SecondFactorRequired. Raises ErasureNotPossible with the obstacles.
     """
     require_second_factor(actor)
     with transaction.atomic():
@@ -90,9 +90,9 @@ def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None 
 
 
 def show_erasure(user: User) -> Erasure:
-    """Return an account's erasure, with its obstacles until it starts, and with what it would keep once requested.
+    """Return an account's erasure, with its obstacles before the start, and after a request with the retained rows.
 
-    Without a request, its status is NONE.
+    Without a request, the status is NONE.
     """
     stored = Erasure.objects.filter(subject_key__in=subject_keys(user.pk)).first()
     erasure = stored or Erasure(id=None, status=Erasure.NONE)
@@ -104,7 +104,7 @@ def show_erasure(user: User) -> Erasure:
 
 
 def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
-    """Cancel the erasure of an account within 14 days; idempotent. Raises RecordNotEditable once it has started."""
+    """Cancel the erasure of an account within 14 days. Idempotent. Raises RecordNotEditable after the start."""
     with transaction.atomic():
         own = Erasure.objects.filter(account=account_id)
         if own.filter(status=Erasure.REQUESTED, look_at__gt=now).delete()[0]:
@@ -114,13 +114,13 @@ def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
 
 
 def process_requested(*, now: datetime) -> dict[str, int]:
-    """Start the erasures whose 14 days are over; return how many were made, and how many failed."""
+    """Run the erasures whose 14 days are over. Return the number of erased and of failed accounts."""
     carry_over(now=now)
     return _process("erasure", Erasure.objects.filter(status=Erasure.REQUESTED, look_at__lte=now), now)
 
 
 def erase_kept(*, now: datetime) -> dict[str, int]:
-    """Erase what a ground kept and no ground keeps any more."""
+    """Erase the remaining data whose retention has ended."""
     counts = _process("kept_erasure", Erasure.objects.filter(status=Erasure.WAITING, look_at__lte=now), now)
     return {"kept_records_of_accounts": counts["erased"]}
 
@@ -139,9 +139,9 @@ def _process(kind: str, due: QuerySet[Erasure], now: datetime) -> dict[str, int]
 
 
 def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
-    """Postpone an erasure that has not begun by a day, while it has an obstacle.
+    """Postpone an erasure that has not started by one day if it has an obstacle. Return whether it was postponed.
 
-    A lender must be able to decide an application that was submitted in the 14 days.
+    A lender must be able to decide an application that the applicant submitted within the 14 days.
     """
     account = erasure.account
     if account is None or account.erased_at is not None or not obstacles(account):
@@ -151,9 +151,9 @@ def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
 
 
 def carry_over(*, now: datetime) -> None:
-    """Turn the requests that a server of version 1.0 stored during the upgrade into erasures, 14 days from now.
+    """Convert deletion requests that a server of version 1.0 stored during the upgrade. They start in 14 days.
 
-    An account that is active again was re-enabled by an operator: its request is dropped.
+    An operator has re-enabled an account that is active again, so its request is deleted.
     """
     for old in DeletionRequest.objects.select_related("user").order_by("requested_at"):
         with transaction.atomic():
@@ -163,9 +163,9 @@ def carry_over(*, now: datetime) -> None:
 
 
 def erase(erasure: Erasure, *, now: datetime) -> None:
-    """Make an erasure whose record is committed; none if it was canceled meanwhile.
+    """Run a committed erasure. Does nothing if it was canceled.
 
-    An exception of a vendor or a storage ends it: run it again.
+    An exception of a vendor or a storage interrupts it. Run it again.
     """
     user_id = erasure.account_id
     if user_id is None:
@@ -175,7 +175,7 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
             return
         User.objects.filter(pk=user_id, erased_at__isnull=True).update(is_active=False, erased_at=now)
         TokenFamily.objects.filter(user_id=user_id).revoke(now=now)
-        # It can't be canceled any more, and a worker goes on with it if this process ends.
+        # It can't be canceled any more. If this process ends, a worker continues.
         Erasure.objects.filter(pk=erasure.pk).update(look_at=now)
     forget_credentials()
     if erasure.status == Erasure.REQUESTED:
@@ -194,13 +194,13 @@ def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
     else:
         erasure.status, erasure.completed_at, erasure.account = Erasure.DONE, now, None
     erasure.save(update_fields=["kept", "status", "look_at", "completed_at", "account"])
-    # The worker has no session, and the erased id is in no line.
+    # The worker has no session, and the audit log must not contain the erased id.
     erased = audit.entity(Erasure._meta.label_lower, erasure.pk)
     audit.emit("erasure", actor={"app_name": "process_privacy"}, entity=erased, unmapped={"status": erasure.status})
 
 
 def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
-    """Erase an account at once, without the 14 days; an id of no account is left to the ledger.
+    """Erase an account immediately. Does nothing for an unknown id, which may still have rows in the ledger.
 
     Raises ValidationError with the obstacles.
     """

@@ -1,4 +1,4 @@
-"""The file of erasures, outside the database: a restored backup does not know the erasures that came after it.
+"""The file of erasures, stored outside the database: a restored backup lacks the erasures that came after it.
 
 Each line is JSON with the subject key of an account and the time of the request. The file has no personal data.
 """
@@ -17,7 +17,7 @@ from config.core.json_text import render_json, rfc3339
 from config.ops.backup import Part
 from identity.accounts.models import Erasure
 
-_KEYS_MAX = 500  # of a statement
+_KEYS_MAX = 500  # per statement
 
 
 def path() -> Path:
@@ -25,14 +25,14 @@ def path() -> Path:
 
 
 def append(subject_key: str, requested_at: datetime) -> None:
-    """Write the line of an erasure, to the disk. A line that is there twice counts once. Raises OSError."""
+    """Append the line of an erasure and sync it to disk. Repeated lines count once. Raises OSError."""
     line = render_json({"subject_key": subject_key, "requested_at": rfc3339(requested_at)}) + b"\n"
     path().parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = b"\n" + line  # the line before was written in part
+            line = b"\n" + line  # the previous line is incomplete
         if os.write(descriptor, line) != len(line):
             raise OSError(errno.ENOSPC, "The line was written in part", str(path()))
         os.fsync(descriptor)
@@ -41,9 +41,9 @@ def append(subject_key: str, requested_at: datetime) -> None:
 
 
 def read(file: Path) -> tuple[dict[str, datetime], int]:
-    """Return the time of each subject key, in the order of the lines, and how many lines are unreadable.
+    """Return the time by subject key, in the order of the lines, and the number of unreadable lines.
 
-    Raises OSError, and ValueError for a file of which no line is an erasure.
+    Raises OSError. Raises ValueError if the file has lines but none is valid.
     """
     requested: dict[str, datetime] = {}
     unreadable = 0
@@ -60,7 +60,7 @@ def read(file: Path) -> tuple[dict[str, datetime], int]:
 
 
 def newest() -> str | None:
-    """Return the subject key of the last complete line; None without a file or a complete line."""
+    """Return the subject key of the last complete line, or None without such a line."""
     try:
         return next(reversed(read(path())[0]), None)
     except (FileNotFoundError, ValueError):
@@ -68,7 +68,7 @@ def newest() -> str | None:
 
 
 def missing() -> int:
-    """Return how many erasures of the file the database lacks. Raises as `read`, not for a file that isn't there."""
+    """Return the number of erasures in the file that the database lacks. Returns 0 without a file. Raises as `read`."""
     try:
         keys = list(read(path())[0])
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def missing() -> int:
 
 
 def check_erasures(**_options: Any) -> list[CheckMessage]:
-    """Look for each erasure of the file in the database: an older backup does not have all of them."""
+    """Check that the database has each erasure of the file. A restored backup may lack some."""
     if not settings.PRODUCTION:
         return [Info("only production looks for the erasures")]
     faults = _faults()

@@ -1,4 +1,4 @@
-"""Steps of an erasure for data that the register can't find by the account's id, and how long the audit log stays."""
+"""Erasure steps for data that the register can't find by the account's id, and the retention of the audit log."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years, with the leap days
 
 
 def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
-    """Return when the texts of the accesses to the data of an erased account are erased."""
+    """Return the end of the retention of the audit log of access to an erased account's data."""
     erased_at = User.objects.values_list("erased_at", flat=True).get(pk=user_id) or now
     return {None: erased_at + AUDIT_LOG_LASTS} if erased_at + AUDIT_LOG_LASTS > now else {}
 
@@ -30,7 +30,7 @@ def end_partner_access(user_id: int, *, now: datetime) -> None:
 
 
 def addresses_of(user_id: int) -> Iterator[str]:
-    """Yield the addresses that an account has confirmed, or that an operator gave it: others may be a stranger's."""
+    """Yield the account's confirmed and operator-set addresses. Others may belong to a different person."""
     yield from EmailAddress.objects.filter(user=user_id, verified=True).values_list("email", flat=True)
     for user in User.objects.filter(pk=user_id):
         if is_set_by_operator(user, user.email):

@@ -1,6 +1,6 @@
-"""Errors as pages, for browsers, of every address outside of the API.
+"""Error pages for browsers at all addresses outside of the API.
 
-The page needs no session and no database, so that it also answers for them.
+The pages need no session and no database, so they also work if these fail.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from config.core.errors import PROBLEM
 
 _API = "/v1"
 _REPLACED = ("application/json", PROBLEM, "text/plain")
-# By status: the title, what it means, and what to do.
+# By status: the title, the meaning, and the next step.
 _WORDS = {
     403: (_("You can't open this page"), _("Your account has no access to it."), _("Log in with another account.")),
     404: (
@@ -39,13 +39,13 @@ _WORDS = {
 }
 _REFUSED = (_("This request can't be answered"), _("Nothing was saved."), _("Go back and try again."))
 _FAULT = (_("Something went wrong"), _("The error is on our side, and was recorded."), _("Try again in a few minutes."))
-# Where a page's section begins, and what the link to it is called.
+# The address of each section, and the text of its link.
 _SECTIONS = {"/my": _("My applications"), "/developers": _("Developers"), "/admin/": _("Back office")}
 _ACCOUNT = ("/account/", _("My account"))
 
 
 def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
-    """Replace an error of a page by a page, if the caller reads HTML."""
+    """Replace the error response of a page with an HTML page if the caller accepts HTML."""
     path = request.path_info
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     reads_html = "text/html" in request.headers.get("Accept", "")
@@ -66,7 +66,7 @@ def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _request_id(response: HttpResponse) -> str:
-    """Return the id by which the log names the request, empty for an error without one."""
+    """Return the request id from the log, or an empty string for an error without one."""
     try:
         body: Any = orjson.loads(response.content)
     except orjson.JSONDecodeError:

@@ -1,6 +1,6 @@
-"""Copies of a person's data: requested, made by `process_privacy`, and downloaded for 7 days (GDPR Articles 15 and 20).
+"""Copies of a person's data: `process_privacy` creates them, downloads last 7 days (GDPR Articles 15 and 20).
 
-The zip is encrypted while it is written, in the storage of documents, with a key of its own in the export's row.
+The zip is encrypted as it is written to the document storage. Its own key is in the export's row.
 """
 
 import logging
@@ -69,7 +69,7 @@ def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[byte
         raise NotFound(f"The export has no file. Its status is {export.status}.")
     try:
         file = _storage().open(export.name)
-    except Exception as error:  # each storage has errors of its own
+    except Exception as error:  # each storage raises its own errors
         logger.exception("export %s cannot be read", export.pk)
         raise Unavailable("The server can't read the export. Request a new one.") from error
     entity = audit.entity(User._meta.label_lower, export.account_id)
@@ -83,7 +83,7 @@ def _chunks(file: Any, key: bytes) -> Iterator[bytes]:
 
 
 def process_exports(*, now: datetime) -> dict[str, int]:
-    """Make the requested exports, and delete those that have expired; return how many, and how many failed."""
+    """Create the requested exports, and delete the expired ones. Return the number of each, and of failures."""
     made, expired = list[Export](), list[Export]()
 
     def make(export: Export) -> None:
@@ -105,7 +105,7 @@ def process_exports(*, now: datetime) -> dict[str, int]:
 
 
 def _make(export: Export, *, now: datetime) -> bool:
-    """Write the zip, and then the row; return whether the export is ready. Each try has a file of its own."""
+    """Write the zip, then update the row. Return whether the export is ready. Each attempt has its own file."""
     claimed = _claim(export.pk)
     if claimed is None:
         return False
@@ -120,7 +120,7 @@ def _make(export: Export, *, now: datetime) -> bool:
             _storage().save(name, File(file))
         ready = {"status": Export.READY, "ready_at": now, "expires_at": now + Export.LASTS}
         with transaction.atomic():
-            # Locks the row: an erasure that comes later finds the file's name in it.
+            # Lock the row, so that a later erasure finds the name of the file in it.
             stored = Export.objects.select_for_update().filter(pk=export.pk, name=name).first()
             if stored is not None and stored.status == Export.PREPARING and stored.account.erased_at is None:
                 if not is_for_partner:
@@ -135,9 +135,9 @@ def _make(export: Export, *, now: datetime) -> bool:
 
 
 def _claim(key: Any) -> Export | None:
-    """Reserve an export for this worker, with a new key and file name; None if another worker has it.
+    """Reserve an export for this worker, with a new key and file name. Returns None if another worker has it.
 
-    The file of an earlier try, whose process ended, is deleted.
+    Deletes the file of an earlier attempt whose process ended.
     """
     now = timezone.now()
     free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=now)
@@ -155,7 +155,7 @@ def _claim(key: Any) -> Export | None:
 
 def _delete_file(export: Export, status: str) -> None:
     with transaction.atomic():
-        # Locks the row before the file is deleted: a worker that writes the file reads the status afterwards.
+        # Lock the row before deleting the file. A worker that writes the file reads the status afterwards.
         stored = Export.objects.select_for_update().get(pk=export.pk)
         stored.key, stored.status = "", status
         stored.save(update_fields=["key", "status"])
@@ -164,6 +164,6 @@ def _delete_file(export: Export, status: str) -> None:
 
 
 def delete_exports(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
-    """Delete the files of an account's exports; the register deletes the rows."""
+    """Delete the files of an account's exports. The register deletes the rows."""
     for export in Export.objects.filter(account=user_id).exclude(status=Export.EXPIRED):
         _delete_file(export, Export.EXPIRED)

@@ -1,4 +1,4 @@
-"""allauth's forms with our fields, limits, and mails."""
+"""allauth's forms with our own fields, limits, and mails."""
 
 import secrets
 from typing import Any
@@ -39,7 +39,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
         self.order_fields(["login", "password"])
-        for field in self.fields.values():  # a placeholder repeats the label
+        for field in self.fields.values():  # it would repeat the label
             field.widget.attrs.pop("placeholder", None)
 
 
@@ -49,16 +49,16 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["email"].label = gettext("E-mail address")
-        for field in self.fields.values():  # a placeholder repeats the label
+        for field in self.fields.values():  # it would repeat the label
             field.widget.attrs.pop("placeholder", None)
 
     def validate_unique_email(self, value: str) -> str:
-        """Note whether an account owns this address: an unconfirmed change does not count."""
+        """Store whether an account owns this address. An unconfirmed address change does not count."""
         self.account_already_exists = bool(accounts_with(value))
         return value
 
     def try_save(self, request: HttpRequest) -> tuple[Any, Any]:
-        """Do equal work for a known address: make an account, look it up as its log-in does, and roll back."""
+        """For a known address, do the same work as for an unknown one: create an account, query it, and roll back."""
         forget_pending(self.cleaned_data["email"])
         if (wanted := request.POST.get("next", "")) and get_adapter(request).is_safe_url(wanted):
             request.session[AFTER_CONFIRMATION] = wanted
@@ -82,7 +82,7 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
 
 class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
-        """Look nothing up: the time of the response would reveal whether an account has this address."""
+        """Normalize the address without a query: the response time would reveal whether an account has it."""
         return get_adapter().clean_email(self.cleaned_data["email"])
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002
@@ -104,7 +104,7 @@ class AddressForm(forms.Form):
 
 class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
-        """Count a try like one to log in: a stolen session must not guess."""
+        """Count the attempt like a log-in, so that a stolen session can't guess the password."""
         password = self.cleaned_data["oldpassword"]
         if not get_adapter().reauthenticate(self.user, password):
             raise get_adapter().validation_error("enter_current_password")
@@ -117,7 +117,7 @@ def _code_field(label: Any, **attributes: Any) -> forms.CharField:
 
 
 class _CodeForm(forms.Form):
-    """Checks a code within the limits of log-ins; raises RateLimited."""
+    """Validates a code within the limits of log-ins. Raises RateLimited."""
 
     user: Any
     code = _code_field(gettext_lazy("Code"))
@@ -131,11 +131,11 @@ class _CodeForm(forms.Form):
 
 
 class CodeForm(_CodeForm, AuthenticateForm):  # type: ignore[misc]
-    """Asks for the code of a log-in."""
+    """Requests the code during a log-in."""
 
 
 class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
-    """Asks for a code to confirm a log-in that lasts."""
+    """Requests a code to confirm an existing log-in."""
 
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
@@ -159,7 +159,7 @@ class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
 
 
 def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
-    """Return template and context: a link for a new password, or why the recipient gets none."""
+    """Return the template and its context: a link for a new password, or the reason why there is none."""
     users = accounts_with(recipient.lower())
     if users and not may_use_password(users[0]):
         return "staff_password", {"link": f"{settings.APP_URL}{reverse('account_login')}"}

@@ -1,7 +1,7 @@
-"""Invitations: one-time links by mail. The owner of the address gets the role, once, within seven days.
+"""Invitations: one-time links by mail. The owner of the address gets the role, once, within 7 days.
 
-Apps declare roles of their own (`invitation_roles` of their AppConfig). A link leads to a page with a button, which
-opens the sign-up form for its address: the session remembers the invitation until then.
+Apps declare their own roles (`invitation_roles` of their AppConfig). A link leads to a page with a button, which opens
+the sign-up form for the invited address. The session stores the invitation until the sign-up.
 """
 
 from datetime import datetime
@@ -31,10 +31,10 @@ _SESSION_KEY = "account.invitation"
 
 
 def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
-    """Write an invitation and mail its link.
+    """Store an invitation and mail its link.
 
-    Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
-    ValidationFailed for a malformed address, or when WAITING_MAX wait; RateLimited.
+    Raises SecondFactorRequired and RateLimited. Raises InsufficientScope, or another error of the role's check, if the
+    actor can't invite. Raises ValidationFailed for an invalid address, or if WAITING_MAX invitations are open.
     """
     email = check_address(email)
     invitation = Invitation(
@@ -46,7 +46,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     roles()[role].check(actor.user, invitation)
     with transaction.atomic():
         if not actor.is_system:
-            User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # the number is exact
+            User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # for an exact count
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
                 raise ValidationFailed(f"You can have at most {WAITING_MAX} open invitations. Revoke one first.")
         invitation.save(force_insert=True)
@@ -58,14 +58,14 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
 
 
 def invitations_of(inviter: User) -> InvitationQuerySet:
-    """Select an account's own invitations, the newest first."""
+    """Select an account's own invitations, newest first."""
     return Invitation.objects.filter(invited_by=inviter).order_by("-id")
 
 
 def find(token: str, *, now: datetime) -> Invitation:
-    """Return the invitation of a link without using it: for the page with the button.
+    """Return the invitation of a link without using the link.
 
-    Raises LinkEnded, also if the inviter may no longer invite.
+    Raises LinkEnded, also if the inviter has lost the permission to invite.
     """
     subject = find_link(token, PURPOSE, now=now).subject
     invitation = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
@@ -75,9 +75,9 @@ def find(token: str, *, now: datetime) -> Invitation:
 
 
 def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> Invitation:
-    """Give `user`, who has shown that the address is theirs, what they were invited to. Raises LinkEnded.
+    """Accept an invitation for `user`, who has confirmed its address. Raises LinkEnded.
 
-    `by_link`: the account was made just now, by the link itself, under its address.
+    `by_link` is True if this link has just created the account, with the invited address.
     """
     with transaction.atomic():
         invitation = find(token, now=now)
@@ -95,7 +95,7 @@ def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> I
 
 
 def _admit(invitation: Invitation, user: User, now: datetime) -> None:
-    """Give the role, in the caller's transaction. Raises LinkEnded for an invitation that no longer waits."""
+    """Assign the role, in the caller's transaction. Raises LinkEnded for an invitation that is no longer open."""
     if not Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(accepted_at=now, accepted_by=user):
         raise LinkEnded
     invitation.accepted_at, invitation.accepted_by = now, user
@@ -106,7 +106,7 @@ def _admit(invitation: Invitation, user: User, now: datetime) -> None:
 
 
 def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
-    """Return the invitation of staff that waits for an address, while its inviter could send it now."""
+    """Return the open staff invitation for an address, if its inviter still has the permission."""
     waiting = Invitation.objects.waiting_at(now).filter(role=STAFF).select_related("invited_by").order_by("pk")
     for invitation in waiting:
         try:
@@ -119,9 +119,9 @@ def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
 
 
 def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
-    """Give an account what its address was invited to, without the link, which ends. Raises LinkEnded.
+    """Accept an invitation without its link, which ends. Raises LinkEnded.
 
-    The caller has shown otherwise that the address is the account's: the issuer of staff has verified it.
+    The staff's identity provider has verified the address.
     """
     with transaction.atomic():
         _admit(invitation, user, now)
@@ -129,7 +129,7 @@ def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> Non
 
 
 def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
-    """Take an invitation back, its link ends; one that is over stays as it is. Raises SecondFactorRequired."""
+    """Revoke an open invitation and end its link. A closed one stays unchanged. Raises SecondFactorRequired."""
     require_second_factor(actor)
     with transaction.atomic():
         if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
@@ -138,9 +138,9 @@ def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
 
 
 def _still_counts(invitation: Invitation) -> bool:
-    """Return whether the inviter could send it now."""
+    """Return whether the inviter still has the permission to send it."""
     inviter, role = invitation.invited_by, roles().get(invitation.role)
-    if role is None:  # an earlier version's
+    if role is None:  # the role of an earlier version
         return False
     try:
         role.check(inviter, invitation)
@@ -166,13 +166,13 @@ def _record(verb: str, invitation: Invitation, now: datetime) -> None:
 
 
 def remember_in_session(request: HttpRequest, token: str, invitation: Invitation) -> None:
-    """Let this session sign up as whom the invitation names, whose address its link has shown to be theirs."""
+    """Store the invitation in the session for the sign-up. Its link has confirmed the address."""
     request.session[_SESSION_KEY] = token
     request.session["account_verified_email"] = invitation.email
 
 
 def find_or_none(token: str) -> Invitation | None:
-    """Return the invitation of a link, while it counts."""
+    """Return the valid invitation of a link, or None."""
     try:
         return find(token, now=timezone.now())
     except LinkEnded:
@@ -180,13 +180,13 @@ def find_or_none(token: str) -> Invitation | None:
 
 
 def of_session(request: HttpRequest) -> Invitation | None:
-    """Return the invitation that this session came by, while it counts."""
+    """Return the valid invitation of this session, or None."""
     token = request.session.get(_SESSION_KEY)
     return None if token is None else find_or_none(token)
 
 
 def accept_of_session(request: HttpRequest, user: User) -> None:
-    """Accept the session's invitation for a new account; nothing happens without one. Raises LinkEnded."""
+    """Accept the session's invitation for a new account. Does nothing without one. Raises LinkEnded."""
     token = request.session.pop(_SESSION_KEY, None)
     if token is not None:
         accept(token, user, timezone.now(), by_link=True)

@@ -1,7 +1,7 @@
-"""One-time links in mails: each works once, for its purpose, its address and its time.
+"""Single-use mailed links, each for one purpose, one address, and a limited time.
 
-Following one shows a page with a button and changes nothing: programs that scan mail follow links, too. The token is in
-the link alone; the table holds its SHA-256.
+Opening a link shows a page with a button and changes nothing, because mail scanners also open links. Only the link has
+the token. The table stores its SHA-256.
 """
 
 import secrets
@@ -16,15 +16,16 @@ TOKEN_BYTES = 32
 
 
 class LinkEnded(Exception):
-    """The link is unknown, used, expired, of another purpose or address, or its action is no longer possible: the
-    answer does not distinguish them.
+    """The link can't be used: unknown, used, expired, of another purpose or address, or its action is impossible.
+
+    The response does not distinguish these causes.
     """
 
 
 def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> str:
-    """Make a link for the reader of the mail at `email`, and return its token; `subject` is the id of its record.
+    """Create a link for the reader of the mail at `email`, and return its token. `subject` is the id of its record.
 
-    The token is in no other place: put it into a mail in the same transaction.
+    The token is not stored. Put it into a mail in the same transaction.
     """
     token = secrets.token_urlsafe(TOKEN_BYTES)
     OneTimeLink.objects.create(
@@ -34,7 +35,7 @@ def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, 
 
 
 def find_link(token: str, purpose: str, *, now: datetime) -> OneTimeLink:
-    """Return what a link is for, without using it: for the page with the button. Raises LinkEnded."""
+    """Return the row of a link without using the link. Raises LinkEnded."""
     row = OneTimeLink.objects.usable_at(now).filter(digest=digest_of(token), purpose=purpose).first()
     if row is None:
         raise LinkEnded
@@ -42,9 +43,9 @@ def find_link(token: str, purpose: str, *, now: datetime) -> OneTimeLink:
 
 
 def use_link(token: str, purpose: str, *, email: str | None = None, now: datetime) -> OneTimeLink:
-    """Use a link up, in the transaction of what it lets happen; of two who do so at once one raises LinkEnded.
+    """Use a link, in the transaction of its action. Of two concurrent uses, one raises LinkEnded.
 
-    With `email` it must be the address that the link was sent to.
+    With `email`, the link must have been sent to that address.
     """
     row = find_link(token, purpose, now=now)
     try:
@@ -57,5 +58,5 @@ def use_link(token: str, purpose: str, *, email: str | None = None, now: datetim
 
 
 def end_links(purpose: str, *, subject: str, now: datetime) -> int:
-    """End what links of this purpose there are about a thing, and return how many."""
+    """End all valid links of this purpose for a record. Return their number."""
     return OneTimeLink.objects.usable_at(now).filter(purpose=purpose, subject=subject).update(used_at=now)

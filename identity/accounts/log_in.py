@@ -1,4 +1,4 @@
-"""The log-in with a password, of the pages and of `POST /v1/auth/token`: one function for both."""
+"""The log-in with a password, for the pages and for `POST /v1/auth/token`."""
 
 import unicodedata
 from contextlib import suppress
@@ -18,7 +18,7 @@ from identity.accounts.codes import is_right, use_code
 
 
 class WrongCredentials(Exception):
-    """Reports to `login_attempt` that a try has failed."""
+    """Marks the attempt in `login_attempt` as failed."""
 
 
 def log_in(
@@ -31,12 +31,12 @@ def log_in(
     has_code_step: bool = False,
     device: str | None = None,
 ) -> User | None:
-    """Return the account of a user name and a password; None when one of them, or the code, is wrong.
+    """Return the account for a user name and a password. Returns None if one of them, or the code, is wrong.
 
-    An account with an authenticator needs a right `code`. Only a caller that requires the code in a next step, before
-    anything is given (`has_code_step`), gets the account without it. Every try does the same work: the code is compared
-    whether the password is right or not. `name` is what was typed, which the limits count. Raises RateLimited, and
-    Unavailable when too many log in at this moment.
+    An account with an authenticator requires a correct `code`. With `has_code_step`, it doesn't: the caller must then
+    require the code before it grants access. All attempts do the same work: the code is compared even if the password
+    is wrong. `name` is the typed name, which the limits count. Raises RateLimited. Raises Unavailable if too many
+    log-ins are in progress.
     """
     account = {"user__username__lower": Lower(Value(username)), "user__is_active": True}
 
@@ -48,7 +48,7 @@ def log_in(
         is_code_right = shows_code()
         user: Any = authenticate(request, username=username, password=password)
         if user is None or not may_use_password(user):
-            # `User.check_password` tries two forms of some passwords, so an unknown name hashes once more.
+            # `User.check_password` hashes some passwords twice, so an unknown name must also cause two hashes.
             if unicodedata.normalize("NFKC", password) != password and not User.objects.named(username).exists():
                 User().set_password(password)
             raise WrongCredentials

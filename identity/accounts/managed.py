@@ -1,8 +1,8 @@
-"""Accounts that a partner makes for its own customers, and the tokens with which it acts for them.
+"""Accounts that a partner creates for its customers, and the tokens with which it acts on their behalf.
 
 A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts 15 minutes, is limited to
-ACTING_SCOPES, and names the partner in `act` (RFC 8693, section 4.1): it cannot decide, pay, or get a second token.
-Histories of its actions name both.
+ACTING_SCOPES, and has the partner in `act` (RFC 8693, section 4.1). It can't decide, pay, or get a second token. The
+history of each action has both.
 """
 
 from datetime import datetime, timedelta
@@ -38,10 +38,11 @@ CLAIM_VALID_FOR = timedelta(days=7)
 def make_account(
     actor: Actor, *, external_id: str, email: str | None, name: str | None, now: datetime
 ) -> tuple[ManagedAccount, bool]:
-    """Return the partner's account for `external_id`, and whether it is new. With an address its person is mailed how
-    to claim it, again where the last link is over.
+    """Return the partner's account for `external_id`, and whether it is new.
 
-    Raises InsufficientScope for an account that is not a partner, AccessEnded, or RateLimited, which makes no account.
+    With `email`, mails the customer a link to claim the account, unless an earlier link to that address is valid.
+    Raises InsufficientScope for an account that is not a partner. Raises AccessEnded. Raises RateLimited, and then
+    creates no account.
     """
     _require_partner(actor)
     if email is not None:
@@ -73,17 +74,17 @@ def _insert(actor: Actor, *, external_id: str, name: str | None, now: datetime) 
 
 
 def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
-    """Select the accounts that a partner may act for, the newest first."""
+    """Select the accounts on whose behalf a partner can act, newest first."""
     return ManagedAccount.objects.filter(partner=partner, ended_at__isnull=True).order_by("-user_id")
 
 
 def partners_of(user: Any) -> QuerySet[ManagedAccount]:
-    """Select the account that a partner made for a person, while the partner may act for them."""
+    """Select the managed account of a person, while its partner can act on their behalf."""
     return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
 
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
-    """Raises InsufficientScope for an account that is not a partner, AccountNotFound, AccessEnded."""
+    """Load a managed account. Raises InsufficientScope for non-partners, AccountNotFound, AccessEnded."""
     account = _load(actor, identifier)
     if account.ended_at is not None:
         raise AccessEnded
@@ -91,9 +92,9 @@ def load_account(actor: Actor, identifier: str) -> ManagedAccount:
 
 
 def load_unclaimed(actor: Actor, identifier: str, *, also_erased: bool = False) -> ManagedAccount:
-    """Load an account whose rights the partner exercises, because no person has claimed it.
+    """Load an account that its customer has not claimed, so that the partner exercises the customer's rights.
 
-    Raises as `load_account`, and RecordNotEditable for a claimed account.
+    Raises as `load_account`. Raises RecordNotEditable for a claimed account.
     """
     account = _load(actor, identifier)
     if account.ended_at is not None and not (also_erased and account.user.erased_at is not None):
@@ -111,13 +112,13 @@ def _load(actor: Actor, identifier: str) -> ManagedAccount:
 
 
 def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
-    """Disable an account; of one that its person has claimed only the partner's access ends.
+    """Disable an account. If the customer has claimed it, end only the partner's access.
 
-    Raises as `load_account`, and RecordNotEditable while money is on its way.
+    Raises as `load_account`. Raises RecordNotEditable while a payment is in flight.
     """
     account = load_account(actor, identifier)
     with transaction.atomic():
-        user, account = _lock(account)  # its person may have claimed it meanwhile
+        user, account = _lock(account)  # the customer may have claimed it concurrently
         if not _end(account, now=now):
             raise AccessEnded
         if account.claimed_at is None:
@@ -133,7 +134,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
 
 
 def end_access(account: ManagedAccount, *, now: datetime) -> None:
-    """End a partner's access at the person's request; idempotent."""
+    """End a partner's access at the customer's request. Idempotent."""
     with transaction.atomic():
         if not _end(account, now=now):
             return
@@ -143,10 +144,10 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
 
 
 def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> dict[str, Any]:
-    """Return a token with which the partner acts for a person, and write down who got it for whom.
+    """Return a token with which the partner acts on behalf of a customer, and write a history entry.
 
-    Raises as `load_account`, and RecordNotEditable for an account that cannot be acted for: disabled, staff, a group's,
-    or one that an app excludes (`account_not_acted_for`).
+    Raises as `load_account`. Raises RecordNotEditable if the partner can't act for the account: it is disabled, belongs
+    to staff or a group, or an app excludes it (`account_not_acted_for`).
     """
     account = load_account(actor, identifier)
     user = account.user
@@ -159,7 +160,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
             raise RecordNotEditable(reason)
     scope = " ".join(scope for scope in ACTING_SCOPES if scope in scopes)
     with transaction.atomic():
-        # Locked, so that a concurrent revocation of the access ends this token as well.
+        # Lock the row, so that a concurrent end of the access also ends this token.
         if ManagedAccount.objects.select_for_update().get(pk=account.pk).ended_at is not None:
             raise AccessEnded
         made_at = max(now, user.credentials_changed_at)
@@ -186,7 +187,7 @@ def _existing(actor: Actor, external_id: str) -> ManagedAccount | None:
 
 
 def _end(account: ManagedAccount, *, now: datetime) -> bool:
-    """End the partner's access and every token of it; return whether it had not ended yet."""
+    """End the partner's access and all of its tokens. Return False if it had already ended."""
     ended = ManagedAccount.objects.filter(pk=account.pk, ended_at__isnull=True)
     if not ended.update(ended_at=now, email=None, name=None):
         return False
@@ -196,7 +197,7 @@ def _end(account: ManagedAccount, *, now: datetime) -> bool:
 
 
 def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
-    """Write the event for the partner, and for the person once they have claimed the account."""
+    """Record the event for the partner, and also for the customer if they have claimed the account."""
     members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
     recipients = {account.partner_id} | ({account.pk} if account.claimed_at else set())
     for account_id in sorted(recipients):
@@ -204,7 +205,7 @@ def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
 
 
 def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
-    """Mail the person how to claim the account, unless a link to that address waits already. Raises RateLimited."""
+    """Mail a link to claim the account, unless a link to that address is valid. Raises RateLimited."""
     with transaction.atomic():
         account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
         waiting = OneTimeLink.objects.usable_at(now).filter(purpose=CLAIM_PURPOSE, subject=str(account.pk)).exists()
@@ -222,28 +223,29 @@ def _end_claim_links(account: ManagedAccount, *, now: datetime) -> None:
 
 
 def find_claimable(token: str, *, now: datetime) -> ManagedAccount:
-    """Return the account of a link without using it. Raises LinkEnded."""
+    """Return the account of a link without using the link. Raises LinkEnded."""
     waiting = ManagedAccount.objects.filter(claimed_at__isnull=True, ended_at__isnull=True, user__is_active=True)
     of_link = waiting.select_related("user", "partner").filter(pk=int(find_link(token, CLAIM_PURPOSE, now=now).subject))
     return first_or(of_link, LinkEnded)
 
 
 def _lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
-    """Hold a person and their account for this transaction, and return both as they are now.
+    """Lock a person and their managed account for this transaction. Return both with their current values.
 
-    A change of both, or of the links, locks them in this order: the person, the account, the links.
+    To avoid deadlocks, lock the person first, then the account, then the links.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
     return user, ManagedAccount.objects.select_for_update().get(pk=account.pk)
 
 
 def claim(token: str, *, username: str, password: str, now: datetime) -> User:
-    """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
-    ends that. Raises LinkEnded; IntegrityError for a user name that is in use.
+    """Transfer the account to its customer, and end the partner's tokens. The partner can get new ones.
+
+    The customer can end that access. Raises LinkEnded. Raises IntegrityError if the user name is in use.
     """
     with transaction.atomic():
         user, account = _lock(find_claimable(token, now=now))
-        # The link has ended if the account was disabled meanwhile.
+        # The link has ended if the account was disabled concurrently.
         email = use_link(token, CLAIM_PURPOSE, now=now).email
         user.username = username
         user.set_password(password)

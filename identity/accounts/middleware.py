@@ -1,7 +1,7 @@
-"""Limits, language, and error pages of everything under `/account/`.
+"""Limits, language, and error pages of all pages under `/account/`.
 
-It stands before the CSRF check: a form counts although it is refused. No form waits: forms that look up an address do
-equal work for known and unknown addresses (`identity.accounts.forms`).
+It runs before the CSRF check, so rejected forms also count. No form is delayed: forms that look up an address do equal
+work for known and unknown addresses (`identity.accounts.forms`).
 """
 
 import logging
@@ -28,15 +28,15 @@ logger = logging.getLogger("platform.accounts")
 PREFIX = "/account/"
 _GRANTS = "/oauth/grants"
 NO_PASSKEY = "The passkey's data are invalid."
-# Further limits of a form, by its effect.
+# Additional limits of a form.
 _COUNTED = {
     "account_signup": ("new_account", "mail_address"),
     "account_reset_password": ("mail_address",),
     "account_email": ("mail_address",),
 }
-# The issuer of staff calls it from one address for all of them. It counts the calls whose check fails itself.
+# The identity provider calls it from one address for all staff. The view counts the calls with an invalid token.
 _SIGNED = frozenset({"oidc_logout"})
-# Forms that let another person log in, or that lock the owner out.
+# Forms that could give an attacker access, or lock the owner out.
 _CHANGES = frozenset({
     "account_email", "account_change_password", "account_reauthenticate", "account_privacy", "account_invitation",
     "account_confirm_address",
@@ -58,11 +58,11 @@ class AccountPages:
         with override(get_language_from_request(request)):
             response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
-        response.headers.pop("Expires", None)  # has the time of the response and no further information
+        response.headers.pop("Expires", None)  # redundant: it is the time of the response
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        """Ask for the second factor where the account has one; count a form before anything is done for it."""
+        """Require the account's second factor for sensitive forms. Count a form before its view runs."""
         if not request.path_info.startswith(PREFIX):
             return None
         name = getattr(request.resolver_match, "url_name", None) or ""
@@ -76,7 +76,7 @@ class AccountPages:
                 consume_by_address(limit, request)
         except ApiError as refusal:
             return _refused(request, refusal)
-        # A passkey never nests that deep, and the parser's stack could overflow.
+        # A valid passkey never nests that deep, and the parser's stack could overflow.
         if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
             return _error_page(request, gettext(NO_PASSKEY), 400)
         return None
@@ -85,9 +85,9 @@ class AccountPages:
         if not request.path_info.startswith(PREFIX):
             return None
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
-            logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
+            logger.warning("a passkey could not be read", exc_info=error)  # our own bugs raise these, too
             return _error_page(request, gettext(NO_PASSKEY), 400)
-        if isinstance(error, LinkEnded):  # one of two concurrent uses of the link is too late
+        if isinstance(error, LinkEnded):  # of two concurrent uses of the link, this is the second
             return _error_page(request, gettext("This link has expired"), 410)
         if isinstance(error, IntegrityError):
             return _error_page(request, gettext("Another request did this at the same moment."), 409)

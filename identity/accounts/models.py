@@ -15,7 +15,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """A link that was mailed to `email`: the owner of the address gets the role, once, until `expires_at`."""
+    """An invitation, mailed to `email` as a link: the owner of the address gets the role, once, until `expires_at`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The invitation's id.")
     email = EncryptedTextField(help_text="The address that the invitation was sent to.")
@@ -61,10 +61,10 @@ class Invitation(models.Model):
 
 
 class ManagedAccount(models.Model):
-    """An account that a partner made for a customer, and may act for until the access ends.
+    """An account that a partner created for a customer. The partner can act on its behalf until the access ends.
 
-    `email` and `name` are what the partner said; they are forgotten when the person claims the account, or when the
-    partner's access ends.
+    `email` and `name` are the partner's values. They are deleted when the customer claims the account, or when the
+    access ends.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT)
@@ -100,7 +100,7 @@ class OneTimeLinkQuerySet(models.QuerySet["OneTimeLink"]):
 
 
 class OneTimeLink(models.Model):
-    """A link that was mailed, kept as the SHA-256 of its token."""
+    """A mailed link, stored as the SHA-256 of its token."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     digest = models.CharField(max_length=64, unique=True)
@@ -122,9 +122,9 @@ class OneTimeLink(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A code to log in with when app and passkeys are lost, kept as its hash. Using it deletes it.
+    """A hashed code that replaces a lost authenticator or passkey at a log-in. Its use deletes it.
 
-    All codes of an account have the same salt, so that one hash is enough to check a code against all of them.
+    All codes of an account have the same salt, so one hash checks a code against all of them.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -142,7 +142,7 @@ class RecoveryCode(models.Model):
 
 
 class DeletionRequest(models.Model):
-    """A request to delete an account, as version 1.0 writes it during an upgrade: `process_privacy` carries it over."""
+    """A deletion request that version 1.0 writes during an upgrade. `process_privacy` converts it to an erasure."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+")
     requested_at = models.DateTimeField()
@@ -152,7 +152,7 @@ class DeletionRequest(models.Model):
 
 
 class Export(models.Model):
-    """A copy of an account's data: a zip in the storage of documents, encrypted with `key`, for 7 days."""
+    """A copy of an account's data: a zip in the document storage, encrypted with `key`, available for 7 days."""
 
     PREPARING, READY, EXPIRED, FAILED = STATUSES = ("preparing", "ready", "expired", "failed")
     LASTS = timedelta(days=7)
@@ -210,15 +210,15 @@ class Export(models.Model):
 
 
 class Erasure(models.Model):
-    """The erasure of an account (GDPR Article 17). It holds no personal data, and stays when the data are gone.
+    """The erasure of an account (GDPR Article 17). It has no personal data, and remains after the erasure.
 
     `account` is null once it is `done`. `subject_key` is the keyed hash of the account's id. While it is `waiting`,
-    grounds of the law keep some records, and `look_at` is the day on which the next of them ends.
+    laws require some records, and `look_at` is the next day on which a retention ends.
     """
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
     NONE = "none"  # the account has no erasure; never stored
-    obstacles: Any = ()  # as `show_erasure` finds them
+    obstacles: Any = ()  # `show_erasure` sets it
     CHANGE_OF_MIND = timedelta(days=14)
     DUE = timedelta(days=30)
 

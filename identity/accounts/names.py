@@ -1,4 +1,4 @@
-"""User names that people choose. Others read them, and invite by them: one name must not resemble another."""
+"""User names. Other people read them and invite by them, so one name must not resemble another."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from identity.access.models import AccountHistory, User
 
 _CHOSEN = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 _OF_OPERATORS = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
-# Names that would speak for the installation, its staff or its machines.
+# Names that could pass as the installation, its staff, or its systems.
 RESERVED = frozenset(
     """
     abuse account admin administrator anonymous api billing compliance contact everyone help hostmaster info legal mail
@@ -23,7 +23,7 @@ RESERVED = frozenset(
 
 
 def check_chosen(name: str) -> None:
-    """Raise ValidationError unless a person may choose this user name."""
+    """Raise ValidationError if a person can't choose this user name."""
     if not _CHOSEN.fullmatch(name):
         raise ValidationError(gettext("A user name must contain only the letters A to Z, a to z, and digits."))
     _check_shape(name)
@@ -32,9 +32,9 @@ def check_chosen(name: str) -> None:
 
 
 def check_of_operator(name: str, account: User | None = None) -> None:
-    """Raise ValidationError unless an operator may give this user name to an account, or to a new one.
+    """Raise ValidationError if an operator can't set this user name for an account, or for a new one.
 
-    Operators may also use `.`, `-`, `_`, and the reserved names.
+    Operators can also use `.`, `-`, `_`, and the reserved names.
     """
     if not _OF_OPERATORS.fullmatch(name):
         raise ValidationError("A user name must contain only the letters A to Z, a to z, digits, '.', '-' and '_'.")
@@ -52,7 +52,7 @@ def _check_shape(name: str, account: User | None = None) -> None:
 
 
 def check_user_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the accounts that the migration to version 1.1 renamed, while they have that name."""
+    """List the accounts that the migration to version 1.1 renamed and that still have the new name."""
     renamed = AccountHistory.objects.filter(action="account.renamed", credential="migration").select_related("account")
     names = [
         f"{row.details['from']} is now {row.details['to']} (account {row.account_id})"

@@ -1,4 +1,4 @@
-"""Pages under `/account/` that allauth does not have. They work without JavaScript."""
+"""Pages under `/account/` that allauth lacks. They work without JavaScript."""
 
 from typing import Any, ClassVar
 
@@ -28,13 +28,13 @@ from identity.accounts.roles import STAFF
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
-    """Context processor: whose pages these are, who may sign up there, and whether staff log in elsewhere."""
+    """Context processor: the name of the installation, its sign-up policy, and whether staff use single sign-on."""
     has_issuer = settings.STAFF_OIDC is not None
     return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP, "staff_issuer": has_issuer}
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers
-    """Answer a form whose CSRF token is not valid any more: its session ended, or another tab began a new one."""
+    """Respond to a form with an invalid CSRF token: its session ended, or another tab started a new session."""
     page = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         page = ""
@@ -52,7 +52,7 @@ class AccountPage(LoginRequiredMixin, TemplateView):
         return super().get_context_data(**options) | {"address": address}
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Change whether the person wants mail about their applications."""
+        """Change whether the person gets mail about their applications."""
         user: Any = request.user
         user.wants_mail = request.POST.get("wants_mail") == "yes"
         user.save(update_fields=["wants_mail"])
@@ -60,7 +60,7 @@ class AccountPage(LoginRequiredMixin, TemplateView):
 
 
 class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
-    """Mails a link to a new address. Until the account confirms it by that link, the address counts for no account."""
+    """Mails a link to a new address. The address counts for no account until the account confirms it."""
 
     template_name = "account/email_change.html"
     form_class = AddressForm
@@ -77,7 +77,7 @@ class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
 
 class AddressLinkPage(LoginRequiredMixin, View):
-    """Confirms a new address for the account that asked for it, logged in: the mail alone gives nothing."""
+    """Confirms a new address. Requires a log-in of the account that requested it: the link alone is not enough."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/address_confirm.html", {"waiting": self._link(request, token)})
@@ -97,9 +97,7 @@ class AddressLinkPage(LoginRequiredMixin, View):
 
 
 class InvitationPage(View):
-    """Shows whom an invitation is for. Following the link alone changes nothing: the button accepts it for the
-    logged-in person, and leads others to the sign-up form.
-    """
+    """Shows an invitation, which only the button accepts. Without a log-in, the button leads to the sign-up form."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return self._show(request, invitations.find_or_none(token))
@@ -109,7 +107,7 @@ class InvitationPage(View):
         if invitation is None:
             return self._show(request, None)
         if invitation.role == STAFF and not settings.STAFF_PASSWORDS:
-            return HttpResponseRedirect(reverse("account_login"))  # the log-in at the issuer accepts it
+            return HttpResponseRedirect(reverse("account_login"))  # the log-in with single sign-on accepts it
         if not request.user.is_authenticated:
             invitations.remember_in_session(request, token, invitation)
             return HttpResponseRedirect(reverse("account_signup"))
@@ -126,7 +124,7 @@ class InvitationPage(View):
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
-    """Django's own form of a new account, for an existing one: an unused user name, a password twice."""
+    """Django's form for a new account, applied to an existing one: an unused user name, and a password twice."""
 
     class Meta(BaseUserCreationForm.Meta):
         model = User
@@ -141,7 +139,7 @@ class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
 
 
 class ClaimPage(View):
-    """Lets a person take over the account that a partner made for them, by the link that they were mailed."""
+    """Lets a customer claim the account that a partner created for them, by a mailed link."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return self._show(request, token, ClaimForm())
@@ -155,7 +153,7 @@ class ClaimPage(View):
                 managed.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
         except LinkEnded:
-            pass  # the page has the message
+            pass  # `_show` shows the error
         except IntegrityError:
             form.add_error("username", gettext("This user name has just been taken."))
         return self._show(request, token, form)
@@ -170,7 +168,7 @@ class ClaimPage(View):
 
 
 class NewRecoveryCodesPage(View):
-    """Makes new recovery codes; the old ones end."""
+    """Creates new recovery codes. The old ones become invalid."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return render(request, "account/new_recovery_codes.html")
@@ -179,14 +177,14 @@ class NewRecoveryCodesPage(View):
         user: Any = request.user
         if not has_one(user):
             return HttpResponseRedirect(reverse("mfa_index"))
-        # A person who found the old codes must not stay logged in with one.
+        # An attacker with the old codes must not stay logged in.
         TokenFamily.objects.filter(user=user, second_factor=True).revoke(now=timezone.now())
         get_adapter().send_notification_mail("mfa/email/recovery_codes_generated", user)
         return _with_new_codes(request)
 
 
 def adding(page: type[View]) -> Any:
-    """Let a page of allauth's that adds a second factor make recovery codes with the first, and answer with them."""
+    """Wrap an allauth page that adds a second factor: with the first one, also create and show recovery codes."""
     add = page.as_view()
 
     @transaction.atomic
@@ -199,6 +197,6 @@ def adding(page: type[View]) -> Any:
 
 
 def _with_new_codes(request: HttpRequest) -> HttpResponse:
-    """Answer with the codes themselves: they are kept nowhere, and so cannot be shown by another page."""
+    """Create and show the codes in this response. They are stored only as hashes, so no other page can show them."""
     user: Any = request.user
     return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})

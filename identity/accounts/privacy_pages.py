@@ -1,4 +1,4 @@
-"""The page of a person's rights: consents, copies of their data, erasure, and what is stored about them."""
+"""The page of a person's privacy rights: consents, copies of their data, erasure, and the stored data."""
 
 from datetime import date
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ def displayed_scope(consent: kinds.Consent) -> str:
 
 
 class Held(NamedTuple):
-    """A line of what is stored about people."""
+    """A purpose of stored personal data, with its legal ground, source, recipients, and retention."""
 
     purpose: str
     ground: str
@@ -59,7 +59,7 @@ class Held(NamedTuple):
 
 
 def data_we_hold() -> list[Held]:
-    """Return what the register declares, each purpose once, in the language of the page."""
+    """Return the declarations of the register, one per purpose, in the language of the page."""
     tables = {
         table.purpose: table
         for table in register().values()
@@ -73,7 +73,7 @@ def data_we_hold() -> list[Held]:
 
 
 class KeptRecords(NamedTuple):
-    """What an erasure would keep on one ground; `until` is None without a known day."""
+    """The rows that an erasure would retain on one legal ground. `until` is None if the end is unknown."""
 
     rule: str
     rows: int
@@ -81,7 +81,7 @@ class KeptRecords(NamedTuple):
 
 
 def kept_records(user_id: int) -> list[KeptRecords]:
-    """Return what an erasure of an account would keep now, in the language of the page."""
+    """Return the records that an erasure of the account would retain now, in the language of the page."""
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
     rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
     return [
@@ -127,7 +127,7 @@ class PrivacyPage(_PrivacyView, TemplateView):
             elif action == "keep":
                 erasure.cancel_erasure(actor, actor.user.pk, now=now)
         except (ErasureNotPossible, NotFound, RecordNotEditable):
-            pass  # the page shows how it is now
+            pass  # the page shows the current state
         return HttpResponseRedirect(reverse("account_privacy"))
 
 

@@ -1,6 +1,6 @@
-"""Endpoints of a person's rights: consents, copies of the data, and erasure.
+"""Endpoints for privacy rights: consents, copies of the data, and erasure.
 
-A partner has the same endpoints for its customers, under `/v1/accounts/{account_id}`, with its own scope.
+A partner has the same endpoints for its customers, under `/v1/accounts/{account_id}`, with a separate scope.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditab
 
 
 def _own_account(request: ApiRequest, *, is_copied: bool = False, **_options: bool) -> tuple[Actor, Any]:
-    """Return the caller, and its account. A copy needs a log-in of the last 10 minutes."""
+    """Return the caller and its account. A copy of the data requires a log-in within the last 10 minutes."""
     if is_copied:
         require_recent_log_in(request.auth, now=timezone.now())
     return actor_of(request), request.user
@@ -40,9 +40,9 @@ def _own_account(request: ApiRequest, *, is_copied: bool = False, **_options: bo
 def _customers_account(
     request: ApiRequest, account_id: str, *, is_copied: bool = False, also_erased: bool = False
 ) -> tuple[Actor, Any]:
-    """Return the partner, and its customer's account. A copy needs the partner's second factor.
+    """Return the partner and its customer's account. A copy of the data requires the partner's second factor.
 
-    An app would reach all customers: it gets InsufficientScope.
+    Raises InsufficientScope for an app, which could otherwise access all customers.
     """
     if request.auth.delegated:
         raise InsufficientScope("Apps can't use a customer's rights. Send the partner's own token or API key.")
@@ -53,7 +53,7 @@ def _customers_account(
 
 
 def _for_customers(method: Any, text: str, *errors: type[ApiError]) -> Any:
-    """Return an endpoint of the own account with a partner's access, further errors, and a description of its own."""
+    """Return a partner's variant of an own-account endpoint, with further errors and its own description."""
 
     @wraps(method)
     def handle(view: ApiViewSet, request: ApiRequest, **arguments: str) -> Any:
@@ -66,7 +66,7 @@ def _for_customers(method: Any, text: str, *errors: type[ApiError]) -> Any:
 
 
 def zip_response(actor: Actor, export: Export) -> StreamingHttpResponse:
-    """Return the zip of an export as a download. Raises NotFound for one without a file."""
+    """Return the zip of an export as a download. Raises NotFound for an export without a file."""
     headers = {"Content-Disposition": 'attachment; filename="my-data.zip"', "Cache-Control": "no-store"}
     chunks = exports.read_export(actor, export, now=timezone.now())
     return StreamingHttpResponse(chunks, content_type=ZIP, headers=headers)

@@ -1,4 +1,4 @@
-"""Recovery codes: ten of an account, each good once, kept as hashes and shown when they are made."""
+"""Recovery codes: ten per account, each valid once, stored as hashes, and shown only when they are created."""
 
 import re
 import secrets
@@ -13,37 +13,37 @@ from identity.access.models import User
 from identity.accounts.models import RecoveryCode
 
 COUNT, LENGTH = 10, 10  # 50 bits each
-ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, whose letters look like no digit
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, without letters that look like digits
 _TYPED_INSTEAD = str.maketrans("ILO", "110", " -")
-# Version 1.0 made codes of eight digits.
+# Version 1.0 created codes of eight digits.
 _SHAPE = re.compile(f"[{ALPHABET}]{{{LENGTH}}}|[0-9]{{8}}")
 _HASHER = RecoveryCodeHasher()
 
 
 def normalise(text: str) -> str:
-    """Return a code as it is hashed, however it was typed."""
+    """Return a typed code in the form that is hashed."""
     return text.upper().translate(_TYPED_INSTEAD)
 
 
 def is_recovery_code(text: str) -> bool:
-    """Return whether a normalized string could be one."""
+    """Return whether a normalized string has the format of a recovery code."""
     return _SHAPE.fullmatch(text) is not None
 
 
 def make_codes(user: User, *, now: datetime) -> list[str]:
-    """Give an account ten codes in place of those that it has. Return them as they are shown, now and never again."""
+    """Replace an account's codes with ten new ones. Return them in the form that is shown once."""
     codes = ["".join(secrets.choice(ALPHABET) for _ in range(LENGTH)) for _ in range(COUNT)]
     salt = _HASHER.salt()
     rows = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # the second of two concurrent calls sets the valid codes
+        User.objects.select_for_update().get(pk=user.pk)  # of two concurrent calls, the later one sets the valid codes
         RecoveryCode.objects.filter(user=user).delete()
         RecoveryCode.objects.bulk_create(rows)
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 
 def find_code(code: str, **user: Any) -> QuerySet[RecoveryCode]:
-    """Select the row of a normalised code, if the account has it. One hash, also for an account that has none."""
+    """Select the row of a normalized code. Computes one hash, even for an account without codes."""
     kept = RecoveryCode.objects.filter(**user)
     if not is_recovery_code(code):
         return kept.none()
@@ -53,12 +53,12 @@ def find_code(code: str, **user: Any) -> QuerySet[RecoveryCode]:
 
 
 def use_code(code: str, user: User) -> bool:
-    """Use a normalised code up; False when the account does not have it, or no longer has it."""
-    deleted, _by_model = find_code(code, user=user).delete()  # one of the concurrent requests deletes the row
+    """Use a normalized code. Returns False if the account doesn't have it, or a concurrent request has used it."""
+    deleted, _by_model = find_code(code, user=user).delete()  # only one of several concurrent requests deletes the row
     return deleted == 1
 
 
 def delete_with_last_authenticator(*, sender: Any, instance: Any, **_signal: Any) -> None:
-    """Delete an account's codes when it has lost the last authenticator that they could stand for."""
+    """Delete an account's recovery codes when its last authenticator or passkey is removed."""
     if not sender.objects.filter(user=instance.user_id).exists():
         RecoveryCode.objects.filter(user=instance.user_id).delete()

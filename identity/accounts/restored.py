@@ -1,4 +1,4 @@
-"""Erasures again, after a backup was restored that is older than they are."""
+"""Repeat erasures after the restore of an older backup."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,11 +16,11 @@ from identity.accounts.models import Erasure
 
 
 def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[str, Any]:
-    """Erase the accounts of a file of erasures again; return counts, and the ids of the accounts that were erased.
+    """Repeat the erasures of a file. Return counts, and the ids of the accounts that were erased.
 
-    An erasure that is done deletes files that were restored. An account that the backup lacks gets a record that is
-    `done`. `is_dry` only counts. Lines that can't be read are counted. Raises OSError and ValueError for a file that
-    can't be read.
+    For a completed erasure, its steps run again, to delete restored files. An account that the backup lacks gets a
+    record with status `done`. With `is_dry`, only counts. Unreadable lines are counted. Raises OSError and ValueError
+    for an unreadable file.
     """
     requested, unreadable = erasure_log.read(file)
     erased: list[str] = []
@@ -45,7 +45,7 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
 
 
 def _accounts_of(requested: dict[str, datetime]) -> Iterator[tuple[int, str]]:
-    """Yield the accounts of subject keys: a key is a hash, so that each account is compared."""
+    """Yield the accounts with these subject keys. The keys are hashes, so each account is compared."""
     for user_id in User.objects.order_by("pk").values_list("pk", flat=True).iterator():
         for key in subject_keys(user_id):
             if key in requested:

@@ -1,6 +1,6 @@
-"""Roles of invitations. Apps declare roles of their own (`invitation_roles` of their AppConfig).
+"""Roles of invitations. Apps declare their own roles (`invitation_roles` of their AppConfig).
 
-A module of its own, because the ledger's process imports the declarations of all apps without allauth's models.
+A separate module, because the ledger's process imports the declarations of all apps without allauth's models.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,11 @@ MAY_MAKE_STAFF = "identity.change_user"
 
 @dataclass(frozen=True, slots=True)
 class InvitedRole:
-    """`check(inviter, invitation)` raises ApiError unless the inviter (None: an operator, who may) may invite, at the
-    invitation and at its acceptance. `admit(invitation, user, now=…)` assigns the role, in the transaction of the
-    acceptance.
+    """A role with its permission check and its assignment.
+
+    `check(inviter, invitation)` raises ApiError if the inviter lacks permission. It runs at the invitation and at its
+    acceptance. An inviter of None is an operator, who has permission. `admit(invitation, user, now=…)` assigns the role
+    in the transaction of the acceptance.
     """
 
     name: str
@@ -51,14 +53,14 @@ def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
 
 
 def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    """An inviter of staff must have the permission to make staff at the back office."""
+    """Require the permission to create staff in the back office."""
     require(inviter, MAY_MAKE_STAFF)
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
         raise ValidationFailed.of_member("group", "Staff group not found.")
 
 
 def _admit_nothing(_invitation: Invitation, _user: User, *, now: datetime) -> None:
-    """A developer has an account, and nothing else."""
+    """Do nothing: a developer needs only an account."""
 
 
 def _admit_to(group: str) -> Callable[..., None]:

@@ -1,6 +1,7 @@
-"""Recovery codes of version 1.0: django-allauth works them out from a seed. They are hashed, and the seed is deleted.
+"""Hash the recovery codes of version 1.0, which django-allauth computes from a seed, and delete the seed.
 
-The migration does it, and `prune` for what a server of version 1.0 makes after it. Version 1.2 needs neither.
+The migration converts existing seeds. `prune` converts seeds that a server of version 1.0 creates after it. Version 1.2
+needs neither.
 """
 
 import hmac
@@ -27,9 +28,9 @@ def hash_late_codes(*, now: datetime) -> dict[str, int]:
 
 
 def hash_codes(models: Any) -> int:
-    """Hash the codes of every account that has a seed; return how many there were. Each is a transaction of its own.
+    """Hash the codes of each account with a seed, in one transaction per account. Return the number of accounts.
 
-    `models` is what has `get_model`: a migration has models as they were then.
+    `models` has `get_model`. A migration passes its historical models.
     """
     if not apps.is_installed("allauth.mfa"):
         return 0
@@ -50,7 +51,7 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
     try:
         unused = set(_unused(seed.data, seed.user_id))
     except UnreadableSecret:
-        return False  # its key may come back; until then these codes do not work
+        return False  # the codes work again if an operator restores the encryption key
     kept = recovery_code.objects.filter(user_id=seed.user_id)
     if not kept.filter(created_at__gte=seed.created_at).exists():
         hasher = RecoveryCodeHasher()
@@ -66,12 +67,12 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
 
 
 def place_of(user_id: int) -> str:
-    """Return what an account's seed is bound to by `rotate_encryption_key`, if it cannot be hashed before."""
+    """Return the binding of an encrypted seed, for `rotate_encryption_key` if the seed can't be hashed first."""
     return f"mfa_authenticator|data.seed|{user_id}|recovery_codes"
 
 
 def _unused(data: dict[str, Any], user_id: int) -> Iterator[str]:
-    """Yield the codes that are left, as django-allauth 65 works them out."""
+    """Yield the unused codes, as django-allauth 65 computes them."""
     mac = hmac.new(opened(data["seed"].encode(), place_of(user_id)), digestmod="sha1")
     for number in range(10):
         mac.update(f"{number:3},".encode())

@@ -1,4 +1,4 @@
-"""Bodies and answers about invitations, and about accounts that a partner manages."""
+"""Request and response bodies of invitations and managed accounts."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""A form that was sent without a log-in that suffices: what the person typed is offered again after their log-in.
+"""Offers the fields of a form again that was submitted without a sufficient log-in.
 
-The body is kept in the new, encrypted session of the browser for SESSION_COOKIE_AGE. It is shown to the account that
-logged in last with this browser (cookie `known_device`), and to no other. Files and passwords are not kept.
+The browser's new, encrypted session stores the body for SESSION_COOKIE_AGE. Only the account that logged in last with
+this browser (cookie `known_device`) can read it. Files and passwords are not stored.
 """
 
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def _keep(request: HttpRequest) -> None:
 
 
 def _offer(request: HttpRequest) -> HttpResponse | None:
-    """Return the page that offers the kept text, None if there is none for this page and person."""
+    """Return the page that offers the stored fields, or None if there is none for this page and person."""
     kept = request.session.get(_KEPT)
     if kept is None or kept["path"] != request.path or not request.user.is_authenticated:
         return None
@@ -79,5 +79,5 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether a person typed this: choices, states, and ids have no blanks."""
+    """Return whether a person typed this value: choices, states, and ids have no spaces."""
     return not value.isascii() or any(letter.isspace() for letter in value.strip())

@@ -1,4 +1,4 @@
-"""Addresses under `/account/`: allauth's pages by allauth's names, as far as this project has them, and ours."""
+"""Addresses under `/account/`: the allauth pages that this project uses, with allauth's names, and its own pages."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from identity.accounts.privacy_pages import ExportFile, PrivacyPage
 
 
 def _whole(view: Any) -> Any:
-    """Let what a page writes, its mails among it, happen together or not at all."""
+    """Run a page in one transaction, including its mails."""
     return transaction.atomic(view.as_view())
 
 
-# Only a log-in in this session may end the other sessions.
+# Requires a recent log-in, because the page can end other sessions.
 _sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
 _privacy = reauthentication_required(PrivacyPage.as_view(), allow_get=True)
 _new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))
