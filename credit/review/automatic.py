@@ -27,6 +27,7 @@ from credit.core.reasons import faults_of, in_words, reasons_of
 from credit.models import Application, ApplicationRevision, Proposal
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import PUBLISHED, Score
+from credit.review.report_ids import read_by_score
 from credit.review.services import decide
 from credit.terms.loans import automatic_terms
 
@@ -111,8 +112,8 @@ def _decide(pk: Any, now: datetime) -> list[str]:
         return []
     because: dict[str, Any] = {"reason": None, "metadata": None}
     if to == REJECTED:
-        reasons = reasons_of({"reasons": score.reasons})
-        if not reasons or faults_of(reasons, has_report=False) or _rests_on_missing(score):
+        reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
+        if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
             return []  # a reviewer decides, and gives reasons that can be stated
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:

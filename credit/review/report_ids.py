@@ -31,7 +31,7 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
     members = metadata or {}
     ids, typed = members.get("report_ids"), members.get("consumer_report")
     if ids is None and typed is None:
-        ids = _read_by_score(application) or None
+        ids = read_by_score(application) or None
     if ids is not None:
         return {**members, "report_ids": ids, "consumer_report": _reports(application, ids)}
     if typed is not None and settings.REVIEW_POLICY != "open":
@@ -58,7 +58,7 @@ def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
     return [report for report in reports if any(report is other for other in first.values())]
 
 
-def _read_by_score(application: Application) -> list[str]:
+def read_by_score(application: Application) -> list[str]:
     """Return the ids of the reports that the deciding score read, the credit report first."""
     score = application.decision_score
     if score is None or not any(source["source"] == REPORT for source in score.sources or ()):

@@ -150,8 +150,8 @@ def _knockouts(
 ) -> Iterator[Refusal]:
     for number, declared in enumerate(definition.get("knockouts", ())):
         here = f"/knockouts/{number}"
-        yield from _reason(declared["reason"], f"{here}/reason")
         source = inputs.get(declared["input"])
+        yield from _reason(declared["reason"], source, f"{here}/reason")
         if source is None:
             yield f"{here}/input", "Must be the name of an input."
             continue
@@ -174,7 +174,7 @@ def _characteristics(
     used: set[str] = set()
     for number, declared in enumerate(definition["characteristics"]):
         here = f"/characteristics/{number}"
-        yield from _reason(declared["reason"], f"{here}/reason")
+        yield from _reason(declared["reason"], inputs.get(declared["input"]), f"{here}/reason")
         if declared["name"] in names:
             yield f"{here}/name", "Must not be the name of another characteristic."
         if declared["input"] not in inputs:
@@ -239,16 +239,11 @@ def _age(characteristic: Mapping[str, Any], elderly_from: int, here: str) -> Ite
         yield f"{here}/bins", message
 
 
-def _reason(reason: Any, here: str) -> Iterator[Refusal]:
+def _reason(reason: Any, source: Input | None, here: str) -> Iterator[Refusal]:
     if isinstance(reason, str):
-        if faults_of([reason], has_report=False):
-            yield (
-                here,
-                (
-                    "This reason is about a consumer report, which no input of the scorecard reads. Use "
-                    "`inquiries_stated`."
-                ),
-            )
+        is_reported = source is not None and all(facts.category_of(name) == facts.REPORT for name in source.facts)
+        if faults_of([reason], has_report=is_reported):
+            yield here, "This reason requires an input that reads only facts of a report. Use `inquiries_stated`."
         elif reason not in REASONS:
             yield here, f'Must be a principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
     elif names_no_factor(reason["text"]):

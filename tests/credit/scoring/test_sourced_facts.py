@@ -9,6 +9,7 @@ from django.utils import timezone
 from credit.core.card import Card
 from credit.core.facts import gather
 from credit.models import Score, ScoreFacts
+from credit.scoring.definition import check
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import keep
 from tests.credit.scoring import sourced
@@ -79,6 +80,33 @@ class TestFirstOf:
         at, why = refusals(wrong)[0]
         assert at == pointer
         assert message in why
+
+
+class TestReasonAboutAReport:
+    """The code `inquiries_recent` is the notice's words for what a credit report shows."""
+
+    INQUIRIES = "report.inquiries_6_months"
+
+    @classmethod
+    def card(cls, **source):
+        card = sourced.card()
+        card["inputs"][2] = {"name": "debts", "type": "number", **source}
+        card["characteristics"][2]["reason"] = "inquiries_recent"
+        card["knockouts"] = [{"input": "debts", "from": 9, "outcome": "decline", "reason": "inquiries_recent"}]
+        return card
+
+    @pytest.mark.parametrize(
+        "source", [{"from": INQUIRIES}, {"first_of": [INQUIRIES, "report.delinquencies_24_months"]}]
+    )
+    def test_input_of_reports_alone_can_have_it(self, source):
+        check(self.card(**source))
+
+    @pytest.mark.parametrize(
+        "source", [{"first_of": [INQUIRIES, "application_data.inquiries"]}, {"from": "application_data.inquiries"}]
+    )
+    def test_input_that_can_read_a_claim_cannot_have_it(self, source):
+        places = [place for place, _ in refusals(self.card(**source))]
+        assert places == ["/knockouts/0/reason", "/characteristics/2/reason"]
 
 
 class TestVerified:

@@ -1,5 +1,6 @@
 """Reports that an offer requests at the submission, and the score that waits for them."""
 
+from copy import deepcopy
 from datetime import timedelta
 from random import Random
 
@@ -11,6 +12,7 @@ from credit.models import Application, LastScore, Report, Score
 from credit.reports.sandbox import SandboxVendor
 from credit.reports.services import collect
 from credit.reports.vendor import PENDING, VendorReport
+from credit.review.automatic import decide_scored
 from credit.scoring.waiting import score_waiting
 from tests.api import assert_error, client_of
 from tests.credit.applicants import PERSON
@@ -258,3 +260,21 @@ def test_offer_stores_the_kinds_of_reports(api, user):
     assert made["reports"] == ["credit", "income"]
     for wrong in (["gossip"], ["credit", "credit"], "credit", ["credit", "income", "credit"]):
         assert_error(api.send("/provider-offers", {**OFFER, "reports": wrong}), 400, "E1001")
+
+
+def test_reason_about_a_report_declines_with_the_report_in_the_decision(user, settings):
+    settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+    card = deepcopy(CARD)
+    card["inputs"][1]["from"] = "report.inquiries_6_months"
+    card["inputs"][2] = {"name": "income", "from": "application_data.monthly_income_cents", "type": "number"}
+    card["characteristics"][0] |= {
+        "reason": "inquiries_recent",
+        "bins": [{"missing": True, "points": 0}, {"below": 3, "points": 100}, {"points": 10}],
+    }
+    claims = {"amount_cents": 500_000, "monthly_income_cents": 350_000}
+    application = submitted(user, offer_with("credit", definition=card), "Thinfile", claims)
+    assert work() == (1, 0)
+    assert decide_scored(now=timezone.now())["rejected"] == 1
+    decision = application.history.get(status="rejected").metadata
+    assert decision["reasons"] == ["inquiries_recent"]
+    assert [report["score"] for report in decision["consumer_report"]] == [611]
