@@ -1,4 +1,4 @@
-"""Records of an application in addition to its statuses. Append-only."""
+"""Records of an application in addition to its statuses: revisions, acceptances, withdrawals. Append-only."""
 
 from typing import Any
 
@@ -22,9 +22,10 @@ class _SignedRecord(models.Model):
 
 
 class ApplicationRevision(_SignedRecord):
-    """A change of `application_data` or of the applicants: who, when, and the hashes afterwards.
+    """A change of `application_data` or of the applicants: who, when, and the hashes after the change.
 
-    For the data `changes` has the values, for the applicants only the names of changed members: they can be erased.
+    For `application_data`, `changes` has the old and new values. For applicants, which can be erased, `changes` has
+    only the names of the changed fields.
     """
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
@@ -40,7 +41,7 @@ class ApplicationRevision(_SignedRecord):
 
 
 class Acceptance(_SignedRecord):
-    """An approval that the consumer took up, and its terms: after a reopening there may be another."""
+    """The consumer's acceptance of an approval, and the accepted terms. A reopened application can have several."""
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="acceptances")
     terms_sha256 = models.CharField(max_length=64)
@@ -57,14 +58,14 @@ class Acceptance(_SignedRecord):
 
     @property
     def proof(self) -> Any:
-        """Return its record for the ledger, None where none is kept."""
+        """Return the acceptance's ledger record; None without a record."""
         return getattr(self, "anchor", None)
 
 
 class ContractWithdrawal(_SignedRecord):
-    """A borrower's withdrawal from an accepted agreement; one borrower's ends it for all.
+    """A borrower's withdrawal from an accepted agreement. It ends the agreement for all borrowers.
 
-    The period and the figures are those of the day on which it was recorded.
+    The period and the figures are those of the day on which the withdrawal was recorded.
     """
 
     PORTAL, API, EMAIL, POST, IN_PERSON = CHANNELS = ("portal", "api", "email", "post", "in_person")
@@ -84,5 +85,5 @@ class ContractWithdrawal(_SignedRecord):
 
     @property
     def proof(self) -> Any:
-        """Return its record for the ledger; None for withdrawals without a record."""
+        """Return the withdrawal's ledger record; None without a record."""
         return self.application.anchors.filter(withdrawal=self).first()

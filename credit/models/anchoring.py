@@ -1,4 +1,4 @@
-"""Records on their way into the ledger, the keys that sign them, and the proofs that came back."""
+"""Records for the ledger, the keys that sign them, and the proofs that the ledger returned."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
-# Subjects of records, each with the ledger's report type for it.
+# The foreign keys to a record's subject, each with its report type in the ledger.
 REPORT_TYPES = {
     "history": "application_decision",
     "acceptance": "acceptance",
@@ -28,7 +28,7 @@ def _only(about: str) -> Q:
 
 
 class RecordKey(models.Model):
-    """An Ed25519 key that signs records from `valid_from` until the next one's begins. No key is ever deleted."""
+    """An Ed25519 key that signs records from `valid_from` until the next key's `valid_from`. Never deleted."""
 
     number = models.PositiveIntegerField(primary_key=True, help_text="1, 2, …: the next is signed by the one before.")
     key_id = models.CharField(
@@ -46,14 +46,16 @@ class RecordKey(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """A record on its way into the ledger: a decision, an acceptance, a withdrawal from a contract, a notice, a
-    published scoring model, a record key.
+    """A record for the ledger, with its signature and its proof.
 
-    It is written with what it is about, and completed once it is anchored.
+    Its subject is a decision, an acceptance, a withdrawal from a contract, a notice, a published scoring model, or a
+    record key.
 
-    `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
-    (C2SP tlog-proof) that proves the record offline; `nonce` opens the commitment of its leaf. Records from before
-    there were keys have no `signature`.
+    The row is created in the transaction of its subject. Anchoring adds the proof later.
+
+    `record` is the anchored text, byte for byte. `proof` is the ledger's response. `proof_file` (C2SP tlog-proof)
+    proves the record offline. `nonce` opens the commitment of the record's leaf. Records from before record keys
+    existed have no `signature`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -65,7 +67,7 @@ class DecisionAnchor(models.Model):
         "credit.ModelVersionHistory", null=True, on_delete=models.PROTECT, related_name="anchor"
     )
     notice = models.OneToOneField("credit.Notice", null=True, on_delete=models.PROTECT, related_name="anchor")
-    # An application has one withdrawal, and `application` an index.
+    # No index: an application has at most one withdrawal, and `application` is indexed.
     withdrawal = models.ForeignKey(
         "credit.ContractWithdrawal", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -113,7 +115,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def subject_id(self) -> Any:
-        """Return whose record it is: the consumer, the account that published a version, the platform for a key."""
+        """Return the record's `user_id`: the consumer, a version's publisher, or the platform for a record key."""
         if self.publication is not None:
             return self.publication.principal_id
         return settings.PROVIDER_ID if self.application is None else str(self.application.consumer_id)
@@ -128,7 +130,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def opening(self) -> dict[str, str] | None:
-        """Return the opening of its leaf's commitment, without the record's hash; None until it is anchored."""
+        """Return the opening of the leaf's commitment, without the record's hash; None before anchoring."""
         if not self.nonce:
             return None
         committed = {

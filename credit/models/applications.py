@@ -26,7 +26,7 @@ from credit.models.decision_rules import DecisionRules
 from credit.models.offers import Offer, Provider, ProviderMember
 
 REVIEW_PERMISSION = "credit.review_application"
-# Annotations that spare a list the statement of each `draft_currency`.
+# Annotations for lists, which save the query of `draft_currency` for each row.
 WITH_CURRENCY: dict[str, Any] = {
     "draft_currency": Subquery(Offer.objects.filter(pk=OuterRef("offer_id"), jurisdiction=EU).values("currency"))
 }
@@ -41,7 +41,7 @@ class Application(DecisionRules):
         db_index=False,
         help_text="The account that applies.",
     )
-    # Numbers, not references: an offer of another marketplace may be applied to, too.
+    # Integers instead of foreign keys: applications may name an offer of another marketplace.
     offer_id = models.BigIntegerField(help_text="The offer of the application.")
     provider_id = models.BigIntegerField(
         help_text="The lender of the application, as an integer. Offers and lenders have it as a string."
@@ -82,7 +82,7 @@ class Application(DecisionRules):
     accepted_at = models.DateTimeField(
         null=True, help_text="When the applicant accepted the approval (UTC); null before."
     )
-    # Of an accepted agreement under Directive (EU) 2023/2225; reopening clears them.
+    # For accepted agreements under Directive (EU) 2023/2225. Reopening clears these columns.
     told_of_right_at = models.DateTimeField(
         null=True, help_text="When the borrowers were informed of their right of withdrawal (UTC); null before."
     )
@@ -114,18 +114,18 @@ class Application(DecisionRules):
             models.Index(fields=["consumer", "-id"], name="credit_app_consumer"),
             models.Index(fields=["consumer", "status", "-id"], name="credit_app_consumer_status"),
             models.Index(fields=["status", "updated_at"], name="credit_app_status_age"),
-            # The reviewers' queue, oldest first: small, because it holds what waits and nothing else.
+            # The reviewers' queue, oldest first. Partial, so that it contains only waiting applications.
             models.Index(
                 fields=["submitted_at", "id"], condition=Q(status__in=IN_REVIEW), name="credit_app_review_queue"
             ),
-            # A provider's inbox, oldest first.
+            # A lender's inbox, oldest first.
             models.Index(
                 fields=["provider_id", "submitted_at", "id"],
                 condition=Q(submitted_at__isnull=False),
                 name="credit_app_inbox",
             ),
             models.Index(fields=["amount_cents", "-id"], name="credit_app_amount"),
-            # People quote the end of the id.
+            # Search by the end of the id, which people quote as a reference.
             models.Index(Right(Cast("id", models.CharField()), 8), name="credit_app_reference"),
         ]
         constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
@@ -136,7 +136,7 @@ class Application(DecisionRules):
 
     @property
     def shown_currency(self) -> str | None:
-        """`Conventions.shown_currency` of the pinned offer; of a draft, of its offer as it is."""
+        """`Conventions.shown_currency` of the pinned offer; a draft uses the current offer."""
         return self.draft_currency if self.offer_snapshot is None else self.conventions.shown_currency
 
     @property
@@ -145,12 +145,12 @@ class Application(DecisionRules):
 
     @cached_property
     def draft_currency(self) -> str | None:
-        """The currency of the EU offer that is applied for, None of another; see `WITH_CURRENCY`."""
+        """The currency of the application's EU offer; None for other offers. Lists annotate it: `WITH_CURRENCY`."""
         offers = Offer.objects.filter(pk=self.offer_id, jurisdiction=EU)
         return offers.values_list("currency", flat=True).first()
 
     def is_reviewed_by(self, user: Any) -> bool:
-        """Return whether `user` may decide about this application: by permission, or for the provider."""
+        """Return whether `user` may decide about this application: by permission, or as a member of the lender."""
         return bool(user.is_active) and (
             user.has_perm(REVIEW_PERMISSION)
             or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
@@ -171,14 +171,15 @@ class Application(DecisionRules):
 
     @classmethod
     def has_reference(cls, end: str) -> Q:
-        """Return the condition that the id ends with these 8 digits, as `reference_of` writes them."""
+        """Return the condition that the id ends with these 8 digits, as `reference_of` formats them."""
         return Q(Exact(Right(Cast("id", models.CharField()), 8), end))
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:
-        """Select what an account may read: its own, and once it has left draft what it reviews or was sent to it.
+        """Select the applications that an account may read.
 
-        The applications of erased accounts are left out: they are kept for the law alone.
+        These are its own applications, and the ones after draft that it reviews or that were sent to its lender. Other
+        people's applications are excluded once their account is erased: retention law is the only reason to store them.
         """
         members = ProviderMember.objects.filter(
             user_id=user_id,
@@ -192,7 +193,7 @@ class Application(DecisionRules):
         )
 
     def requestable(self) -> list[str]:
-        """Exclude the withdrawal of accepted applications."""
+        """Return the transitions that can be requested; an accepted application can't be withdrawn."""
         return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
 
     def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
@@ -213,26 +214,26 @@ class Application(DecisionRules):
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
         if self.status == DRAFT:
-            # The scored data are the data that are shared when the application is submitted.
+            # Scoring uses the data that the applicant shares at the submission, so `share` must not have changed.
             field: Any = self._meta.get_field("share")
             as_read = {**as_read, "share": field.get_prep_value(self.share)}
         return super().write_transition(as_read, columns)
 
     def lost_race(self, to: str) -> Exception:
-        """Return the error of a transition that lost a race against another one, or against the acceptance."""
+        """Return the error of a transition that lost a race against another transition or an acceptance."""
         self.refresh_from_db(fields=["accepted_at", "updated_at", "counteroffer_moves"])
         return super().lost_race(to)
 
     @property
     def data_sha256(self) -> str:
-        """Return the SHA-256 of the data's canonical JSON, in hex: what a decision is bound to."""
+        """Return the SHA-256 of the data's canonical JSON, in hex. Decisions are bound to it."""
         return sha256(canonical_json(self.application_data)).hexdigest()
 
     @property
     def reviewed_state(self) -> str:
-        """Return what a proposed decision is bound to.
+        """Return the state that a proposed decision is bound to.
 
-        A change of status, data or applicants makes it void, and a new score.
+        A change of status, data, or applicants voids the proposal; so does a new score.
         """
         state = f"{self.status}:{self.moves}:{self.data_sha256}"
         if self.applicants_sha256 is not None:
@@ -244,29 +245,32 @@ class Application(DecisionRules):
 
     @property
     def terms_sha256(self) -> str:
-        """Return the SHA-256 of the pinned terms' canonical JSON, in hex; of `null` where none are pinned."""
+        """Return the SHA-256 of the pinned terms' canonical JSON, in hex.
+
+        Without pinned terms, it is the hash of `null`.
+        """
         return sha256(canonical_json(self.offer_snapshot)).hexdigest()
 
     @cached_property
     def provider_owner_id(self) -> int | None:
-        """Return the account that owns the provider and gets its events; None if the provider is unknown."""
+        """Return the account that owns the lender and receives its events; None if the lender is unknown."""
         return self.provider_owner(str(self.provider_id), self.created_at).values_list("owner_id", flat=True).first()
 
     @staticmethod
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
-        """Select an application's provider: who took its id later has no part in the application."""
+        """Select the lender of an application; accounts that registered its id later have no access."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
 
 class ApplicationHistory(lifecycle.StatusHistory):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="history", db_index=False)
 
-    # The applicant's move from `approved` to `withdrawn` is their answer to the approved terms.
+    # The applicant's transition from `approved` to `withdrawn` declines the approved terms.
     IS_DECLINED = Q(status=WITHDRAWN, previous_status=APPROVED, principal=F("application__consumer"))
 
     @property
     def reason_code(self) -> str | None:
-        """Return `declined_by_applicant` if the applicant withdrew the approved application, None for other moves."""
+        """Return `declined_by_applicant` if the applicant withdrew an approved application, otherwise None."""
         is_withdrawn = (self.previous_status, self.status) == (APPROVED, WITHDRAWN)
         is_declined = is_withdrawn and self.principal_id == self.application.consumer_id
         return DECLINED_BY_APPLICANT if is_declined else None
@@ -279,9 +283,9 @@ class ApplicationHistory(lifecycle.StatusHistory):
 
 
 def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
-    """Tell the consumer, and from the submission on the provider's owner, too; `members` are added to the object.
+    """Send an event to the consumer and, once submitted, to the lender's owner; `members` are extra fields.
 
-    An application that began as submitted or later has that status in the provider's first event.
+    If an application is created as submitted or later, that status names the owner's first event.
     """
     about = {
         "application_id": str(application.id),

@@ -1,4 +1,4 @@
-"""Figures that reviewers confirmed from a document of an application."""
+"""Values of applications that reviewers confirmed from documents."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from credit.core.facts import CONFIRMED, POINTER_MAX_LENGTH, Known
 
 
 class Confirmation(models.Model):
-    """A reviewer's word that a file shows a value of `application_data`; the newest of each pointer counts.
+    """A reviewer's confirmation that a file shows a value of `application_data`. The newest per pointer counts.
 
-    Append-only. `value` is JSON, which can be erased: it is null then.
+    Append-only. `value` is JSON; null once erased.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The confirmation's id.")
@@ -44,22 +44,22 @@ class Confirmation(models.Model):
 
     @property
     def parsed_value(self) -> Any:
-        """The confirmed value, None once it is erased."""
+        """The confirmed value; None once it is erased."""
         return None if self.value is None else orjson.loads(self.value)
 
     @property
     def readable_value(self) -> Any:
-        """The confirmed value, None if it is erased or can't be read."""
+        """The confirmed value; None if it is erased or can't be read."""
         try:
             return self.parsed_value
-        except UnreadableSecret:  # the log names it
+        except UnreadableSecret:  # the error is already logged
             return None
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return what is confirmed of an application, by pointer; costs one statement.
+        """Return the confirmed values of an application, by JSON pointer; costs one query.
 
-        A value that can't be read is None, as an erased one.
+        An erased or unreadable value is None.
         """
         newest = {row.pointer: row for row in cls.objects.filter(application=application_id).order_by("id")}
         return {

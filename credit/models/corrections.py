@@ -1,4 +1,4 @@
-"""Values of an application that its person reports as wrong."""
+"""Values of an application that the applicant reports as wrong."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ FACT_MAX_LENGTH = 200
 
 
 class Correction(ClosableModel):
-    """A report that a fact is wrong, with the value that the person claims; one of a fact is open at a time.
+    """An applicant's report that a fact is wrong, with the claimed value. A fact has at most one open report.
 
     A reviewer corrects the fact, which starts a new assessment with the claimed value, or refuses with a reason.
-    `claimed` is JSON. It, the statement, and the reason can be erased: they are null then.
+    `claimed` is JSON. `claimed`, `statement`, and `reason` are null once erased.
     """
 
     OPEN, CORRECTED, REFUSED = "open", "corrected", "refused"
@@ -71,15 +71,15 @@ class Correction(ClosableModel):
 
     @property
     def parsed_claim(self) -> Any:
-        """The claimed value, None if it is erased or can't be read."""
+        """The claimed value; None if it is erased or can't be read."""
         try:
             return None if self.claimed is None else orjson.loads(self.claimed)
-        except UnreadableSecret:  # the log names it
+        except UnreadableSecret:  # the error is already logged
             return None
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return the corrected facts of an application, by name; the newest counts. Costs one statement."""
+        """Return the corrected facts of an application, by name; the newest counts. Costs one query."""
         rows = cls.objects.filter(application=application_id, outcome=cls.CORRECTED).order_by("closed_at", "id")
         corrected = {row.fact: (row.parsed_claim, row.closed_at) for row in rows}
         return {

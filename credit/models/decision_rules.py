@@ -1,4 +1,4 @@
-"""The rules of decisions about an application: who may make them, what they require, and what speaks against them."""
+"""The rules of decisions: who may decide about an application, what a decision requires, and what blocks it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -41,16 +41,16 @@ from credit.models.notices import ReviewRequest
 from credit.models.reports import LATEST
 from credit.models.scoring import Score
 
-# The transitions that a score may make by itself.
+# The transitions that a score may make without a reviewer.
 AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
-# Each of these transitions owes the applicant a notice.
+# The transitions that require a notice to the applicant.
 _NOTIFIED = frozenset({APPROVED, REJECTED, COUNTEROFFER, PENDING_DOCUMENTS})
 # The transition that a score's outcome proposes; `refer` proposes nothing.
 PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
 class DecisionRules(StatefulModel):
-    """What `Application` adds to its columns: the rules that its transitions, proposals and pages share."""
+    """The rules of `Application` that its transitions, proposals, and pages share."""
 
     # Columns and methods of `Application` that the rules read.
     consumer_id: int
@@ -79,13 +79,13 @@ class DecisionRules(StatefulModel):
         abstract = True
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
-        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
+        """Return the error that blocks this transition for `actor` under `REVIEW_POLICY`; None if it is allowed.
 
-        `open` is the specification to the letter: all who may see an application may move it, except a provider's
-        readers. `reviewed` gives decisions to reviewers. `four_eyes` also requires that a reviewer is not the consumer,
-        and did not change the data last before approving, rejecting or making a counteroffer; `credit.review` requires
-        the second person. Under each of them a credential that is limited to scopes makes the consumer's transitions
-        alone. `COUNTEROFFER` is checked like a transition.
+        `open` follows the specification literally: every account that may read an application may make transitions,
+        except the lender's readers. `reviewed` reserves decisions for reviewers. `four_eyes` adds two rules. A reviewer
+        can't be the consumer. The last account that changed the data can't approve, reject, or make a counteroffer.
+        `credit.review` enforces the second reviewer. Under every policy, a scoped credential can make only the
+        consumer's transitions. `COUNTEROFFER` is checked like a transition.
         """
         offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
         role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
@@ -118,10 +118,7 @@ class DecisionRules(StatefulModel):
         return refusal or self.check_score(to) or self.check_creditor(to)
 
     def check_score(self, to: str) -> ApiError | None:
-        """Return the error of a decision while its score waits for reports, at most LATEST.
-
-        A rejection for missing documents needs no score.
-        """
+        """Return the error of a decision while its score waits for reports, which takes at most LATEST."""
         if self.status != UNDER_REVIEW or to not in JUDGEMENTS or (until := self.score_waits_until) is None:
             return None
         if until <= timezone.now():
@@ -133,9 +130,10 @@ class DecisionRules(StatefulModel):
         )
 
     def check_automatic(self, to: str) -> ApiError | None:
-        """Return why the score cannot make this transition by itself, None when it may.
+        """Return why the score can't make this transition without a reviewer; None if it can.
 
-        After a person's decision only people decide. Under `four_eyes` a reviewer confirms each automatic rejection.
+        After a reviewer's decision, only reviewers decide. Under `four_eyes` a reviewer confirms each automatic
+        rejection.
         """
         if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
             return ReviewerRequired()
@@ -146,7 +144,7 @@ class DecisionRules(StatefulModel):
         return self.check_creditor(to)
 
     def check_creditor(self, to: str) -> ApiError | None:
-        """Return the error of a decision whose notice the lender cannot send: its name or its address is missing."""
+        """Return the error of a decision if the lender can't send its notice, because a name or address is missing."""
         if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
             return None
         titles = [TITLES[name] for name in self.creditor_lacks]
@@ -161,7 +159,7 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def creditor_lacks(self) -> list[str]:
-        """Return what the lender lacks of the required content: of a notice, or of the documents of EU credit."""
+        """Return the lender's missing fields that a notice or the documents of EU credit must contain."""
         provider = self.provider_owner(str(self.provider_id), self.created_at).first()
         if provider is None:
             return []
@@ -175,7 +173,7 @@ class DecisionRules(StatefulModel):
         return Conventions.of(self.offer_snapshot)
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
-        """Return why `actor` may not review this application as they are logged in, None when they may."""
+        """Return why `actor` may not review this application with the current log-in; None if they may."""
         if not self.is_reviewed_by(actor.user):
             return ReviewerRequired()
         if actor.lacks_second_factor:
@@ -186,7 +184,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def approves_worse(self) -> bool:
-        """Whether the terms are a smaller amount or fewer months than requested, or a score made them dearer."""
+        """Whether the amount or term is below the request, or a score raised the rate above the offer's lowest."""
         terms, requested = self.loan_terms, Figures(self.application_data)
         if terms is None:
             return False
@@ -202,10 +200,11 @@ class DecisionRules(StatefulModel):
 
     @property
     def is_reconsiderable(self) -> bool:
-        """Whether the applicant can request reconsideration of what was decided.
+        """Whether the applicant can request reconsideration of the decision.
 
-        That is a rejection, an open counteroffer, or until it is accepted an approval on worse terms. In the
-        European Union it is also every approval with a score (Directive (EU) 2023/2225, Art. 18(8)(c)).
+        The applicant can after a rejection, for an open counteroffer, and for an approval on worse terms before
+        accepting it. In the European Union every approval with a score qualifies (Directive (EU) 2023/2225, Art.
+        18(8)(c)).
         """
         if self.status == UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
@@ -214,14 +213,14 @@ class DecisionRules(StatefulModel):
 
     @property
     def open_review_request(self) -> ReviewRequest | None:
-        """The open request for reconsideration; needs no statement where nothing was decided."""
+        """The open request for reconsideration. Costs no query without a decision and without a counteroffer."""
         if self.reviewed_at is None and self.initial_status != REJECTED and not self.counteroffer_moves:
             return None
         request: ReviewRequest | None = self.review_requests.filter(answered_at__isnull=True).first()
         return request
 
     def check_documents(self, to: str) -> ApiError | None:
-        """Return why the consumer cannot return the application yet: the requested documents without a file."""
+        """Return why the consumer can't return the application yet: requested documents have no file."""
         if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
             return None
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
@@ -234,11 +233,11 @@ class DecisionRules(StatefulModel):
         )
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ReasonsRequired unless what has to be said for this transition is said.
+        """Raise ReasonsRequired unless this transition has the reasons that it requires.
 
-        A rejection names its principal reasons where reviewers decide. `application_incomplete` is a reason only while
-        something is missing. Reopening an accepted application, and deciding against the score's proposal, require a
-        reason in words. Raises ValidationFailed for a `consumer_report` that cannot be read.
+        Where reviewers decide, a rejection requires its principal reasons. `application_incomplete` is a valid reason
+        only while something is missing. Two transitions require a `reason` text: reopening an accepted application, and
+        deciding against the score's proposal. Raises ValidationFailed for an invalid `consumer_report`.
         """
         if to not in DECIDED and not self.accepted_at:
             return
@@ -257,13 +256,13 @@ class DecisionRules(StatefulModel):
             )
 
     def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
-        """Return the consumer reports that the metadata of a decision names; raises ValidationFailed.
+        """Return the consumer reports in a decision's metadata; raises ValidationFailed.
 
-        An approval or a counteroffer of an offer that discloses scores has `ranks_above_percent` with each score.
+        If the offer discloses scores, each score of an approval or a counteroffer requires `ranks_above_percent`.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
         if to in {REJECTED, COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
-            require_result(reports)  # a counteroffer that expires rejects on the same reports
+            require_result(reports)  # when a counteroffer expires, the rejection uses the same reports
         if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:
@@ -272,7 +271,7 @@ class DecisionRules(StatefulModel):
         return reports
 
     def check_incomplete(self, reasons: Sequence[Any]) -> None:
-        """Raise ReasonsRequired if the reasons say that a complete application is incomplete."""
+        """Raise ReasonsRequired if a reason is `application_incomplete` and nothing is missing."""
         if INCOMPLETE in reasons and not self.missing_titles():
             raise ReasonsRequired(
                 f"`{INCOMPLETE}` must not be a reason: the application has everything that the offer and the "
@@ -282,16 +281,16 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def decision_score(self) -> Score | None:
-        """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
+        """The score that decides or proposes; None without a query if the pinned offer has no scoring model."""
         if not self.names_scoring_model:
             return None
         return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
 
     @property
     def score_waits_until(self) -> datetime | None:
-        """When the wait for reports ends at the latest, None without one.
+        """The latest end of the score's wait for reports; None if it doesn't wait.
 
-        Needs no statement where the pinned offer requests none.
+        Costs no query if the pinned offer requests no reports.
         """
         if not (self.offer_snapshot or {}).get("reports"):
             return None
@@ -304,10 +303,7 @@ class DecisionRules(StatefulModel):
         return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
-        """Return the reasons of the score that referred the application, if a rejection has none of them.
-
-        The principal reasons come from both the score and the reviewer (12 CFR 1002.9, comment 9(b)(2)-7).
-        """
+        """Return the reasons of the score that referred the application, if a rejection includes none of them."""
         score = self.decision_score
         if score is None or score.outcome != REFER:
             return []
@@ -320,20 +316,20 @@ class DecisionRules(StatefulModel):
 
     @property
     def proposed_decision(self) -> str | None:
-        """The status that the score proposes, None without a score and where it leaves the matter to people."""
+        """The status that the score proposes; None without a score, or if the score proposes nothing (`refer`)."""
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def goes_against_score(self, to: str) -> bool:
         return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
-        """List what is missing: requested documents, and other requirements of the pinned offer."""
+        """Return the titles of missing items: requested documents, and other requirements of the pinned offer."""
         requested = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
         due = self.due(OfferRequirements.by(self.offer_snapshot))
         return list(dict.fromkeys([*requested, *(item.title for item in due)]))
 
     def due(self, requirements: OfferRequirements) -> list[Due]:
-        """Return what the application lacks of what an offer asks for; costs a statement where that has documents."""
+        """Return the offer's requirements that the application doesn't meet. Costs a query if documents are due."""
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return requirements.due(
             data=self.application_data,

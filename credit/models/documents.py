@@ -1,4 +1,4 @@
-"""An uploaded file of a requested document: its record, and the key of its content."""
+"""Requested documents, their uploaded files, and the encryption keys of the files."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ CONTENT_TYPES = {"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": "
 
 
 class RequestedDocument(models.Model):
-    """A document that a reviewer asked for, until it has been looked at and accepted."""
+    """A document that a reviewer requested, from the request to its acceptance."""
 
     REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
     STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
@@ -51,7 +51,7 @@ class RequestedDocument(models.Model):
 
     @staticmethod
     def put_on_checklist(application: Any, names: Iterable[str], *, now: datetime) -> None:
-        """Put documents on an application's checklist; those that are on it stay as they are."""
+        """Add documents to an application's checklist; existing entries don't change."""
         columns = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
         RequestedDocument.objects.bulk_create(
             [RequestedDocument(name=name, **columns) for name in names], ignore_conflicts=True
@@ -63,10 +63,10 @@ class RequestedDocument(models.Model):
 
 
 class StoredFile(models.Model):
-    """A file in the storage of documents, and the key that opens it.
+    """A file in the document storage, and its encryption key.
 
-    The row is committed before the file is written, and `is_kept` set with the record that the file belongs to:
-    unfinished uploads are found by it. Deleting the row makes every copy of the file unreadable.
+    The row is committed before the file is written. The upload sets `is_kept` in the transaction that creates the
+    file's record, so rows without it are unfinished uploads. Deleting the row makes every copy of the file unreadable.
     """
 
     id = models.UUIDField(
@@ -85,12 +85,12 @@ class StoredFile(models.Model):
 
     @property
     def name(self) -> str:
-        """Return the file's name in the storage, in one of 256 folders."""
+        """Return the file's path in the storage, below one of 256 folders."""
         return f"{self.id.hex[:2]}/{self.id}"
 
 
 class DocumentFile(models.Model):
-    """A file that was uploaded for a requested document, or rejected for a scanner's finding. Append-only."""
+    """A file that was uploaded for a requested document, or rejected because the scanner found malware. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The file's id.")
     document = models.ForeignKey("credit.RequestedDocument", on_delete=models.PROTECT, related_name="files")

@@ -1,4 +1,4 @@
-"""Notices to applicants, due and delivered. Django finds these models in `credit.models`."""
+"""Notices to applicants: deadlines, texts, deliveries, consents. Django finds these models in `credit.models`."""
 
 import json
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ from credit.core.machine import DECIDED, JUDGEMENTS
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
 PRICING, WITHDRAWAL_REMINDER = "pricing", "withdrawal_reminder"
 KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER)
-# These kinds have deadlines of their own: the clocks of a decision don't wait for them.
+# These kinds have their own deadlines, so the clocks of a decision ignore them.
 WITHOUT_CLOCK = (PRICING, WITHDRAWAL_REMINDER)
 DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed", "cancelled"
 PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
@@ -48,10 +48,10 @@ MACHINE = Machine(
 
 
 class Clock(models.Model):
-    """A period within which an applicant must be notified. It never pauses; `why` has the reason why it stopped."""
+    """A period within which an applicant must be notified. It never pauses; `why` is the reason why it stopped."""
 
-    # 12 CFR 1002.9(a)(1): (i) from a complete application, (ii) from an action where no other clock runs,
-    # (iv) from the notice of a counteroffer. The last is ours: from a person's request to look again.
+    # 12 CFR 1002.9(a)(1): (i) from a complete application, (ii) from an action if no other clock runs, (iv) from the
+    # notice of a counteroffer. REVIEW is the platform's own: from the request for reconsideration.
     APPLICATION, ACTION, COUNTEROFFER, REVIEW = KINDS = ("application", "action", "counteroffer", "review")
     DAYS = {APPLICATION: 30, ACTION: 30, COUNTEROFFER: 90, REVIEW: 30}
     TO_NOTIFY = (APPLICATION, ACTION, COUNTEROFFER)
@@ -104,14 +104,14 @@ class Clock(models.Model):
 
 
 class NoticeSettled(RecordNotEditable, InvalidTransition):
-    """The notice was delivered already, cancelled, or is not made yet."""
+    """The notice is already delivered, cancelled, or not created yet."""
 
 
 class Notice(StatefulModel):
-    """A notice about a decision, a request for documents (`move`) or a counteroffer.
+    """A notice about a decision, a request for documents (`move`), or a counteroffer.
 
-    From `ready` on `html` is the notice, word for word, `sha256` the hash of its bytes in UTF-8, and `content` what it
-    was made from. Both are erased when they need no longer be kept; the hash stays.
+    From `ready` on, `html` is the notice, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the data
+    that it was created from. Retention erases `html` and `content`; the hash remains.
     """
 
     ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
@@ -136,7 +136,7 @@ class Notice(StatefulModel):
     counteroffer = models.ForeignKey(
         "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
     )
-    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # not for another applicant than the one to whom the account belongs
+    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # excludes notices for the second applicant, who has no account
 
     applicant = models.PositiveSmallIntegerField(
         null=True,
@@ -204,7 +204,7 @@ class Notice(StatefulModel):
 
     @property
     def made_from(self) -> dict[str, Any] | None:
-        """Return what it was made from; None before it is made, and once it is no longer kept."""
+        """Return the data of the notice; None before the notice is created, and after its retention period."""
         return json.loads(self.content) if self.content else None
 
     @property
@@ -221,7 +221,7 @@ class Notice(StatefulModel):
 
     @property
     def is_about_price(self) -> bool:
-        """Whether it is a made risk-based pricing notice, and no disclosure of a score."""
+        """Whether this is a created risk-based pricing notice, not a disclosure of a score."""
         return "pricing" in (self.made_from or {}).get("blocks", ())
 
     @property
@@ -239,8 +239,8 @@ class Notice(StatefulModel):
     def record_transition(self, row: Any) -> None:
         """Record the event. Once every notice of the decision is delivered, stop the clocks.
 
-        They don't wait for notices with deadlines of their own (`WITHOUT_CLOCK`).
-        A counteroffer without a denial starts its own clock.
+        The clocks ignore notices with their own deadlines (`WITHOUT_CLOCK`). A counteroffer without a denial starts its
+        own clock.
         """
         if row.status == DELIVERED and self.kind not in WITHOUT_CLOCK:
             at = self.delivered_at or row.changed_at
@@ -257,9 +257,9 @@ class Notice(StatefulModel):
 
     @classmethod
     def readable_by(cls, user: Any, application: Any) -> "models.QuerySet[Notice]":
-        """Select an application's notices that `user` may read, if they may read the application.
+        """Select an application's notices for a `user` who may read the application.
 
-        The account that applies belongs to the first applicant, who never reads what is for another one.
+        The consumer's account belongs to the first applicant, who can't read notices for the second applicant.
         """
         rows = cls.objects.filter(application=application)
         return rows.filter(cls.FOR_ACCOUNT) if application.consumer_id == user.pk else rows
@@ -270,18 +270,18 @@ class Notice(StatefulModel):
 
     @property
     def is_for_account(self) -> bool:
-        """Whether it is for the applicant to whom the account belongs."""
+        """Whether the notice is for the first applicant, to whom the account belongs."""
         return (self.applicant or FIRST) == FIRST
 
     @classmethod
     def cancel_undelivered(cls, application: Any, *, now: datetime, **of: Any) -> None:
-        """Cancel the notices of an application that are not delivered yet; a delivery at the same time comes first."""
+        """Cancel the undelivered notices of an application. Row locks let a concurrent delivery finish first."""
         rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED, **of)
         for notice in rows.defer("content", "html").order_by("-id"):
             notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
 
     def emit(self, word: str, *, now: datetime) -> None:
-        """Record an event for the provider's owner, and for the consumer whom the notice is for."""
+        """Record an event for the lender's owner and, if the notice is for them, for the consumer."""
         about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
         owner_id = self.application.provider_owner_id
         consumer_id = self.application.consumer_id if self.is_for_account else None
@@ -291,7 +291,7 @@ class Notice(StatefulModel):
 
 
 class NoticeHistory(StatusHistory):
-    """A move of a notice. Append-only, in the database too."""
+    """A transition of a notice. Append-only, which the database enforces."""
 
     notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -301,7 +301,7 @@ class NoticeHistory(StatusHistory):
 
 
 class Delivery(models.Model):
-    """How and when a notice reached the person, and what shows it. Append-only."""
+    """How and when a notice reached the applicant, and the evidence. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
     notice = models.ForeignKey(
@@ -331,9 +331,9 @@ class Delivery(models.Model):
 
 
 class Consent(models.Model):
-    """That a person takes records electronically, or no longer does (15 USC 7001(c)); the newest counts. Append-only.
+    """A consent to electronic records, or its revocation (15 USC 7001(c)). The newest counts. Append-only.
 
-    `text` is what they agreed to, word for word, and `text_sha256` the hash of its bytes in UTF-8.
+    `text` is the accepted text, word for word, and `text_sha256` the hash of its UTF-8 bytes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -386,7 +386,7 @@ class RetentionHold(models.Model):
 
     @classmethod
     def held_of(cls, user_id: int) -> "models.QuerySet[Any, Any]":
-        """Select the ids of an account's applications on which a hold is on."""
+        """Select the ids of an account's applications with an active hold."""
         newest = cls.objects.filter(application=models.OuterRef("application")).order_by("-id").values("pk")[:1]
         rows = cls.objects.filter(application__consumer=user_id, is_on=True, pk=models.Subquery(newest))
         return rows.values_list("application_id", flat=True)
@@ -397,9 +397,9 @@ class RetentionHold(models.Model):
 
 
 class ReviewRequest(models.Model):
-    """A consumer's wish that a person looks again at a rejection: answered by the next decision.
+    """A consumer's request for reconsideration of a decision. The next decision answers it.
 
-    Accounts that had a part in a decision before cannot make it (`refusal_for`).
+    Accounts that took part in an earlier decision can't make the new one (`refusal_for`).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The request's id.")
@@ -444,7 +444,7 @@ class ReviewRequest(models.Model):
         return "open" if self.answered_at is None else "answered"
 
     def refusal_for(self, actor: Actor) -> ApiError | None:
-        """Return why `actor` may not decide now: they had a part in a decision before, or it is their own request."""
+        """Return why `actor` may not decide: they took part in an earlier decision, or the request is their own."""
         if actor.user is None:
             return ReviewerRequired("The applicant has requested reconsideration by a person.")
         if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
@@ -454,7 +454,7 @@ class ReviewRequest(models.Model):
         return None
 
     def _had_a_part(self) -> set[Any]:
-        """Return the accounts that decided, proposed what was confirmed, or made a counteroffer by the request."""
+        """Return the accounts that decided, made a confirmed proposal, or made a counteroffer before the request."""
         application, until = self.application, self.requested_at
         decided = application.history.filter(status__in=DECIDED, changed_at__lte=until)
         proposed = application.proposals.filter(outcome="confirmed", to__in=JUDGEMENTS, proposed_at__lte=until)

@@ -1,4 +1,4 @@
-"""Providers, who acts for them, and what they offer. Django finds these models through `credit.models`."""
+"""Lenders, their members, and their offers. Django finds these models through `credit.models`."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -21,10 +21,10 @@ from credit.core import risk_based_pricing as pricing_rules
 
 
 class Provider(models.Model):
-    """A provider id and the account that it belongs to, which is one of its members.
+    """A lender's id and the account that it belongs to, which is also a member.
 
-    Members review the applications that name it. Applications from before its first use were meant for the provider of
-    another marketplace: they stay out of their reach.
+    Members review the applications with this id. Applications from before the id's first use were meant for a lender of
+    another marketplace, so members can't read them.
     """
 
     id = models.CharField(
@@ -78,7 +78,7 @@ class Provider(models.Model):
 
     @property
     def logo_path(self) -> str:
-        """Return where this host serves the logo, "" for none."""
+        """Return the path of the logo on this host, "" without a logo."""
         return reverse("logo", args=[self.logo_sha256]) if self.logo_sha256 else ""
 
     @property
@@ -91,12 +91,12 @@ class Provider(models.Model):
 
     @property
     def lacks_for_eu_credit(self) -> list[str]:
-        """The fields that an offer under Directive (EU) 2023/2225 needs, and this lender lacks."""
+        """The fields that an offer under Directive (EU) 2023/2225 requires and this lender lacks."""
         return [*self.lacks_for_notices, *(name for name in eu_credit.LENDER_FIELDS if not getattr(self, name))]
 
 
 class ProviderMember(models.Model):
-    """An account that acts for a provider, as far as its role goes: each may do what the ones after it may."""
+    """An account that acts for a lender within its role. Each role includes the rights of the ones after it."""
 
     OWNER, REVIEWER, READER = "owner", "reviewer", "reader"
     ROLES = (OWNER, REVIEWER, READER)
@@ -135,9 +135,10 @@ class ProviderMember(models.Model):
 
 
 class ProviderInvitation(models.Model):
-    """A user name that a provider's owner has invited; the account with it is a member after accepting.
+    """An invitation of a user name by a lender's owner. Accepting it makes the account a member.
 
-    Also stored for unknown user names: the owner cannot find out which exist. `user` bore it when it was invited.
+    Invitations of unknown user names are stored, too, which prevents account enumeration. `user` is the account that
+    had the name when it was invited.
     """
 
     VALID_FOR = timedelta(days=7)
@@ -218,7 +219,7 @@ class Offer(models.Model):
     ab_test_allocation = models.IntegerField(
         null=True, help_text="The share of customers that see a tested offer, in percent; null for all of them."
     )
-    # Requirements of an application to it (`credit.requirements`).
+    # Requirements of the offer's applications (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="JSON Schema of `application_data`; null for any data.")
     required_documents = JsonTextField(
         null=True, help_text="The documents that an application requires; null for none."
@@ -247,7 +248,8 @@ class Offer(models.Model):
         help_text="The minimum age of each applicant in years, which makes `date_of_birth` required. If null, the "
         "minimum of 18 applies only to applicants with a date of birth.",
     )
-    # The law that the offer follows (`credit.core.jurisdictions`), and what Directive (EU) 2023/2225 requires of it.
+    # The law that the offer follows (`credit.core.jurisdictions`), and the fields that Directive (EU) 2023/2225
+    # requires.
     jurisdiction = models.CharField(  # noqa: DJ001  null is an offer from before there was a choice
         max_length=2,
         null=True,
@@ -296,14 +298,14 @@ class Offer(models.Model):
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."
     )
-    search_words = models.TextField(default="", editable=False)  # as `search_words.as_column` writes them
+    search_words = models.TextField(default="", editable=False)  # in the format of `search_words.as_column`
     version = models.IntegerField(
         default=1, help_text="The version of the offer, from 1; every change creates the next one."
     )
     created_at = models.DateTimeField(help_text="When the offer was created (UTC).")
     updated_at = models.DateTimeField(help_text="When the offer was last changed (UTC).")
 
-    # Fields that a body may set and that a new version replaces.
+    # Fields that a request body may contain and that a new version replaces.
     TERMS = (
         "name", "description", "product_type", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents",
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
@@ -337,18 +339,18 @@ class Offer(models.Model):
 
     @property
     def warning(self) -> str | None:
-        """The warning of Directive (EU) 2023/2225, Art. 8; None in the United States."""
+        """The warning of Directive (EU) 2023/2225, Art. 8; None for offers under US law."""
         return gettext(quotes.WARNING) if self.conventions.is_eu else None
 
     @property
     def personalized(self) -> str | None:
-        """The statement of Art. 13 about an EU offer that a score hides or prices; None without a model."""
+        """The statement of Art. 13 about an EU offer that a scoring model filters or prices; None without a model."""
         is_scored = self.conventions.is_eu and self.blockscore_model_id is not None
         return gettext(quotes.PERSONALIZED) if is_scored else None
 
     @property
     def representative_example(self) -> dict[str, Any] | None:
-        """The example as of today; None in the United States, and if its annual percentage rate is out of range."""
+        """The example as of today; None under US law, or if its annual percentage rate is out of range."""
         if not self.example or not self.conventions.is_eu:
             return None
         try:

@@ -1,10 +1,10 @@
-"""People who apply, as a lender's console lists them."""
+"""Applicants, as the lender console lists them."""
 
 from identity.models import User
 
 
 class Applicant(User):
-    """An account with applications. Rights to view it do not include the account's own page."""
+    """An account with applications. The permission to view it does not include the account's own page."""
 
     class Meta:
         proxy = True

@@ -1,4 +1,4 @@
-"""Keyed hashes by which a lender's applications of the same person are found."""
+"""Keyed hashes that find a lender's other applications of the same person."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,7 +19,7 @@ from credit.models.applications import Application
 class PersonKey(models.Model):
     """A keyed hash of an applicant's name and birth date, e-mail address, or phone number.
 
-    The lender is part of what is hashed: the same person at two lenders has no hash in common.
+    The input includes the lender, so the hashes of a person differ between lenders.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -34,7 +34,7 @@ class PersonKey(models.Model):
 
     @classmethod
     def write(cls, application: Application) -> None:
-        """Write the keys of an application's applicants in place of those before."""
+        """Replace the stored keys of an application's applicants if they changed."""
         digests = _digests_of(application)
         known = set(cls.objects.filter(application=application).values_list("digest", flat=True))
         if digests != known:
@@ -48,14 +48,14 @@ class PersonKey(models.Model):
 
 
 def _digests_of(application: Application) -> set[str]:
-    """Return the keys of all applicants; an empty one if nothing is known of them, so that `prune` finds a row."""
+    """Return the keys of all applicants; one empty key if they have no data, so that `prune` finds a row."""
     persons: list[Person] = list(application.applicants or ())
     terms = {term for person in persons for term in _terms(str(application.provider_id), person)}
     return {blind_digests(term)[0] for term in terms} or ({""} if persons else set())
 
 
 def identity_of(application: Application, applicant: int) -> str | None:
-    """Return the term of an applicant's name and birth date at the lender, None if one of them is unknown."""
+    """Return the term of an applicant's name and birth date at the lender; None if either is unknown."""
     persons: list[Person] = list(application.applicants or ())
     whole = persons[applicant - 1 : applicant]
     return next((_identity(str(application.provider_id), person) for person in whole), None)
@@ -76,7 +76,10 @@ def _terms(provider_id: str, person: Person) -> Iterator[str]:
 
 
 class PersonFigures(NamedTuple):
-    """What a lender's other applications of the first applicant come to; `accounts` includes this application's."""
+    """Figures from a lender's other applications of the first applicant.
+
+    `accounts` includes the account of this application.
+    """
 
     open_applications: int
     days_since_rejection: int | None

@@ -11,10 +11,11 @@ from config.core.ids import uuid7
 
 
 class Precontract(models.Model):
-    """The form of Directive (EU) 2023/2225, Art. 10, about the terms of a loan, in one language; it never changes.
+    """The form of Directive (EU) 2023/2225, Art. 10, for the terms of a loan, in one language. It never changes.
 
-    `html` is the form, word for word, `sha256` the hash of its bytes in UTF-8, and `content` the JSON of its rows and
-    payments. `provided_at` is when the applicant first got it, `opened_at` when they first read it as a page or a PDF.
+    `html` is the form, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the JSON of its rows and
+    payments. `provided_at` is when the applicant first received it, `opened_at` when they first opened it as a page or
+    a PDF.
     """
 
     API, PORTAL = MEDIA = ("api", "portal")
@@ -60,7 +61,7 @@ class Precontract(models.Model):
         return schedule
 
     def note_provision(self, medium: str, *, is_opened: bool, now: datetime) -> None:
-        """Store that the applicant got the form, and perhaps opened it; the first time of each counts."""
+        """Store that the applicant received the form and, with `is_opened`, opened it. The first times count."""
         changed: dict[str, Any] = {}
         if self.provided_at is None:
             changed |= {"provided_at": now, "medium": medium}

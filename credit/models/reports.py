@@ -16,14 +16,14 @@ from credit.core.report_summary import CURRENCY, FIGURES
 KINDS = CREDIT, INCOME = ("credit", "income")
 # 15 USC 1681b(a)(3)(A), and (a)(2).
 PURPOSES = CREDIT_TRANSACTION, WRITTEN_INSTRUCTIONS = ("credit_transaction", "written_instructions")
-# How long a score, and the platform, wait for a report.
+# The longest wait of a score, and of the platform, for a report.
 LATEST = timedelta(hours=24)
 REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
 STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 
 
 class ReportFigures(NamedTuple):
-    """The newest unexpired values of an application's applicant; None if missing."""
+    """The newest unexpired values about an applicant; None if missing."""
 
     status: str | None
     score: int | None
@@ -38,7 +38,7 @@ class ReportFigures(NamedTuple):
 
 
 class Report(models.Model):
-    """A report that was requested from a vendor. Its status changes once, when the vendor's answer arrives."""
+    """A report that was requested from a vendor. Its status changes once, when the vendor responds."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The report's id.")
     application = models.ForeignKey(
@@ -60,7 +60,7 @@ class Report(models.Model):
         max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
         help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
     )  # fmt: skip
-    person = models.CharField(max_length=64)  # the keyed hash of the applicant's name, birth date, and address
+    person = models.CharField(max_length=64)  # keyed hash of the applicant's name, birth date, and address
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
         help_text="The reviewer who requested the report; null if the offer requests it at the submission.",
@@ -81,8 +81,8 @@ class Report(models.Model):
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001
 
-    shown_raw: str | None = None  # `raw` in a response to a reviewer
-    is_reused = False  # in the response to a request
+    shown_raw: str | None = None  # `raw`, in a response to a reviewer
+    is_reused = False  # true in the response to a request that returned an earlier report
 
     class Meta:
         ordering = ["id"]
@@ -106,10 +106,10 @@ class Report(models.Model):
 
     @property
     def parsed_summary(self) -> dict[str, Any] | None:
-        """The summary, None without one and if it can't be read."""
+        """The summary; None without a summary, or if it can't be read."""
         try:
             return None if self.summary is None else {"currency": CURRENCY, **orjson.loads(self.summary)}
-        except UnreadableSecret:  # the log names it
+        except UnreadableSecret:  # the error is already logged
             return None
 
     def is_current(self, now: datetime) -> bool:
@@ -117,9 +117,9 @@ class Report(models.Model):
 
     @classmethod
     def figures_of(cls, application: Any, now: datetime, applicant: int = FIRST) -> ReportFigures:
-        """Return what the reports about an applicant contain; costs one statement.
+        """Return the figures from the reports about an applicant; costs one query.
 
-        Amounts are missing in another currency than the application's.
+        Amounts in another currency than the application's are None.
         """
         newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=applicant)}
         summaries, days = {}, {}

@@ -19,7 +19,8 @@ def as_members(metadata: Any) -> dict[str, Any]:
 class Proposal(ClosableModel):
     """A decision that a reviewer or a scoring model proposes, and that another reviewer confirms.
 
-    It is void once the application is no longer as it was `seen`, or its proposer may no longer review the application.
+    It is void once the application differs from the state in `seen`, or its proposer may no longer review the
+    application.
     """
 
     CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
@@ -71,12 +72,12 @@ class Proposal(ClosableModel):
 
     @property
     def terms(self) -> Any:
-        """The terms of the loan that it is bound to; None where it names none."""
+        """The loan terms that the proposal is bound to; None without a loan."""
         names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
         return self.metadata.get("terms") if names_loan else None
 
     def counts_for(self, application: Any) -> bool:
-        """Return False once the application has changed, or once the proposer may no longer review it."""
+        """Return whether the application is unchanged and the proposer may still review it."""
         if self.seen != application.reviewed_state:
             return False
         return self.proposed_by is None or application.is_reviewed_by(self.proposed_by)
@@ -87,8 +88,10 @@ class Proposal(ClosableModel):
         return bool(self.proposed_by_id == actor.user.pk)
 
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
-        """Return the history's entry of a confirmed decision: the two reviewers, and their texts, the second one's
-        where both name a member.
+        """Return the metadata of a confirmed decision: the two reviewers, and the metadata of both.
+
+        If both name the same member, the confirming reviewer's value is used. Loan terms are always those of the
+        proposal.
         """
         beside = {**as_members(self.metadata), **as_members(metadata)}
         four_eyes = {
@@ -102,7 +105,7 @@ class Proposal(ClosableModel):
 
     @classmethod
     def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:
-        """Void the open proposals of a person who may no longer review their applications."""
+        """Void the open proposals of an account that may no longer review the applications."""
         proposals = cls.objects.filter(proposed_by=proposer_id, closed_at__isnull=True)
         for proposal in proposals.select_related("application", "proposed_by"):
             if not proposal.application.is_reviewed_by(proposal.proposed_by):

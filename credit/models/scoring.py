@@ -23,7 +23,7 @@ DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
 CHAMPION, CHALLENGER = "champion", "challenger"
 PUBLISH = "credit.publish_modelversion"
 
-# A published version is published again to give it the other role.
+# Publishing a published version again changes its role.
 MACHINE = Machine(
     {
         DRAFT: {PUBLISHED: Role.OWNER, RETIRED: Role.OWNER},
@@ -34,7 +34,7 @@ MACHINE = Machine(
 
 
 class ScoringModel(models.Model):
-    """A provider's scoring model; its id is the `blockscore_model_id` of offers."""
+    """A lender's scoring model; offers refer to its id as `blockscore_model_id`."""
 
     provider = models.ForeignKey(
         "credit.Provider",
@@ -52,7 +52,7 @@ class ScoringModel(models.Model):
 
 
 class ModelVersion(lifecycle.StatefulModel):
-    """A numbered version. Its definition never changes: the database rejects it, and a change is the next number."""
+    """A numbered version of a model. The database rejects changes of its definition; a change needs a new version."""
 
     model = models.ForeignKey(
         ScoringModel,
@@ -135,9 +135,9 @@ class ModelVersion(lifecycle.StatefulModel):
         return None if text is None else digest_of(text)
 
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
-        """Return the error of this transition, if any; under `four_eyes` the author can't publish.
+        """Return the error of this transition, or None; under `four_eyes` the author can't publish.
 
-        A champion that is published again can only lose the role, which needs no second person.
+        Publishing a champion again can only remove that role, so it needs no second person.
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
@@ -184,7 +184,7 @@ class ModelVersion(lifecycle.StatefulModel):
 
 
 class ModelVersionHistory(lifecycle.StatusHistory):
-    """A publication or a retirement; `metadata.role` is the role that was given. Append-only."""
+    """A publication or a retirement; `metadata.role` is the granted role. Append-only."""
 
     version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -194,10 +194,10 @@ class ModelVersionHistory(lifecycle.StatusHistory):
 
 
 class Score(models.Model):
-    """A version's result for a person's facts. Append-only; the facts stand apart, because they can be erased.
+    """A version's result for an applicant's facts. Append-only; the facts, which can be erased, are stored apart.
 
-    `points` are `[characteristic, bin, points, baseline]` each, `missing` names inputs. `facts_sha256` is the SHA-256
-    of the nonce's bytes and the canonical JSON of the facts after them.
+    Each of `points` is `[characteristic, bin, points, baseline]`; `missing` has names of inputs. `facts_sha256` is the
+    SHA-256 of the nonce's bytes, followed by the facts' canonical JSON.
     """
 
     DECISION, SHADOW = "decision", "shadow"
@@ -240,14 +240,14 @@ class Score(models.Model):
 
     @property
     def facts_if_kept(self) -> "ScoreFacts | None":
-        """The facts that the score was computed from, None once they are erased."""
+        """The facts that the score was computed from; None once they are erased."""
         return getattr(self, "kept_facts", None)
 
     RESULT = ("points", "total", "outcome", "segment", "reasons", "missing")
 
     @property
     def is_withheld(self) -> bool:
-        """Whether only the lender may read the result: facts about the person's other applications follow from it."""
+        """Whether only the lender may read the result: it can reveal facts about the person's other applications."""
         return has_person(source["name"] for source in self.sources or ())
 
     @property
@@ -258,22 +258,22 @@ class Score(models.Model):
 
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
-        """Select the scores that decide or propose about an application, with their versions; the first counts."""
+        """Select the scores that decide or propose about an application, newest first, with their versions."""
         scores = cls.objects.filter(application=application_id, purpose=cls.DECISION)
         return scores.order_by("-number").select_related("version")
 
     @classmethod
     def superseded(cls) -> Exists:
-        """Return the condition that a later score of the same application counts."""
+        """Return the condition that a newer decision score of the same application exists."""
         later = cls.objects.filter(application=OuterRef("application"), purpose=cls.DECISION)
         return Exists(later.filter(number__gt=OuterRef("number")))
 
 
 class LastScore(models.Model):
-    """A model's last result for a person who applied, or requested matches: the catalog uses it.
+    """A model's newest result for an applicant or an account that requested matches. The catalog reads it.
 
-    There is one row for a person and a model, and the next takes its place. It holds no facts. Challengers' results are
-    for comparison alone, and are not here.
+    Each account and model has one row, which the next result replaces. The row contains no facts. Results of
+    challengers are only for comparison and are not stored here.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -297,7 +297,7 @@ class LastScore(models.Model):
 
 
 class ScoreFacts(models.Model):
-    """The input of a score, until it is erased: the canonical JSON, and a nonce in base64."""
+    """The input of a score, until it is erased: the canonical JSON of the facts, and a nonce in base64."""
 
     score = models.OneToOneField(Score, primary_key=True, on_delete=models.PROTECT, related_name="kept_facts")
     facts = EncryptedTextField()

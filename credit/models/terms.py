@@ -1,4 +1,4 @@
-"""Terms of credit: agreements, and counteroffers. Django finds these models in `credit.models`."""
+"""Terms of loans, and counteroffers. Django finds these models in `credit.models`."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -16,14 +16,14 @@ from credit.models.closable import ClosableModel
 
 
 def number(value: Decimal | None) -> float | int | None:
-    """Return a decimal as the one JSON number that RFC 8785 spells: 7 rather than 7.0."""
+    """Return a decimal as the JSON number of RFC 8785: 7, not 7.0."""
     if value is None:
         return None
     return int(value) if value == value.to_integral_value() else float(value)
 
 
 def loan_to_dict(loan: Any) -> dict[str, Any]:
-    """Return what a lender names of a loan, or of its terms, as a decision spells it."""
+    """Return the terms that a lender sets for a loan, as the JSON of a decision."""
     first = loan.first_payment_on
     return {
         "amount_cents": loan.amount_cents,
@@ -35,10 +35,10 @@ def loan_to_dict(loan: Any) -> dict[str, Any]:
 
 
 class LoanTerms(models.Model):
-    """A loan that starts on `as_of`, and what it costs. Append-only.
+    """A loan that starts on `as_of`, and its cost. Append-only.
 
-    A line of credit has a limit (`amount_cents`) and nothing that is computed. `schedule_sha256` is of the canonical
-    JSON of its payments.
+    A line of credit has a limit (`amount_cents`) and no computed figures. `schedule_sha256` is the hash of the
+    canonical JSON of the payments.
     """
 
     APPROVAL, COUNTEROFFER = "approval", "counteroffer"
@@ -75,7 +75,7 @@ class LoanTerms(models.Model):
         return number(self.apr_percent)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `terms_sha256` is of: everything but the day and the schedule, which move."""
+        """Return the input of `terms_sha256`: all terms except the day and the schedule, which depend on the date."""
         return {
             "application_id": str(self.application_id),
             "kind": self.kind,
@@ -96,7 +96,7 @@ class LoanTerms(models.Model):
         return eu_totals(conventions, self.amount_cents, self.fee_cents, self.finance_charge_cents)
 
     def to_record(self) -> dict[str, Any]:
-        """Return what a record for the ledger says of them."""
+        """Return the terms as a ledger record contains them."""
         return {
             "terms": self.to_dict(),
             "terms_sha256": self.terms_sha256,
@@ -109,9 +109,9 @@ NOT_RECORDED: dict[str, Any] = dict.fromkeys(("terms", "terms_sha256", "terms_as
 
 
 class Counteroffer(ClosableModel):
-    """Other terms than those applied for, and what becomes of them. One of an application is open at a time.
+    """A lender's counteroffer, and its outcome. An application has at most one open counteroffer.
 
-    `reasons` are the principal reasons of the rejection that follows without acceptance.
+    `reasons` are the principal reasons of the rejection that follows if the applicant doesn't accept.
     """
 
     OPEN, ACCEPTED, DECLINED, WITHDRAWN = "open", "accepted", "declined", "withdrawn"
@@ -165,26 +165,26 @@ class Counteroffer(ClosableModel):
 
     @classmethod
     def supersede_open(cls, application: Any, *, by: Any, now: datetime) -> bool:
-        """End the open counteroffer, if there is one: it is no longer what the lender would decide."""
+        """Close the open counteroffer, if any, as superseded; return whether one was closed."""
         if not application.counteroffer_moves:
             return False
         offered = cls.objects.filter(application=application, closed_at__isnull=True).first()
         return offered is not None and offered.close(cls.SUPERSEDED, by=by, now=now)
 
     def to_record(self) -> dict[str, Any]:
-        """Return what the history and the records of the decision that it becomes say of it."""
+        """Return the counteroffer as the history and the records of the later decision contain it."""
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
         offered = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
         return {**offered, "reasons": self.reasons, **two}
 
     @property
     def rejection_metadata(self) -> dict[str, Any]:
-        """Return the content of the rejection that follows silence, with its counteroffer."""
+        """Return the metadata of the rejection that follows if the applicant doesn't respond."""
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}
 
     def close(self, outcome: str, *, by: Any, now: datetime, **conditions: Any) -> bool:
-        """Close it as every `ClosableModel`; it cannot be accepted once it has expired."""
+        """Close the counteroffer like every `ClosableModel`; an expired counteroffer can't be accepted."""
         if outcome == self.ACCEPTED:
             conditions["expires_at__gt"] = now
         return super().close(outcome, by=by, now=now, **conditions)
