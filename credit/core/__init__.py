@@ -1,1 +1,1 @@
-"""Words and arithmetic of credit: no tables, no requests. Every other package of credit may use it."""
+"""Terms and computations of credit, without tables and requests. Every other package of credit may import it."""

@@ -11,23 +11,23 @@ LINE_MAX_LENGTH = 200
 POSTAL_CODE_MAX_LENGTH = 20
 EMAIL_MAX_LENGTH = 254
 PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
-# A language tag (RFC 5646, 2.1): well-formed, without the irregular ones that were registered before the syntax
-# existed.
+# A well-formed language tag (RFC 5646, 2.1). Irregular tags from before that syntax are excluded.
 LANGUAGE = (
     r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
     r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"
 )
 LANGUAGE_MAX_LENGTH = 35
 
-# Members that the schema requires of every person, members that are due of an applicant, and those that an offer may
-# require in addition. The schema requires a city of every country, for programs that read no conditions.
+# ALWAYS: fields that the schema requires of every person. DUE: fields that an applicant must have. REQUIRABLE: fields
+# that an offer may require in addition. The schema requires a city in every country, because some clients ignore
+# conditions.
 ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
 DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")
-# Addresses of other countries may lack these.
+# In other countries, addresses may lack these fields.
 _ONLY_IN = {"address.city": WITH_CITY, "address.postal_code": WITH_POSTAL_CODE, "address.region": WITH_REGION}
 
-# Every member of a person, in the order of a form.
+# Every field of a person, in the order of a form.
 PATHS = (
     "legal_name", "date_of_birth", "email", "phone", "language", "address.line1", "address.line2", "address.city",
     "address.region", "address.postal_code", "address.country",
@@ -78,7 +78,7 @@ def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
 
 
 def is_required(person: Mapping[str, Any], path: str) -> bool:
-    """Return True unless addresses in the person's country may lack this member; without a country, nothing may."""
+    """Return whether this field is required in the person's country; without a country, every field is."""
     countries, country = _ONLY_IN.get(path), person["address"].get("country")
     return countries is None or country is None or country in countries
 

@@ -20,18 +20,18 @@ from config.mail.addresses import comparable
 from credit.core.applicants import Person
 
 _BATCH_ROWS = 500
-_WORDS_MAX = 10  # of a name that is typed; each is a condition of the statement
+_WORDS_MAX = 10  # words of a typed name; each is a condition of the query
 _PARTS_MAX = 40  # of all words together; each is a condition, too
 _COUNTRY_CODE_DIGITS_MAX = 3
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
-_DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a number within the country
+_DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a national number
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
-    """Return the blind index of applicants as its column stores it, None without applicants.
+    """Return the blind index of applicants in its column's format; None without applicants.
 
-    It ends with their hash, by which `out_of_date` finds indexes of other applicants.
+    The index ends with the applicants' hash, which `out_of_date` compares.
     """
     if persons is None:
         return None
@@ -40,14 +40,15 @@ def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None
 
 
 def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the applications whose applicants changed without their index, as by a server of version 1.0."""
+    """Return the applications whose applicants changed without an index update, as by a server of version 1.0."""
     return rows.filter(applicants__isnull=False).exclude(applicant_index__contains=F("applicants_sha256"))
 
 
 def applicant_filter(typed: str) -> Q | None:
-    """Return the condition that an application has a typed name, e-mail address, or phone number; None for neither.
+    """Return the condition that an application has a typed name, e-mail address, or phone number.
 
-    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count.
+    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count. Returns
+    None if the text contains none of the three.
     """
     typed = typed.strip()
     if "@" in typed:
@@ -120,7 +121,7 @@ def _has(term: str) -> Q:
 
 
 class _HasDigest(Func):
-    """Whether a blind index has a digest. PostgreSQL reads the index `credit_app_applicants` of migration 0016."""
+    """Whether a blind index has a digest. PostgreSQL uses the index `credit_app_applicants` of migration 0016."""
 
     function, template = "INSTR", "%(function)s(%(expressions)s) > 0"
     output_field = BooleanField()

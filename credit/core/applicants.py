@@ -18,15 +18,15 @@ from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
-FIRST = 1  # the number of the applicant to whom the account belongs
-LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # in which we write to people
+FIRST = 1  # the account belongs to this applicant
+LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # languages of the platform's mails and notices
 _NONCE_BYTES = 32
 
 Person = dict[str, Any]
 
 
 class Applicants:
-    """The persons, each with every member of `ApplicantSerializer`. Its string form does not contain them."""
+    """The persons, each with every field of `ApplicantSerializer`. The string form excludes their data."""
 
     __slots__ = ("nonce", "persons")
 
@@ -35,7 +35,7 @@ class Applicants:
 
     @classmethod
     def of(cls, persons: Sequence[Person], *, before: "Applicants | None" = None) -> Self:
-        """Return the value to store. The hash does not change if the applicants equal `before`."""
+        """Return the value to store. If the applicants equal `before`, their hash stays the same."""
         is_same = before is not None and before.persons == persons
         return cls(persons, before.nonce if before is not None and is_same else secrets.token_bytes(_NONCE_BYTES))
 
@@ -44,7 +44,7 @@ class Applicants:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256, in hex, of the nonce's bytes and the canonical JSON of the persons after them."""
+        """The SHA-256, in hex, of the nonce's bytes followed by the persons' canonical JSON."""
         return sha256(self.nonce + canonical_json(self.persons)).hexdigest()
 
     def to_text(self) -> str:
@@ -65,7 +65,7 @@ class ApplicantsField(EncryptedTextField):
 
 
 def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int = FIRST) -> str:
-    """Return an applicant's language, if it is one of LANGUAGES; `otherwise` for an unreadable value."""
+    """Return an applicant's language if it is one of LANGUAGES, otherwise `otherwise`; unreadable values too."""
     persons = applicants.persons[number - 1 :] if isinstance(applicants, Applicants) else []
     person: Person = persons[0] if persons else {}
     main = re.split("[-_]", person.get("language") or "")[0].lower()
@@ -73,7 +73,7 @@ def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int =
 
 
 def changed_members(before: Applicants | None, after: Applicants | None) -> dict[str, Any]:
-    """Return the paths of the members that differ, without their values: revisions are never erased."""
+    """Return the paths of the fields that differ, without values, because revisions are never erased."""
     old, new = (dict(enumerate(value or ())) for value in (before, after))
     changes: dict[str, Any] = {}
     for number in range(APPLICANTS_MAX):

@@ -1,7 +1,7 @@
-"""The annual percentage rate of a loan that is paid out once, as two laws count it.
+"""The annual percentage rate of a loan that is paid out once, under US and EU law.
 
-Both look for the rate at which the payments, discounted to the first day, are worth the amount financed. They differ
-in how time is counted and in how a part of a period discounts. Amounts are integer cents, rates are decimals.
+Both laws define the rate at which the payments, discounted to the first day, equal the amount financed. They differ in
+counting time and in discounting a part of a period. Amounts are integer cents, rates are decimals.
 """
 
 from calendar import monthrange
@@ -18,7 +18,7 @@ RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # per year, for a note rate and f
 PLACES = 4  # decimals of a disclosed rate
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
-# The precision of a rate per period. Newton's method needs about 12 steps, and about 50 for the most expensive loan.
+# The precision of a rate per period. Newton's method takes about 12 steps, and about 50 for the highest rates.
 _TOLERANCE = Decimal("1e-16")
 _STEPS_MAX = 200
 
@@ -30,20 +30,21 @@ class RateOutOfRange(ValueError):
 
 
 def month_of(day: date) -> int:
-    """Number the months, so that they can be counted."""
+    """Return the consecutive number of a day's month, for arithmetic with months."""
     return day.year * 12 + day.month - 1
 
 
 def in_month(month: int, day: int) -> date:
-    """Return that day of a numbered month, or its last day when it is shorter."""
+    """Return this day of a numbered month, or the month's last day if it is shorter."""
     year, index = divmod(month, 12)
     return date(year, index + 1, min(day, monthrange(year, index + 1)[1]))
 
 
 def due_day(start: date, dates: Sequence[date]) -> int | None:
-    """Return the day of the month on which a series falls due, also where short months cut it; None when there is none.
+    """Return the day of the month on which a series falls due; None without such a day.
 
-    The first day counts as one of the series when it fits: from 31 January to 28 February is a month.
+    Short months may cut the due day. If possible, `start` counts as a date of the series: January 31 to February 28 is
+    a month.
     """
     for day in (max(start.day, *(due_on.day for due_on in dates)), max(due_on.day for due_on in dates)):
         if all(due_on == in_month(month_of(due_on), day) for due_on in dates):
@@ -52,7 +53,7 @@ def due_day(start: date, dates: Sequence[date]) -> int | None:
 
 
 def count_back(start: date, end: date, day: int) -> tuple[int, int]:
-    """Return (whole months counted back from `end`, days left from `start`); `day` is the day on which `end` is due."""
+    """Return (whole months back from `end`, days left from `start`); `day` is the series' due day in `end`'s month."""
     month, last = month_of(start), month_of(end)
     if in_month(month, day) < start:
         month += 1
@@ -61,14 +62,14 @@ def count_back(start: date, end: date, day: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, order=True, slots=True)
 class UnitPeriod:
-    """Appendix J's unit periods. Months have 30 days each; weeks and days are those of the calendar."""
+    """A unit-period of Appendix J. Months have 30 days each; weeks and days follow the calendar."""
 
     days: int
     per_year: Fraction
     of_months: bool = True
 
     def count(self, start: date, end: date, day: int) -> tuple[int, Decimal]:
-        """Return (whole unit-periods, part of one): (b)(5)."""
+        """Return (whole unit-periods, fraction of a unit-period): (b)(5)."""
         elapsed = (end - start).days
         if self.of_months:
             months, odd_days = count_back(start, end, day)
@@ -84,7 +85,7 @@ _STANDARD = (_SEMIMONTH, *_MONTHS.values(), *_WEEKS.values())
 
 
 def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
-    """Return the standard interval that a period is, if it is one; February is a month rather than four weeks."""
+    """Return the standard interval that equals a period, or None; February is a month, not four weeks."""
     months, odd_days = count_back(earlier, later, day)
     if months and not odd_days:
         return _MONTHS.get(months)
@@ -97,8 +98,8 @@ def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
 def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeriod:
     """Return the unit-period of a transaction: (b)(4).
 
-    The most frequent period that occurs more than once, the shorter of two that are as frequent; without one the
-    standard interval nearest to the average period. A single payment's is the whole term.
+    This is the most frequent period that occurs more than once; on a tie, the shorter one. If no period repeats, it is
+    the standard interval nearest to the average period. For a single payment it is the whole term.
     """
     if len(dates) == 1:
         months, odd_days = count_back(start, dates[0], day or dates[0].day)
@@ -122,10 +123,11 @@ def _solve(
     partial: Callable[[Decimal, Decimal], tuple[Decimal, Decimal]],
     rate_max: Decimal,
 ) -> Decimal:
-    """Return the rate per period at which `flows` (cents, whole periods, part of one), in order, are worth the amount.
+    """Return the rate per period at which the present value of `flows` equals the amount.
 
-    `partial(part, rate)` returns what a part of a period discounts by, and how fast the logarithm of that falls. The
-    worth falls ever more slowly as the rate grows: Newton's steps from zero approach the answer and never pass it.
+    `flows` are (cents, whole periods, fraction of a period), in order of time. `partial(part, rate)` returns the
+    discount factor of a fraction, and the negative derivative of its logarithm. The present value is a convex, falling
+    function of the rate, so Newton's method from zero converges without overshooting. Raises RateOutOfRange.
     """
     if sum(cents for cents, _, _ in flows) < amount_cents:
         raise RateOutOfRange
@@ -153,9 +155,10 @@ def _solve(
 
 
 def us_appendix_j(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
-    """Return the percentage of 12 CFR part 1026, Appendix J: the rate of a unit-period times their number in a year.
+    """Return the annual percentage rate by 12 CFR part 1026, Appendix J.
 
-    `payments` are in order of their dates, after `start`, and less than a year apart. Raises RateOutOfRange.
+    This is the rate per unit-period times the number of unit-periods in a year. `payments` are in order of their dates,
+    after `start`, and less than a year apart. Raises RateOutOfRange.
     """
     dates = [day for day, _ in payments]
     day = due_day(start, dates)
@@ -172,10 +175,11 @@ def us_appendix_j(amount_financed_cents: int, payments: Sequence[Payment], *, st
 
 
 def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
-    """Return the percentage of Directive (EU) 2023/2225, Annex III, as of 2008/48/EC, Annex I: effective, per year.
+    """Return the effective annual percentage rate by Directive (EU) 2023/2225, Annex III.
 
-    Intervals are twelfths of a year counted back from each payment, and the days that are left, of the 365 or 366 of
-    the year that ends with them. Arguments and errors as of `us_appendix_j`.
+    The method is also that of 2008/48/EC, Annex I. Intervals are whole months (twelfths of a year) counted back from
+    each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. Arguments and
+    errors as in `us_appendix_j`.
     """
     day = due_day(start, [due_on for due_on, _ in payments])
 

@@ -1,7 +1,7 @@
-"""A scorecard, made of its definition: what reads the inputs, the bins, the bounds.
+"""A scorecard that is parsed from its definition: inputs, bins, bounds.
 
-Numbers are integers and decimals, never floats. Texts compare in Unicode NFC. The definition is one that
-`definition.check` has passed.
+Numbers are integers and decimals, never floats. Strings compare in Unicode NFC. `definition.check` must have accepted
+the definition.
 """
 
 import re
@@ -15,25 +15,25 @@ from unicodedata import normalize
 
 from config.core.json_text import day_of
 
-# The fact with the day of the score's computation, `2026-01-31`; `months_since` counts up to it.
+# The fact with the day on which the score is computed, such as `2026-01-31`. `months_since` counts up to this day.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 _CLAIMED = re.compile(r"application_data[.#]")
-# A ratio is rounded to so many digits, half to even: far beyond the precision of a threshold.
+# Ratios are rounded half to even to this precision, which is far finer than any threshold.
 _EXACT = Context(prec=50)
 
 Facts = Mapping[str, Any]
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return a JSON number exactly as it was written, None for anything else; infinity is not a number."""
+    """Return a JSON number as an exact decimal; None for anything else, including infinity."""
     if type(value) is int:
         return Decimal(value)
     return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
 
 
 def text_of(value: Any) -> str | None:
-    """Return a text in NFC, None for anything else. Keyboards spell one word in several ways."""
+    """Return a string in NFC, because keyboards encode the same word differently; None for anything else."""
     return normalize("NFC", value) if isinstance(value, str) else None
 
 
@@ -45,14 +45,15 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {"number": number_of, "text": tex
 
 
 def is_claimed(fact: str) -> bool:
-    """Return whether a fact is the applicant's own word: a path below `application_data`."""
+    """Return whether a fact is a claim of the applicant: a path below `application_data`."""
     return _CLAIMED.match(fact) is not None
 
 
 class Input(NamedTuple):
-    """`read` returns the value from some facts, None if it is missing. `read_fact` reads one fact.
+    """An input of a card: `read` returns its value from facts, None if it is missing. `read_fact` reads one fact.
 
-    `facts` are those that count: without the claims on a verified card. If `is_first`, the first readable one is read.
+    `facts` are the input's facts, without claims on a verified card. With `is_first`, `read` returns the first readable
+    one.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Input(NamedTuple):
     read_fact: Callable[[Any], Any]
     is_mutable: bool
     is_first: bool
-    claim: str | None  # the claim among the facts of `first_of`
+    claim: str | None  # the claim in `first_of`, if any
 
     def used(self, facts: Facts) -> list[str]:
         """Return the names of the facts that the value depends on."""
@@ -70,9 +71,9 @@ class Input(NamedTuple):
         return readable[:1] if self.is_first else readable
 
     def unreadable(self, facts: Facts) -> list[str]:
-        """Return the names of facts that are present and of another type than the input reads.
+        """Return the names of facts that are present but have the wrong type for the input.
 
-        Facts after the one that `first_of` reads don't count.
+        Facts after the first readable fact of `first_of` are ignored.
         """
         wrong = []
         for name in self.facts:
@@ -85,7 +86,7 @@ class Input(NamedTuple):
 
 
 def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input:
-    """Return an input; on a verified card claims of the applicant are missing."""
+    """Parse an input; on a verified card, its claims count as missing."""
     named = names_of(declared)
     names = tuple(name for name in named if not (is_verified and is_claimed(name)))
     read_fact: Callable[[Any], Any]
@@ -117,7 +118,7 @@ def names_of(declared: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _first(read_fact: Callable[[Any], Any], names: Iterable[str], facts: Facts) -> Any:
-    """Return the first of these facts that can be read, None where none can."""
+    """Return the first readable value of these facts; None if none is readable."""
     return next((value for name in names if (value := read_fact(facts.get(name))) is not None), None)
 
 
@@ -136,7 +137,7 @@ def _sum(numbers: Sequence[Decimal | None]) -> Decimal | None:
 
 
 def _months(since: date | None, until: date | None) -> Decimal | None:
-    """Return the whole months between two days; what lies ahead is missing."""
+    """Return the whole months between two days; None if the first is unknown or in the future."""
     if since is None or until is None or since > until:
         return None
     months = 12 * (until.year - since.year) + until.month - since.month
@@ -144,7 +145,7 @@ def _months(since: date | None, until: date | None) -> Decimal | None:
 
 
 class Bin(NamedTuple):
-    """A bin; `below` of a number, `values` of a text or a truth, neither of the open bin."""
+    """A bin: `below` for numbers, `values` for strings and booleans, neither for the open bin."""
 
     points: int
     is_missing: bool
@@ -158,7 +159,7 @@ class Characteristic(NamedTuple):
     reason: Any
     baseline: int
     bins: tuple[Bin, ...]
-    missing: int  # the position of the bin for what is missing
+    missing: int  # the position of the bin for missing values
 
     def bin_of(self, value: Any) -> int:
         if value is None:
@@ -181,7 +182,7 @@ class Knockout(NamedTuple):
 
 
 class Price(NamedTuple):
-    """The price from a total of `from_total` on: the note rate, and the highest amount."""
+    """The price for totals of at least `from_total`: the note rate, and the maximum amount."""
 
     from_total: int
     rate_percent: Decimal
@@ -190,7 +191,7 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A definition, ready to be evaluated; `facts` are the names of all that it reads, no claims if it is verified."""
+    """A parsed definition. `facts` are the names of all facts that it reads; a verified card reads no claims."""
 
     inputs: tuple[Input, ...]
     knockouts: tuple[Knockout, ...]
@@ -224,7 +225,7 @@ class Card:
         )
 
     def knockout_of(self, facts: Facts) -> Knockout | None:
-        """Return the first knockout that applies to some facts, or None."""
+        """Return the first knockout that applies to these facts, or None."""
         values = {source.name: source.read(facts) for source in self.inputs}
         held = (
             knockout
@@ -238,7 +239,7 @@ class Card:
 
     @property
     def attainable(self) -> tuple[int, int]:
-        """The lowest and the highest total that any facts can have."""
+        """The lowest and highest totals that are possible with any facts."""
         points = [[choice.points for choice in each.bins] for each in self.characteristics]
         return self.clip(self.base_points + sum(map(min, points))), self.clip(self.base_points + sum(map(max, points)))
 
@@ -247,11 +248,11 @@ class Card:
         return self.range or self.attainable
 
     def price_of(self, total: int) -> Price | None:
-        """Return the price of the highest bound that a total reaches, None where it reaches none."""
+        """Return the price of the highest bound that a total reaches; None if it reaches no bound."""
         return next((price for price in self.prices if total >= price.from_total), None)
 
     def outcome_of(self, total: int) -> str:
-        """Return the outcome of a total that is clipped, regardless of other facts."""
+        """Return the outcome of a clipped total, without knockouts."""
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
 
 

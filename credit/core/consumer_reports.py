@@ -1,6 +1,6 @@
-"""`metadata.consumer_report` of a decision: the reports of consumer reporting agencies that it was based on.
+"""`metadata.consumer_report` of a decision: the consumer reports that the decision was based on.
 
-For each, the notice of an adverse action contains what 15 USC 1681m(a) (FCRA, section 615(a)) requires.
+The notice of an adverse action contains for each report what 15 USC 1681m(a) (FCRA, section 615(a)) requires.
 """
 
 from typing import Any
@@ -11,28 +11,28 @@ from config.core.names import clean_words
 from credit.core.applicants import APPLICANTS_MAX, FIRST
 
 TEXT_MAX = 255
-# 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth if the number of inquiries is one of them.
+# 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth if one is the number of inquiries.
 FACTORS_MAX = 4
 REPORTS_MAX = 5
 _REQUIRED = ("agency", "address", "phone")
 _OF_SCORE = ("score", "range", "date", "factors")
 RANK = "ranks_above_percent"
 CATEGORIES_MAX = 20
-# What Directive (EU) 2023/2225, Art. 19(6), requires of a database that a rejection is based on.
+# Directive (EU) 2023/2225, Art. 19(6), requires these fields if a rejection is based on a database.
 RESULT, CATEGORIES, SUPPLIER = "result", "categories", "supplier"
 _WHERE = "metadata.consumer_report"
 
 
 def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[str, Any]]:
-    """Return the reports that a decision's metadata names, each with every member; empty if it names none.
+    """Return the consumer reports in a decision's metadata, each with every field; empty without reports.
 
-    `consumer_report` is one report or a list of up to REPORTS_MAX for each applicant: `{agency, address, phone, score?,
-    range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. They are strings,
-    integers (`score` and the two of `range`), a date, a list of strings, and the percentage of consumers with a lower
-    score. `result` is what the report has, and `categories` are those of its data; `supplier` is the company that
-    supplied it. The number of the applicant whom the report is about is 1, the default, to `applicants`. `score`
-    requires `range`, `date`, and `factors`. Raises ValidationFailed for any other shape, and for an agency that an
-    applicant has twice.
+    `consumer_report` is one report, or a list of up to REPORTS_MAX per applicant: `{agency, address, phone, score?,
+    range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. `score` and the two
+    values of `range` are integers, `date` is a date, and `factors` and `categories` are lists of strings.
+    `ranks_above_percent` is the percentage of consumers with a lower score. `applicant` is the number of the report's
+    applicant, from 1 (the default) to `applicants`. `result` is the report's result, `categories` are those of its
+    data, and `supplier` is the company that supplied it. `score` requires `range`, `date`, and `factors`. Raises
+    ValidationFailed for any other shape, and for a repeated agency of an applicant.
     """
     named = metadata.get("consumer_report") if isinstance(metadata, dict) else None
     if named is None:
@@ -89,7 +89,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _words(value: Any) -> str:
-    """Return a text as `clean_words` does; raises ValueError for anything else."""
+    """Return a string after `clean_words`; raises ValueError for anything else."""
     if not isinstance(value, str) or len(value) > TEXT_MAX:
         raise ValueError
     return clean_words(value)

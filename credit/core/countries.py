@@ -1,4 +1,4 @@
-"""Codes of ISO 3166-1 alpha-2, and XK for Kosovo, what addresses of some always have, and the US states."""
+"""Country codes (ISO 3166-1 alpha-2, XK for Kosovo), required fields of addresses by country, and US states."""
 
 _CODES = """
 AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC
@@ -11,22 +11,22 @@ UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
 """
 COUNTRIES = tuple(_CODES.split())
 
-# Mail arrives only with a postal code, by the national posts (UPU addressing sheets). Some sixty countries have none,
-# and in others people do not know theirs.
+# Countries whose posts deliver only with a postal code (UPU addressing sheets). About sixty countries have no postal
+# codes, and in others people do not know theirs.
 _POSTAL_CODES = """
 AT AU BE BR CA CH CN CZ DE DK EE ES FI FR GB GR HU IN IT JP KR LT LU LV MX NL NO NZ PL PR PT RU SE SG SI SK TR TW UA US
 ZA
 """
 WITH_POSTAL_CODE = frozenset(_POSTAL_CODES.split())
-# The address has no city: the country is one, or the line above it has the city (the address metadata of CLDR's
-# companion libaddressinput, countries whose required fields lack C).
+# Addresses without a city field: the country is a city, or the line above contains the city. Source: CLDR's companion
+# libaddressinput, countries whose required fields lack C.
 WITHOUT_CITY = frozenset(["AE", "GI", "HK", "JP", "KY", "MO", "NR", "SG"])
 WITH_CITY = frozenset(COUNTRIES) - WITHOUT_CITY
-# Addresses have a state, a province or a prefecture. Everywhere else an offer that requires a region requires none.
+# Countries whose addresses have a state, province, or prefecture. Elsewhere, `address.region` is never required.
 _REGIONS = "AU BR CA CN ES IN IT JP KR MX MY RU TW US"
 WITH_REGION = frozenset(_REGIONS.split())
 
-# Two letters each: the states, the District of Columbia, and the territories.
+# Codes of the states, the District of Columbia, and the territories.
 _STATES = (
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "RI SC SD TN TX UT VT VA WA WV WI WY DC AS GU MP PR VI"

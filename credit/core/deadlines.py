@@ -1,6 +1,6 @@
-"""Deadlines as people read them: a moment in the time zone of their state or country, with the zone's name.
+"""Deadlines for people: a date and time in the time zone of their state or country, with the zone's name.
 
-A day alone is misleading: a deadline on February 20 at 00:30 UTC ends in America on February 19.
+A date alone is misleading: February 20 at 00:30 UTC is February 19 in America.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from holidays import country_holidays
 
 from credit.core.applicants import Applicants
 
-# The zone of most people in a US state or territory (49 CFR 71).
+# The zone of most residents of a US state or territory (49 CFR 71).
 _STATES = {
     "America/New_York": "CT DC DE FL GA IN KY MA MD ME MI NC NH NJ NY OH PA RI SC VA VT WV",
     "America/Chicago": "AL AR IA IL KS LA MN MO MS ND NE OK SD TN TX WI",
@@ -29,7 +29,7 @@ _STATES = {
     "Pacific/Guam": "GU MP",
     "Pacific/Pago_Pago": "AS",
 }
-# Where most people live, in countries whose parts have other clocks.
+# The zone of most residents, for countries with several zones.
 _MAIN = {
     "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
     "NZ": "Pacific/Auckland", "PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
@@ -39,17 +39,17 @@ _ZONE_OF_STATE = {state: zone for zone, states in _STATES.items() for state in s
 
 
 def zone_of(applicants: Any) -> str:
-    """Return the IANA name of the zone of the first applicant's state or country, UTC if that is not known."""
+    """Return the IANA name of the time zone of the first applicant's state or country; UTC if unknown."""
     return _zone_of(applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {})
 
 
 def tzinfo_of(applicants: Any) -> tzinfo:
-    """Return the zone of `zone_of`, UTC on a machine that does not know it."""
+    """Return the time zone of `zone_of`; UTC on a machine without the time zone database."""
     return _zone(zone_of(applicants))
 
 
 def today_of(person: Mapping[str, Any]) -> date:
-    """Return today's date where a person lives, in UTC if that is not known."""
+    """Return today's date in the time zone of a person's address; in UTC if unknown."""
     return timezone.localdate(timezone=_zone(_zone_of(person)))
 
 
@@ -72,7 +72,7 @@ def zones_of(country: str) -> list[ZoneInfo]:
 
 @lru_cache(maxsize=300)
 def _only_zone_of(country: str) -> str:
-    """Return the zone of a country whose clocks agree, UTC for others."""
+    """Return the zone of a country if all its zones have the same clock, otherwise UTC."""
     if not available_timezones():
         return "UTC"
     zones = zones_of(country)
@@ -82,7 +82,7 @@ def _only_zone_of(country: str) -> str:
 
 
 def in_words(moment: datetime, zone: str) -> str:
-    """Return an aware moment as `February 19, 2028, 7:30 p.m. EST` in the language of the moment."""
+    """Return an aware moment as `February 19, 2028, 7:30 p.m. EST` in the active language."""
     local = moment.astimezone(_zone(zone))
     # Translators: a day as Django's `date` filter writes it.
     day = formats.date_format(local, gettext("F j, Y"))
@@ -99,6 +99,6 @@ def _zone(name: str) -> tzinfo:
 
 
 def _label(local: datetime) -> str:
-    """Return the zone's abbreviation, or its offset where it has none, such as `UTC-05:00`."""
+    """Return the zone's abbreviation, or its offset, such as `UTC-05:00`, without an abbreviation."""
     name = local.tzname() or ""
     return name if name.isalpha() else f"UTC{local:%z}"[:6] + ":" + f"{local:%z}"[3:5]

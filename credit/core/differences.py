@@ -8,10 +8,10 @@ TEXT_MAX = 200
 
 
 def differences(before: Any, after: Any) -> Any:
-    """Return `{path: {"before": …, "after": …}}` for every member that differs, at most CHANGES_MAX of them.
+    """Return `{path: {"before": …, "after": …}}` for every changed value, at most CHANGES_MAX.
 
-    A member that is only on one side lacks the other. Long texts are cut to TEXT_MAX characters, and documents within
-    documents are followed, so that each entry is one value.
+    An added value lacks `before`, a removed value lacks `after`. Strings are cut to TEXT_MAX characters. Nested
+    documents are compared recursively, so that each entry is one value.
     """
     changes: dict[str, Any] = {}
     for path, change in _walk("", before, after):

@@ -15,11 +15,11 @@ from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
 _FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
-MIN_AGE_YEARS = 18  # for applicants with a known date of birth, if the offer has no other
+MIN_AGE_YEARS = 18  # applies if the offer has no minimum age and the date of birth is known
 
 
 class Coming(NamedTuple):
-    """The age that an applicant needs, and the day on which they reach it."""
+    """The minimum age of an applicant who is too young, and the day on which they reach it."""
 
     years: int
     day: date
@@ -27,7 +27,7 @@ class Coming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """One thing that is missing or wrong; `type` is that of JSON, or `document`."""
+    """A missing or invalid item. `type` is a JSON type, or `document`."""
 
     pointer: str
     title: str
@@ -55,12 +55,14 @@ class OfferRequirements:
     applicant: Sequence[str] = ()
     min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
-    limits: Mapping[str, Any] | None = None  # the terms that limit the amount and the term, if they are binding
+    limits: Mapping[str, Any] | None = None  # the terms that limit amount and term, if offers are binding
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
-        """Return the requirements of terms; terms that were pinned before requirements existed have none of the
-        names."""
+        """Return the requirements of an offer's terms.
+
+        Terms that were pinned before requirements existed lack these keys and require nothing.
+        """
         offered = terms or {}
         min_age = offered.get("min_age")
         birth = () if min_age is None else ("date_of_birth",)
@@ -78,7 +80,7 @@ class OfferRequirements:
         return {} if self.schema is None else self.schema["properties"]
 
     def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, handed_in: Iterable[str]) -> list[Due]:
-        """Return the missing items of the data, the applicants, and the documents, each in the offer's order."""
+        """Return the missing or invalid items of data, applicants, and documents, each in the offer's order."""
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Upload a file.") for name in missing]
@@ -86,7 +88,7 @@ class OfferRequirements:
         return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]
 
     def _figures(self, data: Any) -> Iterator[Due]:
-        """Yield the amount and the term if they exceed the offer's limits; its schema can have further limits."""
+        """Yield the amount and the term if they are outside the offer's limits. Its schema can have further limits."""
         if self.limits is None:
             return
         figures, values = Figures(data), data if isinstance(data, dict) else {}
@@ -111,7 +113,7 @@ class OfferRequirements:
 
     def _applicants(self, persons: Iterable[Mapping[str, Any]] | None) -> Iterator[Due]:
         required = dict.fromkeys((*DUE, *self.applicant)) if self.applicant else ()
-        # For an unknown person every required fact is missing.
+        # Without applicants, every required field is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
             if coming := self._too_young(person):
                 why = f"Must be at least {coming.years} years old. That is the case from {coming.day.isoformat()}."

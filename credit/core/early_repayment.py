@@ -7,16 +7,15 @@ from decimal import Decimal
 
 from credit.core.quotes import Instalment, half_up
 
-_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # up to a year before the end, and longer before
+_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # up to a year before the end, and earlier
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyRepayment:
     """The figures of an early repayment on `on`, in minor units.
 
-    `fee_reduction` is the part of the creditor's up-front costs for the time that is left, in proportion to its days
-    (C-383/18). `compensation_max` is the creditor's maximum compensation. `total` is the maximum payment on that day,
-    after the installment due then.
+    `fee_reduction` is the share of the creditor's up-front costs for the remaining days (C-383/18). `compensation_max`
+    is the creditor's maximum compensation. `total` is the maximum payment on that day, after the installment due on it.
     """
 
     on: date
@@ -34,7 +33,7 @@ class EarlyRepayment:
 def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: date) -> int:
     """Return a creditor's maximum compensation for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
 
-    That is 1 % of it where more than a year is left, otherwise 0.5 %, and never more than the interest left.
+    This is 1 % of `capital` if more than a year remains, otherwise 0.5 %, and at most the remaining interest.
     """
     share = _EARLY if ends_on > _year_after(on) else _LATE
     return min(int(capital * share), interest_left)
@@ -43,9 +42,9 @@ def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: dat
 def early_repayment(
     schedule: Sequence[Instalment], *, start: date, fee: int, after_payments: int | None = None
 ) -> EarlyRepayment | None:
-    """Return what early repayment costs on the due day of a payment, by default in the middle of the schedule.
+    """Return the figures of an early repayment on a payment's due day, by default in the middle of the schedule.
 
-    `fee` are the creditor's up-front costs. None for a loan of a single payment, and for a line of credit.
+    `fee` is the creditor's up-front costs. Returns None for a loan with a single payment, and for a line of credit.
     """
     number = len(schedule) // 2 if after_payments is None else after_payments
     if not 0 < number < len(schedule):

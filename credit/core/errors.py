@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OfferNotFound(ApiError):
-    """No such offer, or not the caller's to change."""
+    """The offer doesn't exist, or the caller can't change it."""
 
     status, error, code, message, stored = 404, "offer_not_found", "E4004", "Offer not found.", True
 
@@ -22,7 +22,7 @@ class OfferUnavailable(ApiError):
 
 
 class ProviderNotFound(ApiError):
-    """No such provider, or not one that the caller acts for."""
+    """The provider doesn't exist, or the caller doesn't act for it."""
 
     status, error, code, message, stored = 404, "provider_not_found", "E4012", "Provider not found.", True
 
@@ -33,13 +33,13 @@ class ProviderTaken(ApiError):
 
 
 class ApplicationNotFound(ApiError):
-    """No such application, or not one that the caller may see."""
+    """The application doesn't exist, or the caller can't read it."""
 
     status, error, code, stored = 404, "application_not_found", "E4002", True
     message = "Application not found."
 
 
-# Errors of reading an application, one's own or another person's.
+# Errors of reading an application, for its applicant and for other callers.
 READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequired)
 
 
@@ -60,14 +60,14 @@ class PricingNoticeDue(NothingToAccept):
 
 
 class WithdrawalOver(ApiError):
-    """The period of withdrawal has ended; `details` have its last day and its end."""
+    """The withdrawal period has ended; `details` have its last day and its end."""
 
     error, code, stored = "withdrawal_over", "E3019", True
     message = "The period for withdrawing from the agreement is over."
 
 
 class PrecontractRequired(ApiError):
-    """An acceptance of EU credit without the hash of its European information form."""
+    """An acceptance of EU credit lacks the hash of the European information form."""
 
     error, code = "precontract_required", "E3018"
     message = (
@@ -90,7 +90,7 @@ class InvalidApplicationTransition(InvalidTransition):
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
-    """Return the error with every fault (JSON pointer and description), whose message is the first one."""
+    """Return one error with all faults (JSON pointer and description). Its message is the first fault."""
     details = [{"field": pointer, "message": message} for pointer, message in faults]
     return ValidationFailed(": ".join(faults[0]), details=details)
 
@@ -114,7 +114,7 @@ class DocumentClosed(ApiError):
 
 
 class StorageQuotaExceeded(ApiError):
-    """The files of the account or of its drafts would take more bytes than they may."""
+    """The files of the account or of its drafts would exceed the limit in bytes."""
 
     error, code, stored = "storage_quota_exceeded", "E3016", True
     message = "Your files exceed the storage limit. Submit or withdraw a draft, or send a smaller file."
@@ -138,14 +138,14 @@ class PhonePicture(UnsupportedMediaType):
 
 
 class ReasonsRequired(ApiError):
-    """A rejection without its principal reasons where reviewers decide, or a reopening that needs a reason."""
+    """A rejection lacks its principal reasons, or a decision lacks the `reason` that it requires."""
 
     error, code = "reasons_required", "E1017"
     message = "The decision lacks its principal reasons in `metadata.reasons`, or its `reason`."
 
 
 def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:
-    """Raise ReasonsRequired unless there are reasons, and each names a specific factor (12 CFR 1002.9(b)(2))."""
+    """Raise ReasonsRequired unless there are reasons, and each refers to a specific factor (12 CFR 1002.9(b)(2))."""
     details = {"codes": [*REASONS, OTHER]}
     if not reasons:
         raise ReasonsRequired(
@@ -166,28 +166,28 @@ class PurposeMissing(ApiError):
 
 
 class ReportNotPossible(ApiError):
-    """No vendor is configured, the applicant has no name and birth date, or ended the consent to the report."""
+    """No vendor is configured, or the applicant has no name, no birth date, or no valid consent to the report."""
 
     error, code = "report_not_possible", "E3023"
     message = "No report can be requested about this applicant."
 
 
 class ReportPending(ApiError):
-    """A report is requested already, or the score waits for one."""
+    """A report is already requested, or the score waits for one."""
 
     status, error, code = 409, "report_pending", "E3022"
     message = "A report of this kind about this applicant is already requested. Wait for its result."
 
 
 class ReportVendorError(ApiError):
-    """The vendor certainly did not receive the request; a new request may succeed."""
+    """The vendor did not receive the request; a new request may succeed."""
 
     status, error, code = 502, "report_vendor_error", "E5005"
     message = "The vendor of reports is not available. Request the report again later."
 
 
 class ReportNotFound(ApiError):
-    """No such report of the application, or not one that the caller may see."""
+    """The application has no such report, or the caller can't read it."""
 
     status, error, code, stored = 404, "report_not_found", "E4015", True
     message = "Report not found."
@@ -198,7 +198,7 @@ class AlreadyProposed(ApiError):
 
 
 class TermsRequired(ApiError):
-    """An approval that names no loan, where reviewers decide about a listed offer."""
+    """An approval lacks the loan's terms, which reviewers must send for a listed offer."""
 
     error, code = "terms_required", "E1018"
     message = (
@@ -225,14 +225,14 @@ class CounterofferOpen(ApiError):
 
 
 class NotCorrectable(ApiError):
-    """A fact that the applicant can't report as wrong."""
+    """The applicant can't report this fact as wrong."""
 
     error, code = "not_correctable", "E3020"
     message = "The fact can't be corrected."
 
     @classmethod
     def of(cls, status: str, fact: str, allowed: Sequence[str]) -> Self:
-        """Return the error for a fact; `allowed` are the application's that can be corrected."""
+        """Return the error for a fact; `allowed` are the application's facts that can be corrected."""
         if not allowed:
             return cls(f"Values can't be corrected while the application is `{status}`.")
         why = "`fact` must be a value of the application or of its score"
@@ -240,7 +240,7 @@ class NotCorrectable(ApiError):
 
 
 class ScoringModelNotFound(ApiError):
-    """No such model or version, or not one of a provider that the caller acts for."""
+    """The model or version doesn't exist, or the caller doesn't act for its provider."""
 
     status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
     message = "Scoring model not found."
@@ -252,7 +252,7 @@ class ScoreNotFound(ApiError):
 
 
 class InvalidVersionTransition(InvalidTransition):
-    """A scoring model's version that is retired, or was never published."""
+    """The scoring model's version is retired, or was never published."""
 
     error, code, stored = "invalid_version_transition", "E3014", True
     message = "The version's status does not allow this change. `details.allowed` lists the possible ones."

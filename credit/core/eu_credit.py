@@ -1,6 +1,6 @@
 """Requirements of Directive (EU) 2023/2225 for an offer and its lender.
 
-The texts are the lender's words for the rows of Annex I and for the members of Article 21 that no figure fills.
+The texts are the lender's wording for the rows of Annex I and the contents of Article 21 that are not figures.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from credit.core.figures import outside
 from credit.core.jurisdictions import EU
 
 CCD2, CCD2_SMALL, NO_REGIME = REGIMES = ("ccd2", "ccd2_small", "none")
-RENOVATION = "renovation"  # the `regime_reason` of unsecured credit above the ceiling
+RENOVATION = "renovation"  # the `regime_reason` of unsecured credit above the limit
 DOES_NOT_APPLY = "does not apply"
 AMOUNT_MAX_EUR = 100_000
 TEXT_MAX_LENGTH = 2_000
@@ -26,7 +26,7 @@ OPTIONAL_TEXTS = (
 )  # fmt: skip
 TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
 
-# The lender's data that an EU offer requires in addition to those for notices.
+# The lender's fields that an EU offer requires in addition to those for notices.
 LENDER_FIELDS = {
     "phone": "telephone number",
     "email": "e-mail address",
@@ -38,18 +38,18 @@ LENDER_FIELDS = {
 TITLES = {"name": "name", "address": "postal address", **LENDER_FIELDS}
 _INFORMATION = ("example", "terms_text")
 _EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
-# Units of a currency per euro on 18 October 2023, the directive's date, rounded.
+# Units of a currency per euro on October 18, 2023, the date of the directive, rounded.
 _PER_EURO = {
     "EUR": 1, "CHF": 0.95, "CZK": 24.7, "DKK": 7.46, "GBP": 0.87, "HUF": 385, "ISK": 147, "NOK": 11.6, "PLN": 4.45,
     "RON": 4.97, "SEK": 11.6, "USD": 1.06,
 }  # fmt: skip
 
 REQUIRED_BY_REGIME = f"Required with `regime` `{CCD2}` or `{CCD2_SMALL}`."
-Fault = tuple[str, str]  # the member, and what is wrong with it
+Fault = tuple[str, str]  # the field, and its error
 
 
 def follows_directive(terms: Mapping[str, Any] | None) -> bool:
-    """Return whether the form of Article 10 is required before these terms are accepted."""
+    """Return whether these terms require the form of Article 10 before acceptance."""
     offered = terms or {}
     return offered.get("jurisdiction") == EU and offered.get("regime") != NO_REGIME
 
@@ -59,7 +59,7 @@ def applies(text: str | None) -> bool:
 
 
 def faults_of(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield what an offer's terms lack, or have wrong, by its jurisdiction; `currency` has its default already."""
+    """Yield the missing or invalid fields of an offer's terms under its jurisdiction; `currency` must be set."""
     yield from (_eu_faults if terms["jurisdiction"] == EU else _us_faults)(terms)
 
 
@@ -90,13 +90,13 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def minor_units_of_euros(euros: int, currency: str) -> int | None:
-    """Convert at the fixed rate; None for a currency without one."""
+    """Convert euros at the fixed rate; None for a currency without a rate."""
     rate = _PER_EURO.get(currency)
     return None if rate is None else int(euros * Decimal(str(rate)) * 10 ** exponent_of(currency))
 
 
 def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    """Article 2: the directive ends at EUR 100,000, except for unsecured credit to renovate a home."""
+    """Article 2: the directive covers up to EUR 100,000, and above that only unsecured credit for home renovation."""
     is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
     if terms["regime_reason"] == RENOVATION and is_unsecured:
         return

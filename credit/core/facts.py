@@ -1,11 +1,11 @@
-"""The catalogue of facts: the values about a person that a scorecard can read, each declared by the app that has it.
+"""The catalog of facts: values about a person that a scorecard can read, each declared by the app that stores it.
 
-A fact is read from the platform's own tables while a score is computed, without a call to a third party. Values of a
-person's application are not declared, they are read by path: `application_data.monthly_income_cents`, or by JSON
-pointer (RFC 6901): `application_data#/monthly income`. Each fact has a source, and the day of its value.
+Computing a score reads facts from the platform's own tables, without calls to third parties. Values of an application
+are not declared. They are read by path, `application_data.monthly_income_cents`, or by JSON pointer (RFC 6901),
+`application_data#/monthly income`. Each fact has a source, and the day of its value.
 
-A score can reveal its input: with narrow bins, a lender's card can determine a balance to the cent. So each
-fact declares the scope that covers it, and callers that gather facts pass which may be read; the others are missing.
+A score can reveal its input: with narrow bins, a lender's card can determine a balance to the cent. So each fact
+declares its scope. Callers of `read_facts` pass a predicate of readable facts; the others are missing.
 """
 
 import re
@@ -33,7 +33,7 @@ _POINTED = re.compile(r"(?:/(?:[^/~]|~[01]){0,60}){1,8}")
 _SPACES_AND_JOINERS = str.maketrans("", "", "\u00a0\u200c\u200d")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 
-# An applicant shares facts with a lender by area: the first part of a fact's name, and the scope for it.
+# An applicant shares facts with a lender by area. An area is the first part of a fact's name; each has a scope.
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
 # The sources of facts: who supplied the value.
@@ -65,13 +65,15 @@ Read = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`read` returns the value for an account at a moment: an integer, a float, a text, a truth, None for unknown.
+    """A declared fact: `read` returns its value for an account at a moment, None if unknown.
 
-    `type` is `number`, `text` or `boolean`. `scope` covers it, `FIRST_PARTY` where no scope does. Facts that are
-    computed together have one `read`: it returns an object, and `part` names the attribute that is the fact's value.
-    With `in_currency`, `read` receives a currency as well, and the fact is missing in any other.
-    `dated` names the attribute that is the day of the value; without it that is the day of the score. With
-    `of_application`, `read` receives the application in place of the account.
+    A value is an integer, a float, a string, or a boolean; `type` is `number`, `text`, or `boolean`. `scope` is the
+    required scope, or `FIRST_PARTY` for facts without one.
+
+    Facts that are computed together share one `read`, which returns an object. `part` is the attribute with the fact's
+    value. `dated` is the attribute with the day of the value; without it, the day is that of the score. With
+    `in_currency`, `read` also receives a currency, and the fact is missing in other currencies. With `of_application`,
+    `read` receives the application instead of the account.
     """
 
     name: str
@@ -88,7 +90,7 @@ class Fact:
 
 
 class Known(NamedTuple):
-    """The value of a fact, None if it is missing, its source, and the day of the value, None if that is unknown."""
+    """The value of a fact (None if missing), its source, and the day of the value (None if unknown)."""
 
     value: Any
     source: str
@@ -99,7 +101,7 @@ class Known(NamedTuple):
         return None if self.as_of is None else self.as_of.isoformat()
 
 
-# Names that are not declared: paths below an application's data.
+# Facts that are not declared by name: paths below an application's data.
 PATHS = (
     Fact(
         f"{_CONFIRMED}*", "any", lambda _user_id, _now: None, "applications:read", CONFIRMED,
@@ -111,12 +113,12 @@ PATHS = (
     ),
 )  # fmt: skip
 MayRead = Callable[[Fact], bool]
-# Facts about the same person's other applications with the lender: only the lender may read them.
+# Prefix of facts about the person's other applications with the lender, which only the lender may read.
 PERSON = "person."
 
 
 def has_person(names: Iterable[str]) -> bool:
-    """Return whether facts about the person's other applications are among these, which only the lender may read."""
+    """Return whether these names include facts about the person's other applications (`PERSON`)."""
     return any(name.startswith(PERSON) for name in names)
 
 
@@ -126,7 +128,7 @@ def covered_by(credential: Credential) -> MayRead:
 
 
 def shared(share: Collection[str]) -> MayRead:
-    """Return a predicate of facts that enter a score: one of an area of SHAREABLE only if `share` names the area."""
+    """Return a predicate of the facts that a score may read: areas of SHAREABLE must be in `share`."""
     return lambda fact: (area := fact.name.partition(".")[0]) not in SHAREABLE or area in share
 
 
@@ -140,7 +142,7 @@ def category_of(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """Return who supplies a fact."""
+    """Return the source of a fact."""
     if path_of(name):
         return CONFIRMED if category_of(name) == "confirmed" else APPLICANT
     return catalogue()[name].source
@@ -154,9 +156,9 @@ def type_of(name: str) -> str | None:
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Return the members below `application_data` that a name leads to, claimed or confirmed; none for another name.
+    """Return the path below `application_data` in a name of a claimed or confirmed value; empty for other names.
 
-    A pointer has no control characters, and none that change the direction of text.
+    A pointer must not contain control characters or characters that change the direction of text.
     """
     if _PATH.fullmatch(name):
         return name.split(".")[1:]
@@ -165,31 +167,31 @@ def path_of(name: str) -> Sequence[str]:
 
 
 def path_of_pointer(pointer: str) -> Sequence[str]:
-    """Return the members that a JSON pointer leads to; none for a text that is not one, or not one of a name."""
+    """Return the path in a JSON pointer; empty for an invalid pointer, or one that no fact's name may contain."""
     if not _POINTED.fullmatch(pointer) or not pointer.translate(_SPACES_AND_JOINERS).isprintable():
         return ()
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def pointer_of(path: Sequence[str]) -> str:
-    """Return the JSON pointer (RFC 6901) that leads to some members."""
+    """Return the JSON pointer (RFC 6901) of a path."""
     return "".join(f"/{escaped(part)}" for part in path)
 
 
 def confirmed_name(pointer: str) -> str:
-    """Return the name of the fact that the confirmed value at a pointer is."""
+    """Return the fact's name of the confirmed value at a pointer."""
     path = path_of_pointer(pointer)
     name = f"{_CONFIRMED}{'.'.join(path)}"
     return name if list(path_of(name)) == list(path) else f"confirmed#{pointer}"
 
 
 def claim_of(name: str) -> str:
-    """Return the name of the claim at the path of a confirmed fact."""
+    """Return the name of the claim at a confirmed fact's path."""
     return name.replace("confirmed", "application_data", 1)
 
 
 def name_of(member: str) -> str:
-    """Return the name of the fact that a member of `application_data` is."""
+    """Return the fact's name of a field of `application_data`."""
     name = f"{APPLICATION_DATA}{member}"
     return name if _PATH.fullmatch(name) else f"{_POINTER}/{escaped(member)}"
 
@@ -205,10 +207,10 @@ def read_facts(
     application: Any = None,
     currency: str = DEFAULT_CURRENCY[US],
 ) -> dict[str, Known]:
-    """Return the facts of these names about a person; `confirmed` has the application's confirmed values, by pointer.
+    """Return the named facts about a person; `confirmed` has the application's confirmed values, by JSON pointer.
 
-    Amounts are in minor units of `currency`, the offer's. In any other currency they are missing.
-    A fact that is unknown, or that `may_read` withholds, has the value None. Facts of one `read` are read once.
+    Amounts are in minor units of `currency`, the offer's currency. Amounts in other currencies are missing. A fact that
+    is unknown, or that `may_read` excludes, has the value None. Facts with the same `read` are read once.
     """
     together: dict[Read, Any] = {}
     known: dict[str, Known] = {}
@@ -233,13 +235,13 @@ def read_facts(
 
 
 def part_of(fact: Fact, whole: Any, *, now: datetime) -> Known:
-    """Return a fact that is computed together with others, of the object that its `read` returned."""
+    """Return one fact of those computed together; `whole` is the object that their `read` returned."""
     as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
     return Known(getattr(whole, str(fact.part)), fact.source, as_of)
 
 
 def gather(names: Iterable[str], *, now: datetime, **about: Any) -> dict[str, Any]:
-    """Return the values of `read_facts`, with the day on which they were read, as a scorecard reads them."""
+    """Return the values of `read_facts` and SCORED_ON, as a scorecard requires them."""
     return values_of(read_facts(names, now=now, **about), now=now)
 
 
@@ -248,10 +250,10 @@ def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:
-    """Return the number, text or truth at a path below `application_data`, None where there is none.
+    """Return the number, string, or boolean at a path below `application_data`; None without a value.
 
-    A number names a member of a list, from 0. A list or an object at the end is returned empty: no input can read it,
-    and it is not missing.
+    A number in the path is an index of a list, from 0. A list or an object at the end of the path is returned empty,
+    because no input can read it but it is not missing.
     """
     for part in path:
         if isinstance(data, Mapping):

@@ -1,4 +1,4 @@
-"""The figures of an application: read from the applicant's own data by names that only this module defines."""
+"""The figures of an application, read from fields of `application_data` that only this module names."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from config.core.currencies import amount_in_words, exponent_of
 from config.core.ids import INT64_MAX
 from credit.core.jurisdictions import DEFAULT_CURRENCY, US, Conventions
 
-Bound = tuple[str, Any, str]  # the member, the limit, in words
+Bound = tuple[str, Any, str]  # the field, the limit, the message
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",
@@ -19,12 +19,12 @@ _AMOUNT = re.compile(
 
 
 def reference_of(application_id: UUID) -> str:
-    """Return what people call an application: `A-` and the end of its id, which differs where ids are near."""
+    """Return the reference of an application: `A-` and the end of its id, which differs even for similar ids."""
     return f"A-{application_id.hex[-8:].upper()}"
 
 
 def end_of_id(reference: str) -> str | None:
-    """Return the end of the id that a reference spells, None for any other text."""
+    """Return the id's last 8 digits from a reference; None for any other text."""
     spelled = _REFERENCE.fullmatch(reference)
     return spelled[1].lower() if spelled else None
 
@@ -32,7 +32,7 @@ def end_of_id(reference: str) -> str | None:
 def amount_in(typed: str) -> tuple[int, str] | None:
     """Return the minor units and the currency of an amount such as $20,000 or 20,000 EUR; None for any other text.
 
-    An amount in dollars has a `$`, a comma, or two decimals.
+    An amount without a currency needs a `$`, a comma, or two decimals, and is in dollars.
     """
     spelled = _AMOUNT.fullmatch(typed)
     if spelled is None or (spelled[1] and spelled[4]):
@@ -46,7 +46,7 @@ def amount_in(typed: str) -> tuple[int, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of `application_data` in cents and months; None for one that is not a whole number from 0 on."""
+    """The figures of `application_data` in cents and months. Values other than whole numbers from 0 on are None."""
 
     data: Any
 
@@ -60,7 +60,7 @@ class Figures:
 
     @property
     def monthly_income_cents(self) -> int | None:
-        """A twelfth of the yearly `income_cents`, if there is no monthly income."""
+        """The monthly income; without one, a twelfth of the yearly `income_cents`."""
         a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
         return a_year // 12 if a_month is None and a_year is not None else a_month
 
@@ -80,7 +80,7 @@ class Figures:
 
 
 def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int | None) -> Iterator[Bound]:
-    """Yield the limits of an offer's terms that an amount and a term break."""
+    """Yield the limits of an offer's terms that an amount or a term exceeds."""
     least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
     currency = Conventions.of(terms).shown_currency
     if amount_cents is not None and least is not None and amount_cents < least:
@@ -97,9 +97,10 @@ def either(words: Sequence[str]) -> str:
 
 
 def money(cents: int | None, currency: str | None = None) -> str:
-    """Return minor units as people read them: 250000 is "$2,500.00", None is nothing.
+    """Return an amount in minor units for display: 250000 is "$2,500.00", None is "".
 
-    `currency` is `Conventions.shown_currency`. With a currency the amount has its code, in the language of the moment.
+    `currency` is `Conventions.shown_currency`. If set, the amount has the currency's code, and follows the active
+    language.
     """
     if cents is None:
         return ""

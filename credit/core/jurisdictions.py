@@ -1,7 +1,7 @@
-"""The law that an offer follows, and the conventions that come with it: currency, APR method, day count, fee.
+"""The law that an offer follows, and its conventions: currency, APR method, day count, and fee.
 
-An offer declares them, and the application pins them with the offer's terms. Applications without a pinned offer, and
-those from before offers had a jurisdiction, follow the law of the United States.
+An offer declares them, and the application pins them with the offer's terms. Without them, US law applies: to
+applications without a pinned offer, and to those from before offers had a jurisdiction.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ DEFAULT_CURRENCY = {US: "USD", EU: "EUR"}
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """`currency` is of ISO 4217. `is_fee_kept_back`: whether the lender pays out the amount less the fee."""
+    """`currency` is an ISO 4217 code. With `is_fee_kept_back`, the lender pays out the amount minus the fee."""
 
     jurisdiction: str = US
     currency: str = DEFAULT_CURRENCY[US]
@@ -25,7 +25,7 @@ class Conventions:
 
     @classmethod
     def of(cls, terms: Mapping[str, Any] | None) -> Self:
-        """Return the conventions of an offer's terms, as the offer has them or an application pins them."""
+        """Return the conventions of an offer's current or pinned terms."""
         offered = terms or {}
         jurisdiction = offered.get("jurisdiction") or US
         return cls(
@@ -41,7 +41,7 @@ class Conventions:
 
     @property
     def shown_currency(self) -> str | None:
-        """The currency that `figures.money` writes; None for dollars with their sign, as in the United States."""
+        """The currency for `figures.money`; None under US law, where amounts have a dollar sign."""
         return self.currency if self.is_eu else None
 
     @property

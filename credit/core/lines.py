@@ -1,6 +1,6 @@
-"""The payments of a line of credit by which its annual percentage rate is computed.
+"""The assumed payments of a line of credit, from which its annual percentage rate is computed.
 
-Its drawdowns and repayments are not known beforehand. Directive (EU) 2023/2225, Annex III, part II assumes them.
+Drawdowns and repayments are unknown in advance. Directive (EU) 2023/2225, Annex III, part II defines the assumptions.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from credit.core.apr import EXACT, Payment, eu_annex_iii, in_month, month_of
 from credit.core.quotes import half_up
 
-# The assumptions of part II, in words for documents.
+# The assumptions of part II, as text for documents.
 ASSUMPTIONS = {
     "a": gettext_noop("The credit is drawn down at once and in full."),
     "d": gettext_noop("An overdraft without a term runs for three months."),
@@ -36,9 +36,9 @@ def payments_of_line(
 ) -> list[Payment]:
     """Return the assumed payments of a line of credit that is drawn down in full on `start`, in minor units.
 
-    Interest is a twelfth of the yearly rate on the balance. By (d), an overdraft is repaid in full at its end, after
-    `months`, or after three months. By (e) any other line of credit is repaid within a year by equal parts of the
-    capital. By (h) a ceiling of None is that of CEILING_ASSUMED.
+    Monthly interest is a twelfth of the yearly rate on the balance. Assumption (d): an overdraft is repaid in full
+    after `months`, by default three. Assumption (e): other lines of credit are repaid within a year in equal parts of
+    the capital. Assumption (h): without a ceiling, it is CEILING_ASSUMED.
     """
     amount = CEILING_ASSUMED if ceiling is None else ceiling
     count = (months or OVERDRAFT_MONTHS) if is_overdraft else OPEN_END_MONTHS
@@ -56,22 +56,19 @@ def payments_of_line(
 
 
 def is_overdraft(offer: Mapping[str, Any]) -> bool:
-    """Return whether (d) applies to the line of credit of an offer's terms, by its `product_type`."""
+    """Return whether assumption (d) applies to the line of credit in an offer's terms, by `product_type`."""
     return "overdraft" in str(offer.get("product_type", "")).casefold()
 
 
 def cost_of_line(
     ceiling: int | None, rate_percent: Decimal, *, start: date, fee: int = 0, is_overdraft: bool = False
 ) -> tuple[Decimal, int]:
-    """Return the annual percentage rate and the sum of the payments of a line of credit, by the assumptions.
-
-    The fee is due on `start`. Raises RateOutOfRange.
-    """
+    """Return the assumed annual percentage rate of a line of credit, and the sum of its payments."""
     payments = payments_of_line(ceiling, rate_percent, start=start, is_overdraft=is_overdraft)
     credit = (CEILING_ASSUMED if ceiling is None else ceiling) - fee
     return eu_annex_iii(credit, payments, start=start), sum(cents for _day, cents in payments)
 
 
 def assumptions_of_line(*, ceiling: int | None, is_overdraft: bool) -> list[str]:
-    """Return the letters of the assumptions by which the payments of a line of credit are computed."""
+    """Return the letters of the assumptions that apply to a line of credit."""
     return ["a", "d" if is_overdraft else "e", *(["h"] if ceiling is None else [])]

@@ -1,4 +1,4 @@
-"""A loan as people read it, in the language of the moment."""
+"""Loans for display, in the active language."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -23,7 +23,7 @@ _TITLES = {
     "payment_cents": gettext_noop("Monthly payment"),
     "final_payment_cents": gettext_noop("Final payment"),
 }
-# The figures of Directive (EU) 2023/2225, Art. 3, which stand in place of those of 12 CFR 1026.18.
+# The figures of Directive (EU) 2023/2225, Art. 3, which replace those of 12 CFR 1026.18.
 _EU_NAMES = {
     "finance_charge_cents": "total_cost_cents",
     "amount_financed_cents": "total_credit_cents",
@@ -42,7 +42,7 @@ LOAN, COST = FIGURES[:4], FIGURES[4:]
 
 
 def in_words(terms: Mapping[str, Any]) -> str:
-    """Return a loan as one line."""
+    """Return a loan's terms in one line of text."""
     currency = terms.get("currency")
     figures = {
         "amount": money(terms["amount_cents"], currency),
@@ -58,7 +58,7 @@ def in_words(terms: Mapping[str, Any]) -> str:
 def rows_of(
     terms: Mapping[str, Any], names: Sequence[str] = COST, *, start: date | str | None
 ) -> list[tuple[str, str]]:
-    """Return what a loan that starts on `start` is and costs, named; of a line of credit nothing is computed."""
+    """Return (title, value) pairs of a loan that starts on `start`. A line of credit has no computed figures."""
     is_line, currency = terms["term_months"] is None, terms.get("currency")
     titles = {**(_EU_TITLES if currency else _TITLES)}
     if is_line:
@@ -71,7 +71,7 @@ def rows_of(
 
 
 def display(name: str, value: Any, currency: str | None = None) -> str:
-    """Return a figure as people read it; `currency` is that of terms in the European Union."""
+    """Return a figure for display; terms under EU law pass their `currency`."""
     if name.endswith("_cents"):
         return money(value, currency)
     if name == "apr_percent":

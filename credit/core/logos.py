@@ -1,7 +1,7 @@
 """Logos of lenders: PNG files, and SVG files without scripts, styles that load, or references to other files.
 
-A browser shows a logo in `<img>` only, and gets it with a policy that forbids scripts and requests. These checks keep
-the file harmless if someone opens it in another way.
+Pages show a logo only in `<img>`, with a policy that forbids scripts and requests. These checks make the file harmless
+if a user opens it in another way.
 """
 
 import base64
@@ -22,7 +22,7 @@ PNG, SVG = "image/png", "image/svg+xml"
 
 _ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50  # of an SVG, after each reference is replaced with its target
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Chunks that change how the pixels look. All others, such as texts and times, are removed.
+# PNG chunks that change how the pixels look. All other chunks, such as texts and times, are removed.
 _KEPT = {b"IHDR", b"PLTE", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"IDAT", b"IEND"}
 _ANIMATED = {b"acTL", b"fcTL", b"fdAT"}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by the color type
@@ -39,7 +39,7 @@ _LOADS = re.compile(r"[\\@]|(?:url|src|image|image-set|cross-fade|element|expres
 
 
 class NotALogo(ValueError):
-    """The file is refused; the message is for its sender."""
+    """The file is rejected; the message is for its sender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Logo:
 
 
 def read_base64(text: str) -> Logo:
-    """Return the logo in a Base64 text; raises NotALogo."""
+    """Return the logo in a Base64 string; raises NotALogo."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -58,7 +58,7 @@ def read_base64(text: str) -> Logo:
 
 
 def read_logo(content: bytes) -> Logo:
-    """Return the logo in a file as it is stored; raises NotALogo."""
+    """Return the logo in a file, in the form that is stored; raises NotALogo."""
     if len(content) > MAX_BYTES:
         raise NotALogo(TOO_LARGE)
     if content.startswith(_SIGNATURE):
@@ -70,7 +70,7 @@ def read_logo(content: bytes) -> Logo:
 
 
 def _chunks_of(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the kind and the data of each chunk up to the end of the file."""
+    """Yield the type and the data of each chunk up to the end of the file."""
     position = len(_SIGNATURE)
     while position < len(content):
         head = content[position : position + 8]
@@ -109,7 +109,7 @@ def _checked_png(content: bytes) -> bytes:
 
 
 def _bytes_of_pixels(header: bytes) -> int:
-    """Return the length of the unpacked pixels, each row with its filter."""
+    """Return the length of the unpacked pixels in bytes, including the filter byte of each row."""
     if len(header) != 13:
         raise NotALogo("The PNG is damaged: its header is not valid.")
     width, height, depth, color, packing, filtering, interlace = struct.unpack(">IIBBBBB", header)
@@ -131,7 +131,7 @@ class _Element:
 
 
 class _SvgReader:
-    """Reads the tree of an SVG, and refuses on the way what a logo does not need."""
+    """Parses an SVG into a tree, and rejects everything that a logo does not need."""
 
     def __init__(self) -> None:
         self.open: list[_Element] = []
@@ -213,7 +213,7 @@ def _check_svg(content: bytes) -> None:
     reader.read(content)
     if reader.root is None:
         raise NotALogo("The SVG must have the element `svg` outermost.")
-    # A rule applies to any number of elements, so its references can't be counted.
+    # A style rule applies to any number of elements, so the drawn elements can't be counted.
     if any(element.refers_to for element in _all_of(reader.root) if element.name == "style"):
         raise NotALogo(
             "The SVG's `style` element must not refer to elements. Use attributes, such as `fill`, for that."
@@ -230,7 +230,7 @@ def _all_of(element: _Element) -> Iterator[_Element]:
 
 
 def _size_of(element: _Element, by_id: dict[str, _Element], sizes: dict[int, int], *, depth: int) -> int:
-    """Return the number of elements that are drawn for one, after each reference is replaced with its target."""
+    """Return the number of elements that an element draws, after replacing each reference with its target."""
     if depth > 2 * _DEPTH_MAX:
         raise NotALogo("The SVG's references form a circle, or a chain that is too long.")
     key = id(element)

@@ -1,4 +1,4 @@
-"""The statuses of an application and who may move it between them (specification section 3.1, completed)."""
+"""The statuses of an application and the allowed transitions by role (specification section 3.1, completed)."""
 
 from config.core.lifecycle import Machine, Role
 
@@ -23,9 +23,9 @@ MACHINE = Machine(
 COUNTEROFFER = "counteroffer"
 IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 DECIDED = frozenset({APPROVED, REJECTED})
-# Actions that need two reviewers under four-eyes approval.
+# Actions that require two reviewers under four-eyes approval.
 JUDGEMENTS = DECIDED | {COUNTEROFFER}
-# In these statuses `application_data` is frozen: a decision is based on it, or the application has ended.
+# `application_data` is frozen in these statuses: a decision is based on it, or the application has ended.
 FROZEN = frozenset({APPROVED, REJECTED, WITHDRAWN, EXPIRED})
-# How an application may begin where decisions are made by reviewers.
+# The allowed statuses of a new application if reviewers decide.
 INITIAL_STATUSES = frozenset({DRAFT, SUBMITTED})

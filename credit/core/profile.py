@@ -1,7 +1,7 @@
 """The closed profile of JSON Schema 2020-12 for the data of an offer's applications.
 
-An object of strings, integers, numbers and booleans, without nesting: a program can show it as a form, and validation
-is linear. It excludes patterns, references and conditions.
+It allows an object of strings, integers, numbers, and booleans, without nesting. So a program can show it as a form,
+and validation takes linear time. Patterns, references, and conditions are excluded.
 """
 
 import math
@@ -26,9 +26,9 @@ TEXT_MAX_LENGTH = 10_000
 _REFUSALS_MAX = 20
 _NAME_SHOWN = 60
 
-# As facts of scorecards spell them.
+# The syntax of names in facts of scorecards.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
-X_FACT = "x-fact"  # the fact that a claim is compared with
+X_FACT = "x-fact"  # the fact to compare the claim with
 _ABOUT = ("type", "title", "description", X_FACT)
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "string": (*_ABOUT, "enum", "minLength", "maxLength", "format"),
@@ -43,7 +43,7 @@ Refusal = tuple[str, str]
 
 
 def check(schema: Any) -> None:
-    """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless the profile has this schema."""
+    """Raise ValidationFailed unless a schema follows the profile. Each detail has a JSON pointer (`field`)."""
     refusals = list(islice(_refusals(schema), _REFUSALS_MAX))
     if not refusals and len(canonical_json(schema)) > BYTES_MAX:
         refusals = [("", f"Must have at most {BYTES_MAX} bytes.")]
@@ -109,7 +109,7 @@ def _member(member: Any, here: str) -> Iterator[Refusal]:
         yield f"{here}/type", f"Must be one of {', '.join(KEYWORDS)}."
         return
     unknown = list(_unknown(member, KEYWORDS[kind], here))
-    if unknown:  # the keywords below apply only to values of this type
+    if unknown:  # the keywords below require a known type
         yield from unknown
         return
     yield from _texts(member, here)
@@ -148,7 +148,7 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
     rest = {name: value for name, value in member.items() if name != "enum"}
     bounds = [name for both in _BOUNDS for name in both if name in member]
     if not all(_is_bound(name, member[name], kind) for name in bounds):
-        return  # which is said already
+        return  # already reported
     seen: set[Any] = set()
     for number, value in enumerate(values):
         if (why := fault(rest, value)) is not None:
@@ -164,7 +164,7 @@ def _in_nfc(value: Any) -> Any:
 
 
 def _is_integer(value: Any) -> bool:
-    """Return whether JSON Schema counts a value among the integers: 1.0 is one."""
+    """Return whether JSON Schema counts a value as an integer; it includes 1.0."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
@@ -182,7 +182,7 @@ _A = {"string": "a text", "integer": "an integer", "number": "a number", "boolea
 
 
 def fault(member: Mapping[str, Any], value: Any) -> str | None:
-    """Return the error of a value by its field's schema, or None; never contains the value."""
+    """Return the error of a value by its field's schema, or None. The error never contains the value."""
     return next(_faults(member, value), None)
 
 

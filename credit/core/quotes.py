@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from credit.models.offers import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
-# At the highest rate and the longest term, the sum of the payments is still an integer that every JSON parser
-# represents exactly (2^53).
+# With it, the sum of payments at the highest rate and the longest term is below 2^53, so every JSON parser represents
+# it exactly.
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")
@@ -32,17 +32,17 @@ WARNING = gettext_noop("Caution! Borrowing money costs money")
 
 
 def half_up(cents: Decimal) -> int:
-    """Round to whole cents; what misses a half by no more than a division does is a half."""
+    """Round half up to whole cents. A fraction within 1e-12 of a half counts as a half."""
     return int(cents.quantize(_NEARLY).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def monthly_payment_cents(
     amount_cents: int, apr_percent: Decimal | float, months: int, *, first_period: Decimal = Decimal(1)
 ) -> int:
-    """Return the level payment that repays an amount in so many months from 1 on, half up and at least a cent.
+    """Return the level payment that repays an amount in `months` payments, rounded half up, at least one cent.
 
-    `apr_percent` is the note rate per year. `first_period` is how many months pass before the first payment; interest
-    of that period is simple.
+    `apr_percent` is the note rate per year. `first_period` is the number of months before the first payment; interest
+    for that period is simple.
     """
     with localcontext(apr.EXACT):
         rate = Decimal(str(apr_percent)) / 1200
@@ -55,7 +55,7 @@ def monthly_payment_cents(
 
 @dataclass(frozen=True, slots=True)
 class Instalment:
-    """One payment. The principal of the first is below zero when a long first period earns more than it pays."""
+    """One payment. The first principal is negative if the interest of a long first period exceeds the payment."""
 
     number: int
     due_on: date
@@ -68,13 +68,13 @@ class Instalment:
 def amortise(
     amount_cents: int, apr_percent: Decimal, months: int, *, start: date, first_payment_on: date | None = None
 ) -> list[Instalment]:
-    """Return the schedule: monthly payments, the first by default one month after `start`; the last one covers the
-    rest.
+    """Return the schedule of monthly payments. The last payment covers the rest.
 
-    Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
-    balance times a twelfth of the rate, half up; a first period other than a month counts as in Appendix J, with 30
-    days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer. None
-    after the first is less than the interest of its month.
+    The first payment is by default one month after `start`. Payments fall due on the same day of each month, or on the
+    last day of a shorter month. Interest is a twelfth of the yearly rate on the balance, rounded half up. A first
+    period other than a month is counted as in Appendix J, with 30 days per month. Payments of whole cents may repay a
+    small loan early, so the schedule may be shorter. Every payment after the first covers at least the interest of its
+    month.
     """
     first, day = apr.month_of(start) + 1, start.day
     if first_payment_on is not None:
@@ -113,10 +113,10 @@ def make_quote(
     method: str | None,
     today: date,
 ) -> dict[str, Any]:
-    """Return the quote for a loan that is paid out today, less the prepaid fee, by the offer's method by default.
+    """Return the quote for a loan that is paid out today minus the prepaid fee, by default with the offer's method.
 
-    Raises OfferUnavailable for an offer that is closed, MissingParameter when neither the query nor the offer names a
-    rate, ValidationFailed for what the offer does not lend.
+    Raises OfferUnavailable for a closed offer, MissingParameter without a rate in the query and in the offer, and
+    ValidationFailed for an amount, a term, or a rate outside the offer's limits.
     """
     if not offer.is_active:
         raise OfferUnavailable
@@ -154,10 +154,10 @@ def cost_of(
     where: str = "",
     rate_member: str = "apr_percent",
 ) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return what a loan that starts today costs, by the names of its figures, and its schedule.
+    """Return the figures of a loan that starts today, by name, and its schedule.
 
     Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. `where` is
-    the prefix of a field's name in its message.
+    the prefix of field names in errors.
     """
     latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
@@ -183,13 +183,13 @@ def cost_of(
 
 
 def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
-    """Return the annual percentage rate of a loan as people read it: two decimals, in the EU one, half up.
+    """Return the annual percentage rate of a loan for display, half up: two decimals, under EU law one decimal.
 
-    `terms` are those of `LoanTerms.to_dict`, of a loan that starts on `start`.
+    `terms` are those of `LoanTerms.to_dict`, for a loan that starts on `start`.
     """
     rate, step = Decimal(str(terms["apr_percent"])), TENTH if terms.get("currency") else HUNDREDTH
     if rate % step == step / 2:
-        # The stored rate was rounded already: only the exact rate determines the rounding of a half.
+        # The stored rate is already rounded, so exact halves need the exact rate.
         day, first = date.fromisoformat(str(start)), terms.get("first_payment_on")
         first = None if first is None else date.fromisoformat(str(first))
         note_rate = Decimal(str(terms["rate_percent"]))
@@ -207,7 +207,7 @@ def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
     return _example_cost(*loan, Conventions.of(terms).apr_method, today)
 
 
-@lru_cache(maxsize=1024)  # lists show the same examples all day, and a rate takes milliseconds
+@lru_cache(maxsize=1024)  # lists repeat the same examples, and a rate takes milliseconds
 def _example_cost(
     amount_cents: int, rate: Decimal, months: int, fee_cents: int, method: str, today: date
 ) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _example_cost(
 
 
 def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_cents: int | None) -> dict[str, Any]:
-    """Return the currency, and the figures of Directive (EU) 2023/2225, Art. 3; without a cost two are null."""
+    """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. Without a cost, two figures are null."""
     credit = amount_cents - (fee_cents if conventions.is_fee_kept_back else 0)
     return {
         "currency": conventions.currency,
@@ -231,7 +231,7 @@ def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_
 
 
 def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the example's loan, its figures, and both in one sentence, in the language of the moment."""
+    """Return the example's loan and figures, and a sentence with both in the active language."""
     conventions, example = Conventions.of(terms), terms["example"]
     costs = example_cost(terms, today=today)
     amount, fee = example["amount_cents"], example["fee_cents"]
@@ -259,7 +259,7 @@ def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str
 
 
 def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:
-    """Return the schedule as it is hashed and shown."""
+    """Return the schedule in the form that is hashed and displayed."""
     return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
 
 

@@ -1,9 +1,8 @@
-"""Why credit is refused: the principal reasons of Regulation B's sample notification.
+"""Reasons for refusing credit: the principal reasons of Regulation B's sample notification.
 
-The list is form C-1 in appendix C to 12 CFR 1002, and two of our own. They are an unverified identity, and inquiries
-that the applicant stated and no report shows. A rejected consumer must receive the principal reasons, most important
-first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the history name
-them.
+The list is form C-1 in appendix C to 12 CFR 1002, and two more: an unverified identity, and inquiries that the
+applicant stated and no report shows. A rejected consumer must receive the principal reasons, most important first. More
+than four are not likely to help (comment 9(b)(2)-1). Codes never change, because the history contains them.
 """
 
 import re
@@ -46,7 +45,7 @@ REASONS = {
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
-# The reason of a withdrawal by which the applicant declines the approved terms.
+# The reason code of a withdrawal that declines the approved terms.
 DECLINED_BY_APPLICANT = "declined_by_applicant"
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
 # 12 CFR 1002.9(b)(2): a score below a threshold, or internal standards, is not a specific reason.
@@ -56,10 +55,10 @@ _SAYS_NOTHING = re.compile(
     re.IGNORECASE,
 )
 OTHER_TEXT_MAX = 120
-# These name a consumer report. They are true only of a decision that used one.
+# These reasons refer to a consumer report, so the decision must have used a report.
 _OF_A_REPORT = frozenset({"inquiries_recent"})
-# Words that alone do not make a specific reason, in English and Spanish.
-# "Insufficient points" and "Does not meet credit policy" have no other words; "Insufficient income" has one.
+# Reasons that consist only of these English and Spanish words are not specific. "Insufficient points" and "Does not
+# meet credit policy" contain no other words; "Insufficient income" does.
 _ENGLISH = """
 a acceptable acceptance accepted ai algorithm algorithmic an analysis and any applicant applicants application approval
 approve approved are as assessment at automated automatic bank based be because been below beneath business by
@@ -94,9 +93,9 @@ Reason = str | dict[str, str]
 def reasons_of(metadata: Any) -> list[Reason]:
     """Return the principal reasons in `metadata.reasons`, most important first.
 
-    Each is a code of REASONS or `{"code": "other", "text": …}`, with a text of at most OTHER_TEXT_MAX characters that
-    says more than that a score or a standard was not met.
-    Anything but one to PRINCIPAL_MAX such reasons, each named once, is an empty list.
+    Each is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters and must
+    not refer only to a score or a standard. The result is empty unless there are 1 to PRINCIPAL_MAX valid, different
+    reasons.
     """
     reasons = metadata.get("reasons") if isinstance(metadata, dict) else None
     if not isinstance(reasons, list) or not 1 <= len(reasons) <= PRINCIPAL_MAX or not all(map(_is_reason, reasons)):
@@ -114,9 +113,10 @@ def _is_reason(reason: Any) -> bool:
 
 
 def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
-    """Return a sentence for each invalid reason, in their order: the error, and what to send instead.
+    """Return a sentence for each invalid reason, in order: the error, and what to send instead.
 
-    A text must name a specific factor (12 CFR 1002.9(b)(2)). A code that names a consumer report needs one.
+    A text must refer to a specific factor (12 CFR 1002.9(b)(2)). Codes that refer to a consumer report require a
+    report.
     """
     faults = []
     for position, reason in enumerate(reasons):
@@ -134,24 +134,24 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
 
 
 def names_no_factor(text: str) -> bool:
-    """Return True for a text that consists only of words about scores, standards, and decisions, or of no words."""
+    """Return whether a text consists only of words about scores, standards, and decisions, or of no words."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
     words = re.findall(r"[^\W\d_]+", plain)
     return all((len(word) == 1 and word.isascii()) or word in _EMPTY_WORDS for word in words)
 
 
 def key_of(reason: Reason) -> str:
-    """Return what makes two reasons the same: the code, or the text of another; no text is a code."""
+    """Return the key that identifies a reason: its code, or the text of `other`. No text equals a code."""
     return reason if isinstance(reason, str) else reason["text"]
 
 
 def text_of(reason: Reason) -> str:
-    """Return a reason's text; a stored code that REASONS lacks stands for itself."""
+    """Return a reason's text; a stored code that is not in REASONS is returned unchanged."""
     return reason["text"] if isinstance(reason, dict) else REASONS.get(reason, reason)
 
 
 def warning_of(left_out: Sequence[Reason]) -> str:
-    """Return the warning of a rejection that has none of the reasons of the score that referred it; empty for none."""
+    """Return the warning of a rejection that has no reason of the referring score; empty if it has one."""
     if not left_out:
         return ""
     return (

@@ -13,19 +13,14 @@ FIGURES = (
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
 _MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
-CURRENCY = "USD"  # of a summary that names none
+CURRENCY = "USD"  # of a summary without a currency
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
 
 
 def checked_summary(summary: Any) -> dict[str, Any]:
-    """Return a summary with every member, None where a vendor has no value.
-
-    `agency` {name, address, phone, website} is required. `score` is None or {value, min, max, factors, supplier,
-    ranks_above_percent}. FIGURES are integers from 0, amounts in minor units of `currency` (ISO 4217; default: USD).
-    Raises ValueError for any other shape.
-    """
+    """Return a summary with every field; values that a vendor lacks are None."""
     _only(summary, _MEMBERS, "summary")
     _only(summary.get("agency"), _AGENCY, "agency")
     score = summary.get("score")
@@ -59,7 +54,7 @@ def checked_summary(summary: Any) -> dict[str, Any]:
 
 
 def consumer_report_of(summary: dict[str, Any], *, applicant: int, day: str) -> dict[str, Any]:
-    """Return a summary as the member of `metadata.consumer_report` that a notice is made of."""
+    """Return a summary as `metadata.consumer_report`, from which a notice is created."""
     agency, score = summary["agency"], summary.get("score") or {}
     members = {
         "agency": agency.get("name"),

@@ -1,8 +1,8 @@
-"""The rights of an applicant at a decision that a score takes or proposes, as data: texts that counsel can replace.
+"""The rights of an applicant at a decision that uses a score, as data: texts that counsel can replace.
 
 For each jurisdiction, way of deciding, and outcome there is a `Duty`. `us` applies Colorado's SB 26-189 to applicants
-of all states; an ECOA notice (12 CFR 1002.9) may take the place of its statement. `eu` is Directive (EU) 2023/2225
-(CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
+of all states; an ECOA notice (12 CFR 1002.9) may replace its statement. `eu` is Directive (EU) 2023/2225 (CCD2), the
+GDPR, and Regulation (EU) 2024/1689 (AI Act).
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ OUTCOMES = (REJECTION, WORSE, APPROVAL)
 
 
 class Right(NamedTuple):
-    """A sentence for the applicant, and the law that it comes from."""
+    """A sentence for the applicant, and the law that requires it."""
 
     text: str
     law: str
@@ -31,7 +31,8 @@ class Right(NamedTuple):
 class Duty(NamedTuple):
     """The lender's duties: the notice `before` the decision, and the rights `after` it.
 
-    The notice about a decision is due within `days`, None if no law sets a term. Records are kept for `keep_months`.
+    The notice about a decision is due within `days`; None if no law sets a deadline. Records are retained for
+    `keep_months`.
     """
 
     before: tuple[Right, ...]
@@ -79,7 +80,7 @@ _ADVICE = Right(gettext_noop("The lender refers you to debt advice if that helps
 _US_MONTHS, _US_SCORED_MONTHS = 25, 36  # 12 CFR 1002.12(b)(1); Colorado SB 26-189
 _EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # ours; AI Act 26(6) requires logs of at least 6 months
 _US_DAYS = 30  # 12 CFR 1002.9(a)(1); SB 26-189
-_EU_DAYS = 3  # ours: the law says "without delay"
+_EU_DAYS = 3  # the platform's value: the law says "without delay"
 _US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_HUMAN, _EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
 _EU_REJECTED = (_TOLD, _ADVICE)
 
@@ -112,7 +113,7 @@ def way_of(move: Any, score: Any) -> str:
 
 
 def outcome_of(status: str, *, is_worse: bool) -> str:
-    """Return the outcome of a decision that leads to a status; a counteroffer is on worse terms."""
+    """Return the outcome of a decision by its new status; a counteroffer is WORSE."""
     if status == REJECTED:
         return REJECTION
     return APPROVAL if status == APPROVED and not is_worse else WORSE

@@ -1,7 +1,7 @@
-"""How an offer's prices follow consumer reports, and what applicants get for it (12 CFR 1022.70 to 1022.75).
+"""Risk-based pricing: how an offer's prices depend on consumer reports, and the required notices (12 CFR 1022.70-75).
 
-A *risk-based pricing notice* is for an applicant who gets worse terms than the offer's best because of a report about
-them (1022.72). Instead of it, an offer may disclose the score to every applicant (1022.74(e), and (f) without a score).
+A *risk-based pricing notice* is for an applicant whose terms are worse than the offer's best because of their report
+(1022.72). Instead, an offer may disclose the score to every applicant (1022.74(e), and (f) without a score).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 NOTICE, SCORE_DISCLOSURE, NOT_APPLICABLE = METHODS = ("notice", "score_disclosure", "not_applicable")
-# Why an offer needs neither.
+# Why an offer requires neither notices nor score disclosures.
 REASONS = {
     "business_credit": "The credit is primarily for business purposes (12 CFR 1022.70(a)).",
     "same_terms": "Every applicant gets the same terms (12 CFR 1022.72(a)).",
@@ -30,10 +30,10 @@ def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool
 def applicants_owed(
     offer: Mapping[str, Any] | None, reports: list[dict[str, Any]], rate_percent: Decimal | None
 ) -> list[int]:
-    """Return the applicants who must get a notice about pricing after an approval or a counteroffer at this rate.
+    """Return the applicants who must get a pricing notice after an approval or a counteroffer at this rate.
 
-    `offer` is the pinned offer. Each applicant with a report gets their own notice (1022.75(c)). An offer without a
-    method gives risk-based pricing notices.
+    `offer` is the pinned offer. Each applicant with a report gets their own notice (1022.75(c)). Without a method, the
+    offer uses risk-based pricing notices.
     """
     offer = offer or {}
     method = offer.get("risk_based_pricing") or NOTICE
@@ -43,7 +43,7 @@ def applicants_owed(
 
 
 def blocks_for(offer: Mapping[str, Any] | None, reports: list[dict[str, Any]]) -> list[str]:
-    """Return the blocks of a notice about pricing, in their order, for an applicant with these reports."""
+    """Return the blocks of a pricing notice, in order, for an applicant with these reports."""
     scored = [report["score"] is not None for report in reports]
     if (offer or {}).get("risk_based_pricing") != SCORE_DISCLOSURE:
         return ["pricing", *(["pricing_score"] if any(scored) else []), "creditor"]

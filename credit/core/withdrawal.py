@@ -1,7 +1,7 @@
-"""The right of withdrawal (Directive (EU) 2023/2225, Art. 26): its period, and what is owed after it is used.
+"""The right of withdrawal (Directive (EU) 2023/2225, Art. 26): its period, and the repayment after a withdrawal.
 
-Days are those of the borrowers' countries. In a country with several time zones the conclusion has the day of the
-easternmost, and the period ends in the westernmost: each counts for the borrower.
+Days are those of the borrowers' countries. In a country with several time zones, the period starts on the day of the
+easternmost zone and ends in the westernmost zone. Both favor the borrower.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from credit.core.deadlines import zones_of
 from credit.core.quotes import half_up
 
 PERIOD_DAYS, MONTHS_WITHOUT_INFORMATION, REPAY_DAYS = 14, 12, 30
-APPLIES_FROM = date(2026, 11, 20)  # agreements from before follow Directive 2008/48/EC (Art. 47)
+APPLIES_FROM = date(2026, 11, 20)  # earlier agreements follow Directive 2008/48/EC (Art. 47)
 _DAYS_A_YEAR = {"act_365": 365, "30_360": 360}
 _SATURDAY = 5
 
@@ -28,11 +28,11 @@ def period_end(
     complete_since: datetime | None,
     told_of_right_at: datetime | None,
 ) -> datetime | None:
-    """Return the moment (UTC) at which the period is over: withdrawing is in time before it. None for no end.
+    """Return the moment (UTC) at which the period ends; withdrawals before it are in time. None without an end.
 
-    The period runs for 14 calendar days from the conclusion, or from the complete information if that came later. It
-    ends 12 months and 14 days after the conclusion if the information is missing by then. It has no end for borrowers
-    who were never informed of the right. With borrowers in several countries the latest end counts.
+    The period is 14 calendar days from the conclusion, or from the complete information if that came later. If the
+    information is still missing, it ends 12 months and 14 days after the conclusion. It has no end for borrowers who
+    were never informed of the right. For borrowers in several countries, the latest end counts.
     """
     last_days = (
         (zones, country, _last_day(zones, concluded_at, complete_since, told_of_right_at))
@@ -46,7 +46,7 @@ def period_end(
 def _last_day(
     zones: list[ZoneInfo], concluded_at: datetime, complete_since: datetime | None, told_of_right_at: datetime | None
 ) -> date | None:
-    """Return the last day of the period before weekends and holidays count; None for a period without an end."""
+    """Return the last day of the period, before adjusting for weekends and holidays; None without an end."""
     concluded = _day_in(zones, concluded_at)
     if told_of_right_at is None or (complete_since is None and concluded < APPLIES_FROM):
         return None
@@ -56,17 +56,20 @@ def _last_day(
     if complete_since is None:
         return ceiling
     last = max(told, _day_in(zones, complete_since) + period)
-    is_late = concluded >= APPLIES_FROM and last - period > ceiling  # the right had ended when the information came
+    is_late = concluded >= APPLIES_FROM and last - period > ceiling  # ended before the information was complete
     return ceiling if is_late else last
 
 
 def _day_in(zones: list[ZoneInfo], moment: datetime) -> date:
-    """Return the day of a moment in the easternmost zone."""
+    """Return the date of a moment in the easternmost zone."""
     return max(moment.astimezone(zone).date() for zone in zones)
 
 
 def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
-    """Return the end of the next working day in the westernmost zone (Regulation (EEC) 1182/71, Art. 3(4))."""
+    """Return the end of the last day, or of the next working day, in the westernmost zone.
+
+    The rule is Regulation (EEC) 1182/71, Art. 3(4).
+    """
     while last.weekday() >= _SATURDAY or last in public_holidays(country, last.year):
         last += timedelta(days=1)
     midnight = datetime.combine(last + timedelta(days=1), time())
@@ -74,7 +77,7 @@ def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
 
 
 def public_holidays(country: str, year: int) -> set[date]:
-    """Return the public holidays of a whole country; none of a country without a known list."""
+    """Return the nationwide public holidays of a country; empty for a country without a known list."""
     try:
         return set(country_holidays(country, years=year))
     except NotImplementedError:
@@ -94,5 +97,5 @@ def repay_by(declared_at: datetime, countries: Iterable[str]) -> date:
 
 
 def interest(amount: int, rate_percent: Decimal, *, day_count: str, days: int = 1) -> int:
-    """Return the interest on an amount for so many days, half up, in minor units: of a year of 365 or 360 days."""
+    """Return the interest on an amount for some days, half up, in minor units. A year has 365 or 360 days."""
     return half_up(Decimal(amount) * rate_percent * days / (100 * _DAYS_A_YEAR[day_count]))
