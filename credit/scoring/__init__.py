@@ -1,7 +1,7 @@
-"""Scores: scorecards that are data, kept in versions that never change, and computed exactly.
+"""Scores: scorecards as JSON, stored in immutable versions, and computed exactly.
 
-A *model* belongs to a provider and has numbered *versions*; a version holds a *definition*, which is JSON
-(`definition.schema.json`). Cards come from tables of `optbinning`, and go as PMML (`pmml`). `evaluator` computes a
-definition against *facts*, which apps declare (`facts`). The package does not know its callers, and calls no provider
-while a score is computed.
+A *model* belongs to a lender and has numbered *versions*. A version has a *definition*, which is JSON
+(`definition.schema.json`). Definitions are imported from tables of `optbinning` and exported as PMML (`pmml`).
+`evaluator` computes a definition from *facts*, which apps declare (`facts`). The package imports none of its callers,
+and calls no vendor while it computes a score.
 """

@@ -1,4 +1,4 @@
-"""The public facts about the score that an offer uses, for a person who hasn't applied yet."""
+"""Public information about an offer's score, for a person who hasn't applied yet."""
 
 from typing import Any
 
@@ -24,9 +24,9 @@ _PRICES = _("The score sets the interest rate of your loan: the price is persona
 
 
 def describe_automation(offer: Offer) -> dict[str, Any]:
-    """Return in the language of the moment which score an offer uses, for what, from which data, and who reviews.
+    """Describe an offer's score in the active language: its purposes, its data, and who reviews its decisions.
 
-    It is made from the published champion of the offer's model. Costs one statement, two with a model.
+    The description is based on the published champion of the offer's model. Costs one query, two with a model.
     """
     version = _champion_of(offer)
     way = NONE if version is None else ALONE if settings.DECISIONING == "automatic" else ASSISTED

@@ -1,7 +1,7 @@
 """The certificate of a scorecard: properties of every combination of bins, computed exactly.
 
-A combination has one bin of each characteristic. Facts that several inputs share can rule a combination out, and it
-counts all the same. Knockouts don't count: each has a reason of its own.
+A combination has one bin of each characteristic. Combinations that are impossible because inputs share facts are
+counted, too. Knockouts are not counted, because each has its own reason.
 """
 
 from bisect import bisect_left
@@ -18,16 +18,16 @@ from credit.core.facts import category_of
 from credit.core.reasons import in_full, key_of
 from credit.scoring.evaluator import REASONS_MAX
 
-_STEPS_MAX = 20_000_000  # additions for the sums of one set of characteristics: about 3 s
-# Points that a set of characteristics can have together, each with the number of ways.
+_STEPS_MAX = 20_000_000  # additions for the sums of one set of characteristics, about 3 s
+# The possible total points of a set of characteristics, each with its number of combinations.
 Sums = Mapping[int, int]
 
 
 def certificate_of(card: Card) -> dict[str, Any]:
-    """Compute the certificate: counts of combinations, totals within the range, reasons, inputs with their facts.
+    """Compute the certificate: combinations, range of totals, reasons, and inputs with their facts.
 
-    A reason can occur if a combination that isn't approved has it. A count beyond 2^53 is a string. Raises
-    ValidationFailed for a card whose points have too many different sums.
+    A reason can occur if a combination without approval has it. A count above 2^53 is a string. Raises ValidationFailed
+    for a card whose points have too many different sums.
     """
     low, high = card.attainable
     combinations = prod(len(scored.bins) for scored in card.characteristics)
@@ -75,7 +75,7 @@ def _is_monotone(scored: Characteristic) -> bool:
 
 
 def _end_of(card: Card, *, declines: bool) -> float:
-    """Return the unclipped total from which the outcome is not `decline` any more, or is `approve`."""
+    """Return the lowest unclipped total with an outcome above `decline`, or with `approve` (`declines=False`)."""
     if declines and card.outcomes[-1][0] != DECLINE:
         return -inf
     if declines:
@@ -110,7 +110,7 @@ def _points(scored: Characteristic) -> Sums:
 
 
 def _below(first: Sums, second: Sums, bound: float) -> int:
-    """Return how many pairs of two sets of sums are together below a bound."""
+    """Return how many pairs, one sum of each set, add up to less than a bound."""
     totals = sorted(second)
     ways = [0, *accumulate(second[total] for total in totals)]
     return sum(count * ways[bisect_left(totals, bound - total)] for total, count in first.items())
@@ -122,7 +122,7 @@ def _declines(card: Card) -> int:
 
 
 class _Group:
-    """The characteristics of one reason: their baselines together, and the sums of their points."""
+    """The characteristics with one reason: the sum of their baselines, and the possible sums of their points."""
 
     def __init__(self, scored: Sequence[Characteristic]) -> None:
         self.reason = scored[0].reason
@@ -138,7 +138,7 @@ class _Group:
         return self._sums
 
     def least_from(self, bound: int) -> float:
-        """Return the least sum of at least `bound`, infinity if there is none."""
+        """Return the lowest sum of at least `bound`; infinity without one."""
         if self.least >= bound or self.most < bound:
             return self.least if self.least >= bound else inf
         return min(total for total in self.sums() if total >= bound)
@@ -172,10 +172,11 @@ def _reasons(card: Card) -> list[dict[str, Any]]:
 
 
 def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
-    """Return whether a combination below the bound has the reason of a group among its REASONS_MAX.
+    """Return whether a combination below the bound has this group's reason among its REASONS_MAX.
 
-    The largest loss of the group is the best case: it ranks highest, and the total is the lowest. Each other group
-    either ranks behind it, with the least points that allow it, or is one of few ahead, with the least points.
+    The best case is the group's largest loss, which ranks highest and makes the total lowest. Each other group takes
+    its least points, and then either ranks ahead, which only a few groups may, or takes the least points that rank it
+    behind.
     """
     loss = groups[at].baseline - groups[at].least
     if loss <= 0:
@@ -185,7 +186,7 @@ def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
     for position, group in enumerate(groups):
         if position == at:
             continue
-        # If two losses are equal, the one that is declared first ranks higher.
+        # Of two equal losses, the one that is declared first ranks higher.
         behind = group.least_from(group.baseline - loss + (position < at))
         if behind == inf:
             forced += 1

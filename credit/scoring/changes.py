@@ -1,7 +1,7 @@
 """The smallest changes of a person's facts that lead to a better outcome, found by exact search.
 
-A change moves one characteristic into a better bin. Each is looked at by itself: facts that several inputs are made of
-may move more than one bin at once.
+A change moves one characteristic into a better bin. Characteristics are treated as independent, although a change of a
+shared fact can move several at once.
 """
 
 from itertools import combinations
@@ -16,7 +16,7 @@ _RANKS = (DECLINE, REFER, APPROVE)
 
 
 class Step(NamedTuple):
-    """One characteristic (by position) in a better bin (by position), and the points that it brings."""
+    """A move of one characteristic into a better bin (both by position), and the gained points."""
 
     characteristic: int
     bin: int
@@ -26,9 +26,10 @@ class Step(NamedTuple):
 def changes(card: Card, evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
 
-    Single changes come before pairs, a smaller gain before a larger, then the declared order. A pair of which one
-    change alone is enough does not count. Nothing moves into the bin of what is missing, nor out of one that the person
-    cannot change, and no change undoes a knockout. A person whose facts can't be read has to correct them first.
+    Single changes come before pairs, then smaller gains before larger ones, then the declared order. Pairs exclude
+    changes that are enough alone. No change moves a characteristic into the bin for missing values, or changes an input
+    that the person can't change. The result is empty for a knockout, and for unreadable facts, which the person must
+    correct first.
     """
     if evaluation.is_knocked_out or evaluation.unreadable:
         return []
@@ -49,9 +50,9 @@ def _gain(steps: tuple[Step, ...]) -> int:
 
 
 def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
-    """Return the better bins of each characteristic that a person can change, the smallest gain first.
+    """Return the better bins of each characteristic that the person can change, the smallest gain first.
 
-    What the lender knows of the person's other applications is not among them.
+    Inputs with facts about the person's other applications are excluded.
     """
     mutable = {source.name for source in card.inputs if source.is_mutable and not has_person(source.facts)}
     steps = []
@@ -80,7 +81,7 @@ def _outcome(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> str
 
 
 def _least_pair(card: Card, evaluation: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
-    """Return the pair of the least gain that is enough, in time linear in the bins: outcomes only rise with points."""
+    """Return the pair with the least sufficient gain, in linear time; outcomes only improve with points."""
     best: tuple[Step, Step] | None = None
     at = len(second) - 1
     for step in first:

@@ -1,4 +1,4 @@
-"""Correcting a value that a person reports as wrong. A corrected value makes a new score; what was scored stays."""
+"""Corrections of values that an applicant reports as wrong. A correction creates a new score; old scores stay."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,9 +27,10 @@ _TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "
 
 
 def correctable_facts(application: Application) -> list[str]:
-    """Return the names of the facts that the person can report: their own data, and what the newest score used.
+    """Return the names of the facts that the applicant can report as wrong.
 
-    Facts about the person's other applications are the lender's alone.
+    These are the application's data and the newest score's facts. Facts about the person's other applications are
+    excluded, because only the lender may read them.
     """
     if application.status in {DRAFT, WITHDRAWN, EXPIRED}:
         return []
@@ -41,7 +42,7 @@ def correctable_facts(application: Application) -> list[str]:
 
 
 def correctable_value(application_id: str, fact: str) -> Any:
-    """Return the value that a fact has in the application's data or its newest score, None if it has none."""
+    """Return a fact's value in the newest score, otherwise in the application's data; None without a value."""
     application = Application.objects.filter(pk=application_id).first()
     if application is None:
         return None
@@ -57,11 +58,11 @@ def correctable_value(application_id: str, fact: str) -> Any:
 def request_correction(
     application_id: str, *, fact: str, claimed: Any, statement: str, file: str | None, actor: Actor, now: datetime
 ) -> Correction:
-    """Store the applicant's report that a fact is wrong; a reviewer answers it within DAYS.
+    """Store the applicant's report that a fact is wrong; a reviewer must respond within DAYS.
 
     Raises ApplicationNotFound, NotCorrectable, and RecordNotEditable while a report of the fact is open. Raises
-    ValidationFailed for a value of another type than the fact's, and for a file that the application lacks. A fact
-    that isn't a claim requires a file.
+    ValidationFailed for a value of the wrong type, for a file that the application doesn't have, and without a file
+    unless the fact is a claim.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -94,18 +95,18 @@ def request_correction(
 
 
 def corrections_of(application_id: str, actor: Actor) -> QuerySet[Correction]:
-    """Select the corrections of an application, newest first; raises as `load_for`."""
+    """Select the corrections of an application, newest first; raises the errors of `load_for`."""
     return Correction.objects.filter(application=load_for(application_id, actor).pk).order_by("-id")
 
 
 def answer_correction(
     application_id: str, correction_id: str, *, status: str, reason: str, actor: Actor, now: datetime
 ) -> Correction:
-    """Correct the fact, which makes a new score with the claimed value, or refuse; only once.
+    """Correct the fact, which creates a new score with the claimed value, or refuse the correction.
 
-    Raises as `load_for`, ReviewerRequired for the applicant, and for the only reviewer under `four_eyes`,
-    SecondFactorRequired, NotFound, and RecordNotEditable once it is answered. For `corrected`, raises as
-    `refuse_new_score`, and RecordNotEditable once the application is withdrawn or expired.
+    Raises the errors of `load_for`, SecondFactorRequired, NotFound, and RecordNotEditable if it is already answered.
+    Raises ReviewerRequired for the applicant, and under `four_eyes` for the only reviewer. For `corrected`, raises the
+    errors of `refuse_new_score`, and RecordNotEditable if the application is withdrawn or expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)

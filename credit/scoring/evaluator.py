@@ -1,4 +1,4 @@
-"""Computing a scorecard: pure and exact."""
+"""The evaluation of a scorecard: exact, and without side effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ REASONS_MAX = 4
 
 
 class Points(NamedTuple):
-    """The result of one characteristic: its bin by position, the bin's points, and the baseline."""
+    """The result of a characteristic: the position of its bin, the bin's points, and the baseline."""
 
     characteristic: str
     bin: int
@@ -21,10 +21,10 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A card's result for some facts. `reasons` are principal reasons, most important first; `missing` are inputs.
+    """The result of a card for some facts. `reasons` are principal reasons, most important first.
 
-    `unclipped` is the total before the card's range. `unreadable` are the names of facts of another type than an input
-    reads; their inputs are among `missing`.
+    `missing` are names of inputs. `unclipped` is the total before the card's range. `unreadable` are the names of facts
+    with a type that the input doesn't read; their inputs are also in `missing`.
     """
 
     total: int
@@ -39,9 +39,9 @@ class Evaluation:
 
 
 def evaluate(card: Card, facts: Facts) -> Evaluation:
-    """Compute a card. A fact that is absent, null or of another type is missing.
+    """Evaluate a card. A fact that is absent, null, or of the wrong type is missing.
 
-    A value of another type has no meaning for the card: the outcome is then `refer`, unless a knockout holds.
+    For a fact of the wrong type, the outcome is `refer` unless a knockout applies.
     """
     values = {source.name: source.read(facts) for source in card.inputs}
     knockout = card.knockout_of(facts)
@@ -73,7 +73,7 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
 
 
 def _reasons(card: Card, points: Sequence[Points], knockout: Knockout | None) -> tuple[Any, ...]:
-    """Return at most four reasons: the knockout's, then the largest losses, of which those of one reason are summed."""
+    """Return at most four reasons: the knockout's, then the largest losses. Losses with the same reason are summed."""
     losses: dict[Any, int] = {}
     reasons: dict[Any, Any] = {}
     for characteristic, scored in zip(card.characteristics, points, strict=True):

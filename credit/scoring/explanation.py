@@ -1,4 +1,4 @@
-"""The explanation of a decision to the applicant: the part of the score, each input, and what would have changed it."""
+"""The explanation of a decision to the applicant: the role of the score, its inputs, and the smallest changes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -51,10 +51,10 @@ _CORRECTABLE = _("Report a wrong value. A reviewer corrects it, or states the re
 
 
 def explain(application: Application, language: str | None = None) -> dict[str, Any]:
-    """Explain the newest decision, or where it stands, in a language; by default in the applicant's.
+    """Explain the newest decision, or the current status, by default in the applicant's language.
 
-    Inputs and changes are None where the facts of the score are erased. Facts about other applications of the person
-    have no value. A card that reads them has no result, no points, and no changes: they would follow from the others.
+    If the facts of the score are erased, `inputs` and `changes` are None. Facts about the person's other applications
+    have no value. A card that reads such facts has no result, points, or changes, because they could reveal the facts.
     """
     with translation.override(language or language_of(application.applicants)):
         return _explain(application)
@@ -63,7 +63,7 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
 def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
-        move = None  # reopened
+        move = None  # the decision was reopened
     score = _score_at(application, None if move is None else move.changed_at)
     way, is_worse = rights.way_of(move, score), application.approves_worse
     outcome = None if move is None else rights.outcome_of(move.status, is_worse=is_worse)
@@ -89,7 +89,7 @@ def _explain(application: Application) -> dict[str, Any]:
 
 
 def _score_at(application: Application, moment: datetime | None) -> Score | None:
-    """Return the score that a decision had, or the newest."""
+    """Return the newest score at the time of a decision, or now without one."""
     scores = Score.deciding(application.pk).select_related("version", "kept_facts")
     return (scores if moment is None else scores.filter(created_at__lte=moment)).first()
 
@@ -127,13 +127,13 @@ def _procedure(card: Card, total: int | None) -> str:
 
 
 def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return each input with the facts that it used, and the points of its characteristic."""
+    """Return each input with its used facts, and the points of its characteristic."""
     used = {fact["name"]: fact for fact in score.sources or ()}
     scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
     inputs = []
     for source in card.inputs:
         names = source.facts if has_person(source.facts) else source.used(facts)
-        is_hidden = score.is_withheld or source.name not in scored  # only the lender may read what they tell
+        is_hidden = score.is_withheld or source.name not in scored  # points could reveal them
         points = None if is_hidden else _points(*scored[source.name])
         inputs.append(
             {
@@ -173,7 +173,7 @@ def _points(characteristic: Characteristic, row: Sequence[Any]) -> dict[str, Any
 
 
 def bin_in_words(characteristic: Characteristic, position: int) -> str:
-    """Return the range of a bin, in the language of the moment."""
+    """Return the range of a bin, in the active language."""
     choice = characteristic.bins[position]
     if choice.is_missing:
         return gettext("unknown")
@@ -189,7 +189,7 @@ def bin_in_words(characteristic: Characteristic, position: int) -> str:
 
 
 def _changes(card: Card, evaluation: Evaluation) -> list[str]:
-    """Return the smallest changes that would have led to a better outcome, or that there are none."""
+    """Return the smallest changes that would have led to a better outcome, or a sentence that there are none."""
     by_name = {each.name: each for each in card.characteristics}
     sentences = []
     for way in changes(card, evaluation):

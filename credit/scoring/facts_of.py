@@ -1,4 +1,4 @@
-"""The facts of an application, and scoring it again after new ones."""
+"""The facts of an application, and new scores after new facts."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -41,12 +41,12 @@ from credit.scoring.scores import (
 )
 from credit.terms.counteroffers import open_of
 
-# A number differs from a claim if it is more than a tenth of the claim away.
+# A number differs from its claim if the difference is more than a tenth of the claim.
 _TENTH = Decimal("0.1")
 
 
 def about_application(application: Application) -> dict[str, Any]:
-    """Return what `read_facts` reads of an application: what is shared and confirmed; costs one statement."""
+    """Return the arguments of `read_facts` for an application. Costs one query."""
     return {
         "user_id": application.consumer_id,
         "application_data": application.application_data,
@@ -58,10 +58,11 @@ def about_application(application: Application) -> dict[str, Any]:
 
 
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
-    """Return name, value, source and day of each fact that is shared, reported or confirmed, by name.
+    """Return name, value, source, and day of each shared, reported, confirmed, or corrected fact, by name.
 
-    Corrected facts have the value that counts. `differs_from_claim` compares it with the claim that the card reads
-    instead, or that is at the same path; None if there is no such claim, or if the fact or the claim is missing.
+    Corrected facts have the effective value. `differs_from_claim` compares a value with the claim that the card reads
+    as its alternative, or with the claim at the same path. It is None without such a claim, or if either value is
+    missing.
     """
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed, may_read = about["confirmed"], about["may_read"]
@@ -84,7 +85,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
 
 
 def facts_about(application: Application, applicant: int, *, now: datetime) -> list[dict[str, Any]]:
-    """Return the facts of the reports about an applicant, by name: banks and claims are the first applicant's."""
+    """Return the facts of the reports about an applicant, by name. Only the first applicant has other facts."""
     figures = Report.figures_of(application, now, applicant)
     reported = {name: fact for name, fact in catalogue().items() if fact.source == REPORT}
     known = {name: part_of(fact, figures, now=now) for name, fact in reported.items()}
@@ -102,9 +103,9 @@ def _described(name: str, known: Known, claim: Any) -> dict[str, Any]:
 
 
 class Comparison(NamedTuple):
-    """A claim below `application_data`, and the values of others: None if missing.
+    """A claim below `application_data`, and the values of other sources; None if missing.
 
-    The path of a corrected fact without a claim is its name.
+    A corrected fact without a claim has its name as path.
     """
 
     path: Sequence[str]
@@ -122,7 +123,7 @@ class Comparison(NamedTuple):
 
 
 def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
-    """Return the claims that the card can read another fact for, or that a reviewer confirmed, and corrected facts."""
+    """Return the claims with another source (card, schema mark, or confirmation), and the corrected facts."""
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
@@ -146,13 +147,13 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
 
 
 def _marked(application: Application) -> list[tuple[str, str]]:
-    """Return the claims that the offer's schema marks, each with its fact."""
+    """Return the claims that the offer's schema marks with `x-fact`, each with that fact."""
     members = ((application.offer_snapshot or {}).get("application_schema") or {}).get("properties", {})
     return [(name_of(name), member[X_FACT]) for name, member in members.items() if X_FACT in member]
 
 
 def _differs_from(claimed: Any, value: Any) -> bool | None:
-    """Return whether a value differs from its claim, None if one of them is missing."""
+    """Return whether a value differs from its claim; None if either is missing."""
     if value is None or claimed is None:
         return None
     number, claimed_number = number_of(value), number_of(claimed)
@@ -169,9 +170,10 @@ def champion_of(application: Application) -> LiveVersion | None:
 
 
 def refuse_new_score(application: Application) -> None:
-    """Raise RecordNotEditable while a decision waits for its second reviewer, or a counteroffer for the applicant.
+    """Raise an error if a new score is not possible now.
 
-    Raises ReportPending while the score waits for reports.
+    Raises ReportPending while the score waits for reports. Raises RecordNotEditable while a decision waits for its
+    second reviewer, or a counteroffer is open.
     """
     if application.score_waits:
         raise ReportPending("The score waits up to 24 hours for the reports that the offer requests.")
@@ -182,10 +184,10 @@ def refuse_new_score(application: Application) -> None:
 
 
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
-    """Score an application again with the champion of its model, as its facts are now; the newest score counts.
+    """Score an application again with its model's champion and the current facts; the newest score counts.
 
-    Data that the card can't read lead to `refer`. Raises as `load_for_facts` and `refuse_new_score`, and ScoreNotFound
-    if nothing is scored.
+    Data that the card can't read lead to `refer`. Raises the errors of `load_for_facts` and `refuse_new_score`, and
+    ScoreNotFound if the offer has no model with a champion.
     """
     application = load_for_facts(application_id, actor)
     refuse_new_score(application)
@@ -196,7 +198,7 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
 
 
 def assess(application: Application, champion: LiveVersion, *, now: datetime) -> Score:
-    """Score an application as its facts are now, with those that were corrected; the newest score counts."""
+    """Score an application with its current and corrected facts; the newest score counts."""
     corrected, about = Correction.known_of(application.pk), about_application(application)
     [(_, facts, known)] = facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)

@@ -1,6 +1,6 @@
-"""The facts of identity and credit about a person, for scorecards; one statement each, figures of the bank together.
+"""The facts about a person's identity and credit, for scorecards. Costs one query each, one for all bank figures.
 
-A client's claim is not a fact here: balances and bookings count if the bank reported them.
+A client's claims are not facts of this module: balances and bookings must come from the bank.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
 
 APPLICATIONS_DAYS = 90
-# The status of the newest verification that came to an end, and when it did: nearly every card asks.
+# The newest completed verification: status, time, name match. Prepared, because nearly every card reads it.
 _last_decided = PreparedSelect(
     lambda user_id: KycVerification.objects.filter(user_id=user_id, status__in=DECISIONS).order_by("-attempt")[:1],
     ("status", "completed_at", "name_match"),
@@ -26,19 +26,19 @@ _last_decided = PreparedSelect(
 
 
 def is_verified(user_id: int, now: datetime) -> bool:  # noqa: ARG001
-    """Return whether the person's identity is verified; an unchecked one is not."""
+    """Return whether the person's identity is verified; False before the first check."""
     last = _last_decided(user_id=user_id)
     return last is not None and last[0] == VERIFIED
 
 
 def verified_days_ago(user_id: int, now: datetime) -> int | None:
-    """Return the whole days since the person's identity was verified, None where it is not."""
+    """Return the whole days since the person's identity was verified; None if it isn't."""
     last = _last_decided(user_id=user_id)
     return None if last is None or last[0] != VERIFIED or last[1] is None else _days(last[1], now)
 
 
 def name_match(user_id: int, now: datetime) -> str | None:  # noqa: ARG001
-    """Return the identity provider's word on the name: match, partial, no_match, unknown; None before a check ended."""
+    """Return the identity vendor's result for the name: match, partial, no_match, unknown; None before a result."""
     last = _last_decided(user_id=user_id)
     return None if last is None else last[2]
 
@@ -57,7 +57,7 @@ def account_age_days(user_id: int, now: datetime) -> int | None:
 
 
 def applications_lately(user_id: int, now: datetime) -> int:
-    """Return how many applications the person submitted in the last 90 days, without one that is submitted now."""
+    """Return how many applications the person submitted in the last 90 days, excluding the current one."""
     since = now - timedelta(days=APPLICATIONS_DAYS)
     return Application.objects.filter(consumer_id=user_id, submitted_at__gte=since, submitted_at__lt=now).count()
 

@@ -1,4 +1,4 @@
-"""Which offers fit a person: the rules of the catalogue, and what the offers' scoring models make of the person now."""
+"""Offers that match a person, by the offers' rules and by the current result of their scoring models."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -16,19 +16,18 @@ from credit.offers.catalogue import CatalogueFilter
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import facts_for, last_score, remember
 
-Wanted = tuple[int, str, str]  # a model, its provider, and the currency of an offer
+Wanted = tuple[int, str, str]  # a model, its lender, and the currency of an offer
 Scores = dict[Wanted, LastScore]
 
 
 def scores_for_match(
     models: Collection[Wanted], stated: Mapping[str, Any], *, credential: Credential, now: datetime
 ) -> Scores:
-    """Return what these models make of the person who asks.
+    """Return the results of these models for the caller.
 
-    `stated` are facts below `application_data`; of all others those are read that the credential covers, bank facts in
-    the currency of the offer. A model without a champion has its last score, for credentials that may see scores.
-    Champions' results are stored for the account itself alone: an app's invented data must neither hide an offer from
-    the person nor show one.
+    `stated` are facts below `application_data`. Other facts are read if the credential covers them, bank facts in the
+    offer's currency. A model without a champion uses its last score, if the credential may read scores. Champions'
+    results are stored only for the account itself, because an app's invented data must not change the person's offers.
     """
     champions = list(
         ModelVersion.objects.filter(
@@ -66,12 +65,12 @@ _WORDS = {
     "amount": "The offer does not lend this amount.",
 }
 _SEGMENT = "The offer is for other customers."
-# A model may decline without a loss against any of its baselines.
+# A model may decline without a loss against any baseline.
 _NO_REASON = "The known facts are not enough for this offer."
 
 
 class Matches(NamedTuple):
-    """A page of offers, each with the reasons why it does not fit, and the number of all offers."""
+    """A page of offers, each with the reasons why it does not match, and the total number of offers."""
 
     offers: list[tuple[Offer, list[str]]]
     total: int
@@ -89,10 +88,10 @@ def match_offers(
     offset: int,
     now: datetime,
 ) -> Matches:
-    """Return a page of the active offers, newest first, each with why it does not fit, in words: none when it does.
+    """Return a page of active offers, newest first, each with the reasons why it does not match; empty if it matches.
 
-    `facts` are what an application would say. The champions of the models on the page score the person with them, and
-    with what the credential may see. A variant that the person never sees is not on any page.
+    `facts` are the stated facts of the person. The champions of the page's models score the person with them, and with
+    the facts that the credential covers. Variants of another test group are on no page.
     """
     filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
     seen = filters.ever_seen()
@@ -113,7 +112,7 @@ def _unmet(filters: CatalogueFilter) -> dict[str, Any]:
 
 
 def _wanted(offer: Offer) -> Wanted | None:
-    """Return what scores a person for an offer, None for an offer without a model."""
+    """Return the scoring model of an offer for `scores_for_match`; None for an offer without a model."""
     if offer.blockscore_model_id is None:
         return None
     return offer.blockscore_model_id, offer.provider_id, offer.conventions.currency

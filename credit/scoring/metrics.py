@@ -1,4 +1,4 @@
-"""Readings for `/metrics`: what waits for reviewers, the ledger and applicants, and what becomes of proposals."""
+"""Metrics for `/metrics`: queues of reviewers, the ledger, and notices, and how often proposals are followed."""
 
 from collections.abc import Iterator
 from datetime import datetime

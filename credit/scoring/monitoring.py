@@ -1,7 +1,7 @@
 """Compare the scores of a version in two windows: stability of the totals, missing inputs, outcomes, overrides.
 
-The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). By custom
-below 0.1 is stable and above 0.25 is not.
+The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). By
+convention, values below 0.1 are stable, and values above 0.25 are unstable.
 """
 
 import math
@@ -25,7 +25,7 @@ _OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision
 
 
 class Overrides(NamedTuple):
-    """How many proposals were followed, and how many were not. Referred and undecided applications are in neither."""
+    """Counts of followed and overridden proposals. Referred and undecided applications are in neither."""
 
     as_proposed: int
     otherwise: int
@@ -51,7 +51,7 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by the last decision of a person about each application; those without one are left out."""
+    """Count by each application's last decision by a person; applications without one are excluded."""
     by_people = ApplicationHistory.objects.filter(
         application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
     )
@@ -63,7 +63,7 @@ def _count(scores: QuerySet[Score]) -> Overrides:
 
 
 SCORES_MAX = 20_000
-SCORES_MIN = 100  # with fewer in a window, chance alone moves the index beyond what is called stable
+SCORES_MIN = 100  # with fewer, random variation alone exceeds the index of a stable model
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001
 WINDOW = timedelta(days=30)
@@ -71,7 +71,7 @@ WINDOW = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Scores from `start` on and before `end`."""
+    """A time window from `start` (inclusive) to `end` (exclusive)."""
 
     start: datetime
     end: datetime
@@ -81,13 +81,13 @@ class Window:
         return cls(end - WINDOW, end)
 
     def before(self) -> "Window":
-        """Return the window of the same length that ends where this one begins."""
+        """Return the preceding window of the same length."""
         return Window(self.start - (self.end - self.start), self.start)
 
 
 @dataclass(slots=True)
 class Sample:
-    """The newest scores of a window, counted: at most SCORES_MAX of the `of` that there are."""
+    """Counts of the newest scores of a window: at most SCORES_MAX of all `of` scores."""
 
     of: int
     scores: int = 0
@@ -101,9 +101,9 @@ class Sample:
 
 
 def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
-    """Return the stability index of two lists of counts over the same bins, None when either counts nothing.
+    """Return the stability index of two lists of counts over the same bins; None if either has no counts.
 
-    An empty bin has a share of EMPTY_SHARE.
+    An empty bin has the share EMPTY_SHARE.
     """
     all_expected, all_actual = sum(expected), sum(actual)
     if not all_expected or not all_actual:
@@ -115,7 +115,7 @@ def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
 
 
 def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
-    """Select the scores of applications, by a champion or in the shadow of one; of those that decide, the newest."""
+    """Select a version's shadow scores, and its newest deciding score per application, in a window."""
     return version.scores.filter(
         Q(purpose=Score.SHADOW) | Q(~Score.superseded(), purpose=Score.DECISION),
         created_at__gte=window.start, created_at__lt=window.end,
@@ -123,7 +123,7 @@ def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
 
 
 def sample(version: ModelVersion, window: Window) -> Sample:
-    """Count the newest scores of a window, in two statements."""
+    """Count the newest scores of a window, in two queries."""
     scores = scores_of(version, window)
     counted = Sample(of=scores.count())
     rows: Any = scores.order_by("-created_at").values_list("total", "outcome", "missing")[:SCORES_MAX]
@@ -136,10 +136,10 @@ def sample(version: ModelVersion, window: Window) -> Sample:
 
 
 def equal_frequency_edges(totals: Sequence[int]) -> list[int]:
-    """Return where the bins after the first begin, so that each holds about as many of the totals.
+    """Return the lower bounds of all bins but the first, so that bins contain about the same number of totals.
 
-    Equal totals share a bin, so there may be fewer bins than TOTAL_BINS. Where all are equal, what is below and above
-    has a bin each, or no change could be seen.
+    Equal totals share a bin, so there may be fewer bins than TOTAL_BINS. If all totals are equal, lower and higher
+    totals get a bin each, to make changes visible.
     """
     ordered = sorted(totals)
     if ordered and ordered[0] == ordered[-1]:
@@ -160,9 +160,9 @@ def _share(count: float, of: float) -> float | None:
 
 
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
-    """Return how the scores of a window differ from those of the window `against`.
+    """Compare the scores of a window with those of the window `against`.
 
-    Shares of a window without scores are None. `psi` is None where either window has too few scores.
+    Shares of a window without scores are None. `psi` is None if either window has too few scores.
     """
     now, before = sample(version, window), sample(version, against)
     edges = equal_frequency_edges(before.totals)
@@ -202,10 +202,10 @@ FLIPS_MAX = 100
 
 
 def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit: int) -> dict[str, Any]:
-    """Return how `other` would have scored the newest of those whom `version` scored, from the facts that were kept.
+    """Compare the newest scores of `version` with those that `other` computes from the stored facts.
 
-    `table` counts pairs of outcomes, `flips` lists the newest FLIPS_MAX applications whose outcome differs, `skipped`
-    counts scores whose facts are erased or lack one that `other` asks for.
+    `table` counts pairs of outcomes. `flips` lists the newest FLIPS_MAX applications with different outcomes. `skipped`
+    counts scores whose facts are erased or lack a fact that `other` reads.
     """
     scores = scores_of(version, window).select_related("kept_facts").order_by("-created_at")[:limit]
     table: Counter[tuple[str, str]] = Counter()

@@ -1,12 +1,12 @@
 """A scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
 
-Any scoring engine computes the same points, total and reasons from the document, where its doubles are exact: integers
-below 2^53, thresholds of at most 15 digits. Parts without a form in PMML (knockouts, outcomes, segments, the range of
-the total, inputs that an applicant can change) are in an `Extension` with the whole definition.
+Any scoring engine computes the same points, total, and reasons from the document, as long as its doubles are exact:
+integers below 2^53, thresholds of at most 15 digits. PMML can't express knockouts, outcomes, segments, the range of the
+total, and changeable inputs. An `Extension` contains them, with the whole definition.
 
-A string, number or boolean has its JSON type: callers of an engine omit values of another type. `months_since` is a
-plain number there, counted by the caller: PMML reckons days from a fixed year, not to a day. The claims of a verified
-card have no field: characteristics of them are missing.
+Fields have their JSON type, so callers of an engine must omit values of another type. `months_since` is a plain number
+that the caller computes, because PMML counts days only from a fixed year. Claims of a verified card have no field, so
+their characteristics are missing.
 """
 
 import json
@@ -20,13 +20,13 @@ from credit.core.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 EXTENDER, EXTENSION = "creditplatform", "definition"
-# Characters that no XML document holds, or that a reader turns into a space; a definition has none of them.
+# Characters that XML forbids, or that parsers turn into a space. Definitions contain none of them.
 _UNWRITABLE = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
 _TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"), "boolean": ("categorical", "boolean")}
 
 
 def write(definition: Mapping[str, Any], *, name: str) -> bytes:
-    """Return a definition that `definition.check` has passed as a PMML document; `name` is the model's."""
+    """Return a valid definition (`definition.check`) as a PMML document; `name` is the model's name."""
     used = {characteristic["input"] for characteristic in definition["characteristics"]}
     inputs = [source for source in definition["inputs"] if source["name"] in used]
     fields = _Fields(_without_claims(source) if definition.get("verified") else source for source in inputs)
@@ -64,7 +64,7 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
 
 
 def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an input as a verified card reads it: one that is always missing is the first of no facts."""
+    """Return an input of a verified card. An input that is always missing becomes `first_of` with no facts."""
     if "first_of" in source:
         return {**source, "first_of": [name for name in source["first_of"] if not is_claimed(name)]}
     names = [source[name] for name in ("from", "months_since") if name in source] or source.get(
@@ -76,10 +76,10 @@ def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _Fields:
-    """The fields that inputs are read from: `kinds` of those that a caller gives, by name, and one `of_input` each.
+    """The PMML fields of inputs: `kinds` by name for the caller's fields, and `of_input` by input.
 
-    A fact that is read as two types is two fields, and no derived field is named like a fact. `derived` are the inputs
-    that the document computes.
+    A fact that is read as two types has two fields. Names of derived fields differ from names of facts. `derived` are
+    the inputs that the document computes.
     """
 
     def __init__(self, inputs: Iterable[Mapping[str, Any]]) -> None:
@@ -129,7 +129,7 @@ def _output(card: Element, definition: Mapping[str, Any]) -> None:
 
 
 def _ratio(parent: Element, part: str, whole: str) -> None:
-    """Add a ratio of two fields, which is missing where the second is missing or zero."""
+    """Add a ratio of two fields, which is missing if the second is missing or zero."""
 
     def apply(above: Element, function: str) -> Element:
         return SubElement(above, "Apply", {"function": function})
@@ -137,7 +137,7 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
     def refer(above: Element, name: str) -> None:
         SubElement(above, "FieldRef", {"field": name})
 
-    # An `if` without a third part is missing where its condition fails. Comparing what is missing is an error.
+    # An `if` without an else branch is missing if its condition is false. Comparing a missing value is an error.
     known = apply(parent, "if")
     refer(apply(known, "isNotMissing"), whole)
     choice = apply(known, "if")
@@ -150,7 +150,7 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
 
 
 def _first_of(parent: Element, names: list[str]) -> None:
-    """Add the first of some fields that is not missing; of none the value is missing."""
+    """Add the first field that is not missing; without fields, the value is missing."""
     *others, last = names or [""]
     for name in others:
         choice = SubElement(parent, "Apply", {"function": "if"})
@@ -176,7 +176,7 @@ def _derive(transformations: Element, declared: Mapping[str, Any], fields: _Fiel
         part, whole = (fields.of_fact(fact, "number") for fact in declared["ratio"])
         _ratio(field, part, whole)
         return
-    # The function `sum` leaves out what is missing; `+` takes two, and is missing with either.
+    # The function `sum` ignores missing values. `+` takes two values, and is missing if either is.
     parent = field
     *rest, first, second = [fields.of_fact(fact, "number") for fact in reversed(declared["sum"])]
     for name in rest:
@@ -195,7 +195,7 @@ def _characteristic(characteristics: Element, declared: Mapping[str, Any], field
     }
     characteristic = SubElement(characteristics, "Characteristic", named)
     lower: str | None = None
-    # The missing value comes first: the last attribute accepts everything else.
+    # The bin for missing values comes first, because the last attribute matches everything else.
     for choice in sorted(declared["bins"], key=lambda choice: "missing" not in choice):
         attribute = SubElement(characteristic, "Attribute", {"partialScore": str(choice["points"])})
         if "missing" in choice:
@@ -220,7 +220,7 @@ def _between(attribute: Element, field: str, lower: str | None, upper: str | Non
 
 
 def _is_in(attribute: Element, field: str, values: list[Any]) -> None:
-    # In an array a quote is written with a backslash before it; what a backslash at the end is, engines do not agree.
+    # In arrays, quotes are escaped with a backslash. Engines disagree about a backslash at the end.
     if isinstance(values[0], str) and len(values) > 1 and not any("\\" in value for value in values):
         chosen = SubElement(attribute, "SimpleSetPredicate", {"field": field, "booleanOperator": "isIn"})
         array = SubElement(chosen, "Array", {"type": "string", "n": str(len(values))})

@@ -40,7 +40,7 @@ _NONCE_BYTES = 32
 
 
 class LiveVersion(NamedTuple):
-    """A published version; its card is kept in this process, for what it computes never changes."""
+    """A published version. The process caches its card, because a version never changes."""
 
     id: int
     role: str
@@ -69,9 +69,9 @@ Version = TypeVar("Version", ModelVersion, LiveVersion)
 
 
 def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
-    """Return the published versions of a provider's model, its champion first; none without a champion.
+    """Return the published versions of a lender's model, champion first; empty without a champion.
 
-    An offer may name any number: another provider's model never counts for it.
+    An offer may have any number as model id, so the model must belong to the offer's lender.
     """
     published = [LiveVersion(*row) for row in _find_live(model_id=model_id, provider_id=provider_id)]
     versions = sorted(published, key=lambda version: version.role != CHAMPION)
@@ -90,7 +90,7 @@ def keep(
     number: int = 1,
     now: datetime,
 ) -> Score:
-    """Write a score and the facts that it was computed from; `sources` are those of `sources_of`."""
+    """Store a score and the facts that it was computed from; `sources` are the result of `sources_of`."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
         "points": [list(points) for points in evaluation.points],
@@ -117,22 +117,22 @@ def keep(
 
 
 def last_score(model_id: int, card: Card, evaluation: Evaluation, *, user_id: int, now: datetime) -> LastScore:
-    """Return, not saved, what a card makes of a person as the catalogue is to know it."""
+    """Return the unsaved LastScore of an evaluation, for the catalog."""
     segment = (evaluation.segment or "") if card.segments else None
     columns = {"outcome": evaluation.outcome, "segment": segment, "reasons": list(evaluation.reasons), "scored_at": now}
     return LastScore(user_id=user_id, model_id=model_id, **columns)
 
 
 def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluation) -> None:
-    """Keep the result of an application's score for the catalog, unless only the lender may read it."""
+    """Store the result of an application's score for the catalog, unless only the lender may read it."""
     if not score.is_withheld:
         remember([last_score(model_id, card, evaluation, user_id=score.user_id, now=score.created_at)])
 
 
 def remember(scores: Iterable[LastScore]) -> None:
-    """Keep a person's last scores, in one statement; each takes the place of the one before by its model."""
+    """Store a person's last scores in one query; each replaces the previous one of its model."""
     LastScore.objects.bulk_create(
-        sorted(scores, key=lambda score: score.model_id),  # one order for all, or two requests could block each other
+        sorted(scores, key=lambda score: score.model_id),  # a fixed order prevents deadlocks between requests
         update_conflicts=True,
         unique_fields=["user", "model"],
         update_fields=["outcome", "segment", "reasons", "scored_at"],
@@ -140,7 +140,7 @@ def remember(scores: Iterable[LastScore]) -> None:
 
 
 class Computed(NamedTuple):
-    """What a version computed for an application, not stored yet."""
+    """The result of a version for an application, not stored yet."""
 
     version: LiveVersion
     facts: dict[str, Any]
@@ -149,13 +149,15 @@ class Computed(NamedTuple):
 
 
 def score_submission(application: Any, *, now: datetime) -> None:
-    """Score an application that is being submitted with every published version of its pinned offer's model.
+    """Score an application at its submission with every published version of the pinned offer's model.
 
-    Does nothing where `DECISIONING` is off, or no offer is pinned. The champion's score decides or proposes, the
-    others' are for comparison. From the platform's data on the person, only the shared areas enter. Costs a statement,
-    those of the facts, two a version, and one for the last score; none where the offer names no model. Stores no score
-    yet if it waits for reports that the offer requests. Raises RequirementsDue for data of another type than the
-    champion reads.
+    The champion's score decides or proposes. Scores of challengers are for comparison. Only shared areas of the
+    platform's data about the person are read. If the score waits for reports that the offer requests, no score is
+    stored yet.
+
+    Does nothing if `DECISIONING` is off, or without a pinned offer. Without a scoring model it costs no query.
+    Otherwise it costs one query, those of the facts, two per version, and one for the last score. Raises
+    RequirementsDue for data of a type that the champion doesn't read.
     """
     if not (versions := versions_for(application)):
         return
@@ -176,7 +178,7 @@ def score_submission(application: Any, *, now: datetime) -> None:
 
 
 def versions_for(application: Any) -> Sequence[LiveVersion]:
-    """Return the published versions of the pinned offer's model, the champion first; none with `DECISIONING` off."""
+    """Return the published versions of the pinned offer's model, champion first; empty with `DECISIONING` off."""
     offer = application.offer_snapshot
     if settings.DECISIONING == "off" or offer is None or (model_id := offer.get("blockscore_model_id")) is None:
         return []
@@ -184,7 +186,7 @@ def versions_for(application: Any) -> Sequence[LiveVersion]:
 
 
 def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
-    """Request the reports of the offer if the card reads any; return whether the score waits for one."""
+    """Request the offer's reports if the card reads any; return whether the score waits for a report."""
     kinds = application.offer_snapshot.get("reports")
     if not kinds or not any(source_of(name) == REPORT for name in card.facts):
         return False
@@ -192,10 +194,10 @@ def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
 
 
 def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime, **about: Any) -> list[Computed]:
-    """Compute each version; `about` is that of `facts_for`.
+    """Compute each version; `about` are the arguments of `facts_for`.
 
-    A fault in a card or a fact is logged, and nothing is returned: reviewers decide without a score. A database error
-    is raised.
+    An error in a card or a fact is logged and returns an empty list, so that reviewers decide without a score. Database
+    errors are raised.
     """
     try:
         return [
@@ -211,7 +213,7 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
 
 
 def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -> None:
-    """Write the scores of an application, and the champion's as its last one."""
+    """Store the scores of an application, and the champion's as the last score."""
     for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
@@ -228,7 +230,7 @@ _WANTED = {
 
 
 def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
-    """Yield what the applicant must correct: data that is present, and of another type than the card reads."""
+    """Yield the data that the applicant must correct, because the card reads another type."""
     for name in evaluation.unreadable:
         read_fact = next(source.read_fact for source in card.inputs if name in source.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
@@ -239,9 +241,9 @@ def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
 def facts_for(
     versions: Sequence[Version], *, now: datetime, corrected: Mapping[str, Known] | None = None, **about: Any
 ) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
-    """Return each version with its facts about a person, by value and with their sources; each fact is read once.
+    """Return for each version the values of its facts, and the facts with their sources; each fact is read once.
 
-    `corrected` are values that applicants reported, and reviewers corrected. `about` is that of `read_facts`.
+    `corrected` are the values that reviewers corrected. `about` are the arguments of `read_facts`.
     """
     names = frozenset[str]().union(*(version.card.facts for version in versions))
     known = with_corrections(read_facts(names, now=now, **about), corrected or {})
@@ -250,9 +252,9 @@ def facts_for(
 
 
 def with_corrections(known: Mapping[str, Known], corrected: Mapping[str, Known]) -> dict[str, Known]:
-    """Return facts with the corrected values, except where the fact has a value of a later day.
+    """Return facts with corrected values, except where the fact's value is newer than its correction.
 
-    The correction of a claim, and of a fact without a day of its own, always counts.
+    Corrections of claims, and of facts without their own day, always apply.
     """
     return {
         name: fact if name not in corrected or _is_newer(name, fact, corrected[name]) else corrected[name]
@@ -268,9 +270,10 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """Return name, source and day of each fact that a value of the card depends on, by name.
+    """Return name, source, and day of each fact that a value of the card depends on, by name.
 
-    An input that reads `person.` names all of its facts: which of them it used would show if the others are missing.
+    An input that reads facts about other applications lists all of its facts, because the used ones would reveal which
+    are missing.
     """
     used = {
         name for source in card.inputs for name in (source.facts if has_person(source.facts) else source.used(facts))
@@ -279,9 +282,9 @@ def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known])
 
 
 class DescribedScore(NamedTuple):
-    """A score as the API returns it. `changes` are None where the facts are erased, `facts` before 1.1.
+    """A score as the API returns it. `changes` is None if the facts are erased, `facts` for scores before 1.1.
 
-    While a score waits for reports, only `status` and `model_id` are known.
+    While a score waits for reports, only `status` and `model_id` are set.
     """
 
     status: str
@@ -305,9 +308,9 @@ def describe_waiting(model_id: int) -> DescribedScore:
 
 
 def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
-    """Describe a score.
+    """Describe a computed score.
 
-    If the card reads facts that only the lender may read, the applicant gets no result and no such facts.
+    If the card reads facts that only the lender may read, the applicant's description has no result and no such facts.
     """
     card, kept = score.version.card, score.facts_if_kept
     is_hidden = for_applicant and score.is_withheld

@@ -20,9 +20,9 @@ from identity.access.second_factor import require_lender_factor
 
 
 def create_model(*, provider_id: str, name: str, description: str, by: Actor, now: datetime) -> ScoringModel:
-    """Make a model without versions.
+    """Create a model without versions, and claim its provider id as for an offer.
 
-    The provider id is claimed as an offer's is; raises SecondFactorRequired, ProviderTaken.
+    Raises SecondFactorRequired, ProviderTaken.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now, roles=ProviderMember.DECIDING)
@@ -37,7 +37,7 @@ def list_models(user: Any) -> QuerySet[ScoringModel]:
 
 
 def load_model(model_id: str, user: Any) -> ScoringModel:
-    """Return the model that a path names; raises ScoringModelNotFound unless `user` acts for its provider."""
+    """Return the model with the id in a path; raises ScoringModelNotFound unless `user` acts for its lender."""
     return first_or(
         list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider"),
         ScoringModelNotFound,
@@ -45,14 +45,14 @@ def load_model(model_id: str, user: Any) -> ScoringModel:
 
 
 def check_writer(model: ScoringModel, actor: Actor) -> None:
-    """Raise SecondFactorRequired, or ReviewerRequired for a reader of the model's provider."""
+    """Raise SecondFactorRequired, or ReviewerRequired for readers of the model's lender."""
     require_lender_factor(actor)
     if role_of(model.provider, actor.user) not in ProviderMember.DECIDING:
         raise ReviewerRequired("Readers of a provider can't change its scoring models.")
 
 
 def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:
-    """Return the version with this number, without one the champion; raises ScoringModelNotFound as `load_model`."""
+    """Return a version by number, by default the champion; raises ScoringModelNotFound."""
     which: dict[str, Any] = {"status": PUBLISHED, "role": CHAMPION}
     if number is not None:
         which = {"number": parse_positive_int64(str(number)) or 0}
@@ -62,16 +62,16 @@ def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVer
 
 
 def _lock(model_id: int) -> None:
-    """Lock the numbering, publishing and retiring of this model's versions until the transaction ends."""
+    """Lock the versions of a model until the transaction ends: numbering, publishing, and retiring."""
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
 
 
 def add_version(
     model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime, about: Any = None
 ) -> ModelVersion:
-    """Keep a definition as the model's next version, a draft; raises ValidationFailed for anything but a scorecard.
+    """Store a definition as the model's next version, a draft; raises ValidationFailed for an invalid scorecard.
 
-    `about` are the instructions for use. If they declare categories of data, the card reads no others.
+    `about` are the instructions for use. If they declare categories of data, the card must not read other categories.
     """
     definitions.check(definition)
     if about and about["categories"]:
@@ -108,11 +108,11 @@ def _check_categories(card: Card, declared: Sequence[str]) -> None:
 
 
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:
-    """Publish a version, or change a published one's role; the same role again is idempotent.
+    """Publish a version, or change a published version's role; the same role again is idempotent.
 
-    A model has one champion: a second one takes over, and the first stays published as a challenger. Raises
-    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for its author. The first
-    publication stores the certificate; raises ValidationFailed for a card that can decline without a reason.
+    A model has one champion. Publishing another one makes the previous champion a challenger. The first publication
+    stores the certificate. Raises InvalidVersionTransition for a retired version, ReviewerRequired for the author under
+    `four_eyes`, and ValidationFailed for a card that can decline without a reason.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)
@@ -141,7 +141,7 @@ def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime,
 def retire(version: ModelVersion, *, actor: Actor, now: datetime) -> ModelVersion:
     """Retire a version permanently; idempotent.
 
-    A model whose champion is retired has none until another version is published as its champion.
+    A model whose champion is retired has no champion until another version is published as one.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)

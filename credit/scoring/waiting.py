@@ -1,4 +1,4 @@
-"""Scores of submissions that waited for reports: each is computed once, with what has arrived."""
+"""Scores of submissions that waited for reports. Each is computed once, from the reports that arrived."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,9 +17,9 @@ _LEASE = timedelta(minutes=1)
 
 
 def score_waiting(*, now: datetime) -> tuple[int, int]:
-    """Score applications whose reports ended, or were requested 24 hours ago; return how many, and how many failed.
+    """Score applications whose reports arrived, or were requested 24 hours ago; return (scored, failed).
 
-    Data that the card can't read lead to `refer`. An application that was decided or ended meanwhile gets no score.
+    Data that the card can't read lead to `refer`. Applications that were decided or ended in the meantime get no score.
     """
     waited = Report.objects.filter(score_waits=True)
     missing = waited.filter(application=OuterRef("pk"), status=REQUESTED, requested_at__gte=now - LATEST)
@@ -35,7 +35,7 @@ def score_waiting(*, now: datetime) -> tuple[int, int]:
 
 
 def _score(pk: UUID, now: datetime) -> bool:
-    """Score one application; return False if another process was first, and for one that gets no score."""
+    """Score one application; return False if it gets no score, or if another process was first."""
     with transaction.atomic():
         locked = Application.objects.select_for_update().get(pk=pk)
         if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:
