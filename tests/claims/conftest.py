@@ -1,4 +1,4 @@
-"""What the tests of claims share."""
+"""Fixtures and helpers for the tests of claims."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -11,7 +11,7 @@ from tests.factories import UserFactory
 
 @pytest.fixture
 def reviewer(db):
-    """Somebody who may review claims."""
+    """An account with permission to review claims."""
     account = UserFactory()
     account.user_permissions.add(Permission.objects.get(codename="review_claim"))
     return account
@@ -19,7 +19,7 @@ def reviewer(db):
 
 @pytest.fixture
 def reviewer_api(reviewer):
-    """A client that calls as the reviewer."""
+    """An API client of the reviewer."""
     return client_of(reviewer)
 
 
@@ -30,5 +30,5 @@ def events_of(user):
 
 
 def stored(claim):
-    """Return the claim as the database has it, tombstone or not."""
+    """Return the claim as stored in the database, even if it is deleted."""
     return Claim.with_tombstones.get(pk=claim.pk if hasattr(claim, "pk") else claim)

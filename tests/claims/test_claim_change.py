@@ -13,7 +13,7 @@ def claim(user):
     return ClaimFactory(user=user, evidence=["letter.pdf"], notes="first")
 
 
-def test_members_that_are_present_are_replaced(api, user, claim):
+def test_fields_in_the_request_replace_those_of_the_claim(api, user, claim):
     changes = {
         "evidence": ["https://example.org/a", "b"], "notes": "second", "verification_level": "evidence_provided",
         "visibility": "conditional",
@@ -30,7 +30,7 @@ def test_members_that_are_present_are_replaced(api, user, claim):
     assert event["verification_level"] == "evidence_provided"
 
 
-def test_members_that_are_absent_stay(api, claim):
+def test_fields_missing_from_the_request_leave_the_claim_unchanged(api, claim):
     body = api.replace(f"/claims/{claim.pk}", {"visibility": "shared"}).json()
     assert (body["evidence"], body["notes"], body["visibility"]) == (["letter.pdf"], "first", "shared")
 
@@ -47,12 +47,12 @@ def test_an_unchanged_claim_emits_no_event(api, user, claim, nothing):
     assert events_of(user) == ([], None)
 
 
-def test_evidence_and_notes_can_be_emptied(api, claim):
+def test_evidence_and_notes_can_be_set_to_empty(api, claim):
     body = api.replace(f"/claims/{claim.pk}", {"evidence": [], "notes": ""}).json()
     assert (body["evidence"], body["notes"]) == ([], "")
 
 
-def test_a_reviewers_level_is_not_the_owners_to_set_but_may_be_sent_back(api, claim):
+def test_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
     assert_error(api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified"}), 400, "E1001")
     type(claim).objects.filter(pk=claim.pk).update(verification_level="source_verified")
     body = api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified", "notes": "new"}).json()
@@ -62,7 +62,7 @@ def test_a_reviewers_level_is_not_the_owners_to_set_but_may_be_sent_back(api, cl
     assert body["verification_level"] == "self_asserted"
 
 
-def test_a_reviewer_may_set_every_level_on_a_claim_of_their_own(reviewer, reviewer_api):
+def test_reviewer_can_set_every_verification_level_on_an_own_claim(reviewer, reviewer_api):
     claim = ClaimFactory(user=reviewer)
     body = reviewer_api.replace(f"/claims/{claim.pk}", {"verification_level": "institution_verified"}).json()
     assert body["verification_level"] == "institution_verified"
@@ -72,7 +72,7 @@ def test_a_reviewer_may_set_every_level_on_a_claim_of_their_own(reviewer, review
     ("visibility", "stranger_sees", "reviewer_sees"),
     [("private", False, False), ("conditional", False, True), ("shared", True, True)],
 )
-def test_others_see_what_its_visibility_says_and_change_nothing(
+def test_visibility_decides_who_reads_a_claim_and_only_the_owner_changes_it(
     user, stranger_api, reviewer_api, visibility, stranger_sees, reviewer_sees
 ):
     claim = ClaimFactory(user=user, visibility=visibility)
@@ -91,7 +91,7 @@ def draft(user):
     return ClaimFactory(user=user, visibility="shared", notes="kept")
 
 
-def test_the_answer_is_empty_and_the_row_is_kept_for_audit(api, user, draft):
+def test_deleting_a_claim_returns_an_empty_body_and_keeps_the_row_for_audit(api, user, draft):
     response = api.remove(f"/claims/{draft.pk}")
     assert (response.status_code, response.content) == (200, b"")
     tombstone = stored(draft)
@@ -126,7 +126,7 @@ def body(user):
     return {"user_id": str(user.pk), "publication_id": "https://doi.org/10.1000/ABC", "claim_type": "author"}
 
 
-def test_a_claim_begins_as_a_private_self_asserted_draft(api, user, body):
+def test_new_claim_is_a_private_self_asserted_draft(api, user, body):
     response = api.send("/claims", body)
     assert response.status_code == 201, response.content
     claim = response.json()
@@ -148,7 +148,7 @@ def test_a_claim_begins_as_a_private_self_asserted_draft(api, user, body):
     )
 
 
-def test_every_member_is_kept_as_it_was_sent(api, body):
+def test_every_field_of_a_claim_is_stored_as_sent(api, body):
     notes = (
         "\u202eright to left, \u200bzero width, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd"
     )
@@ -168,14 +168,14 @@ def test_every_member_is_kept_as_it_was_sent(api, body):
     assert api.read(f"/claims/{response.json()['id']}").json() == response.json()
 
 
-def test_null_members_are_the_defaults(api, body):
+def test_null_fields_of_a_new_claim_have_default_values(api, body):
     nothing = dict.fromkeys(("evidence", "notes", "verification_level", "visibility"))
     claim = api.send("/claims", {**body, **nothing}).json()
     assert (claim["evidence"], claim["notes"]) == ([], None)
     assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
 
 
-def test_evidence_must_be_an_http_address(api, body):
+def test_evidence_url_must_use_http_or_https(api, body):
     for address in (
         "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
         "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",
@@ -185,7 +185,7 @@ def test_evidence_must_be_an_http_address(api, body):
         assert error["details"][0]["field"].startswith("evidence"), address
 
 
-def test_the_largest_evidence_fits(api, body):
+def test_claim_accepts_fifty_evidence_items_of_2048_characters(api, body):
     claim = api.send("/claims", {**body, "evidence": ["x" * 2048] * 50})
     assert claim.status_code == 201
     assert len(claim.json()["evidence"]) == 50

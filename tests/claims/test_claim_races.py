@@ -1,4 +1,4 @@
-"""Moves and deletions of one claim at the same time, on PostgreSQL."""
+"""Concurrent transitions and deletions of one claim, on PostgreSQL."""
 
 import pytest
 

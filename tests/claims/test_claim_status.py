@@ -1,4 +1,4 @@
-"""`PUT /claims/{id}/status`: each move, random walks, and several moves at once."""
+"""`PUT /claims/{id}/status`: each transition, and random sequences of transitions."""
 
 from functools import partial
 from itertools import product
@@ -20,12 +20,12 @@ from tests.factories import ClaimFactory, UserFactory
 from tests.properties import examples
 from tests.walks import walk
 
-# decisions about claims, written out again: the table of the code is held against it
+# Allowed transitions of claims, written out a second time to check the table in the code.
 MOVES = {
     "draft": {"pending", "approved", "revoked"}, "pending": {"approved", "draft", "disputed", "revoked"},
     "approved": {"disputed", "revoked"}, "disputed": {"approved", "pending", "revoked"}, "revoked": set(),
 }  # fmt: skip
-# What needs a reviewer unless the policy is `open`.
+# Transitions that require a reviewer unless the policy is `open`.
 DECISIONS = {("draft", "approved"), ("pending", "approved"), *(("disputed", to) for to in MOVES["disputed"])}
 
 
@@ -38,7 +38,7 @@ def claim(user):
     return ClaimFactory(user=user)
 
 
-def test_a_move_changes_the_status_and_appends_history_and_an_event(api, user, claim):
+def test_transition_changes_the_status_and_appends_history_and_an_event(api, user, claim):
     response = move(api, claim, "pending", updated_by="clerk 7", reason="ready", metadata={"ignored": True})
     assert response.status_code == 200, response.content
     assert response.json()["status"] == "pending"
@@ -51,14 +51,14 @@ def test_a_move_changes_the_status_and_appends_history_and_an_event(api, user, c
     assert (kinds, event["status"], event["claim_id"]) == (["claim.pending"], "pending", str(claim.pk))
 
 
-def test_a_move_that_is_not_in_the_table_changes_nothing(api, claim):
+def test_transition_missing_from_the_table_changes_nothing(api, claim):
     error = assert_error(move(api, claim, "disputed"), 400, "E3002")
     assert (error["details"]["from"], error["details"]["to"]) == ("draft", "disputed")
     assert set(error["details"]["allowed"]) == MOVES["draft"]
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_approval_and_revocation_leave_their_dates(api, claim):
+def test_approval_and_revocation_set_their_dates(api, claim):
     first = move(api, claim, "approved").json()["approved_at"]
     assert first is not None
     move(api, claim, "disputed")
@@ -73,7 +73,7 @@ def test_approval_and_revocation_leave_their_dates(api, claim):
 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-def test_where_reviewers_decide_an_owner_does_not(api, settings, claim, policy):
+def test_owner_cannot_approve_a_claim_if_reviewers_decide(api, settings, claim, policy):
     settings.REVIEW_POLICY = policy
     assert_error(move(api, claim, "approved"), 403, "E2010")
     assert stored(claim).status == "draft"
@@ -81,13 +81,13 @@ def test_where_reviewers_decide_an_owner_does_not(api, settings, claim, policy):
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
 @pytest.mark.parametrize("visibility", ["conditional", "shared"])
-def test_a_reviewer_decides_about_a_claim_that_is_shown_to_reviewers(settings, reviewer_api, policy, visibility):
+def test_reviewer_decides_claims_that_are_visible_to_reviewers(settings, reviewer_api, policy, visibility):
     settings.REVIEW_POLICY = policy
     claim = ClaimFactory(status="pending", visibility=visibility)
     assert move(reviewer_api, claim, "approved").json()["status"] == "approved"
     assert move(reviewer_api, claim, "disputed").json()["status"] == "disputed"
     assert move(reviewer_api, claim, "pending").json()["status"] == "pending"
-    assert_error(move(reviewer_api, claim, "draft"), 403, "E2010")  # taking it back is the owner's
+    assert_error(move(reviewer_api, claim, "draft"), 403, "E2010")  # only the owner can return a claim to draft
     assert move(reviewer_api, claim, "revoked").json()["status"] == "revoked"
 
 
@@ -99,7 +99,7 @@ def test_four_eyes_forbids_deciding_an_own_claim(settings, reviewer, reviewer_ap
     assert move(reviewer_api, claim, "approved").status_code == 200
 
 
-def test_the_group_of_reviewers_may_review_and_support_may_only_look(db, settings):
+def test_reviewer_group_decides_claims_and_support_group_cannot(db, settings):
     settings.REVIEW_POLICY = "reviewed"
     claim = ClaimFactory(status="pending", visibility="shared")
     support, colleague = UserFactory(), UserFactory()
@@ -113,21 +113,21 @@ def test_the_group_of_reviewers_may_review_and_support_may_only_look(db, setting
 @pytest.mark.parametrize(
     "statement", ["UPDATE claims_claimhistory SET reason = 'x'", "DELETE FROM claims_claimhistory"]
 )
-def test_history_cannot_be_changed_in_the_database(api, claim, statement):
+def test_database_refuses_changes_to_claim_history(api, claim, statement):
     move(api, claim, "pending")
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
     assert ClaimHistory.objects.get().reason is None
 
 
-def test_a_claim_that_was_deleted_since_it_was_read_is_not_found(user, claim):
+def test_transition_of_a_claim_deleted_after_loading_raises_not_found(user, claim):
     delete_claim(str(claim.pk), actor=Actor(user=user, credential="test"), now=timezone.now())
     with pytest.raises(ClaimNotFound), transaction.atomic():
         claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_a_claim_that_was_moved_since_it_was_read_stays_where_it_is(user, api, claim):
+def test_transition_of_a_claim_moved_after_loading_is_refused(user, api, claim):
     assert move(api, claim, "revoked").status_code == 200
     with pytest.raises(InvalidClaimTransition) as refused, transaction.atomic():
         claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
@@ -135,7 +135,7 @@ def test_a_claim_that_was_moved_since_it_was_read_stays_where_it_is(user, api, c
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("revoked", 1)
 
 
-def test_the_database_refuses_a_status_that_does_not_exist(claim):
+def test_database_refuses_unknown_values_of_a_claim(claim):
     for wrong in ({"status": "bogus"}, {"visibility": "public"}, {"verification_level": "x"}, {"status": "approved"}):
         with pytest.raises(DatabaseError), transaction.atomic():
             Claim.objects.filter(pk=claim.pk).update(**wrong)
@@ -146,7 +146,7 @@ OWNERS = {("draft", "pending"), ("draft", "revoked"), ("pending", "draft")}
 
 @pytest.fixture
 def policies(settings):
-    """Set the review policy within a test."""
+    """Return a function that sets the review policy."""
     return lambda policy: setattr(settings, "REVIEW_POLICY", policy)
 
 
@@ -163,7 +163,7 @@ def may(policy, status, step):
 
 @pytest.fixture
 def actors(db):
-    """Who may ask, by what they are to the claims of `owner`."""
+    """Actors by their relation to the claims of `owner`."""
     reviewer = UserFactory()
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     people = {"owner": UserFactory(), "reviewer": reviewer, "stranger": UserFactory()}
@@ -172,7 +172,7 @@ def actors(db):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_every_cell_of_the_table_is_what_the_code_decides(policies, actors, policy):
+def test_code_allows_exactly_the_transitions_of_the_table(policies, actors, policy):
     policies(policy)
     for status, to, who in product(MOVES, [*MOVES, "bogus"], actors):
         refusal = Claim(user=actors["owner"].user, status=status).check_transition(to, actors[who])
@@ -185,7 +185,7 @@ def test_every_cell_of_the_table_is_what_the_code_decides(policies, actors, poli
             assert (refusal.details["from"], {*refusal.details["allowed"]}) == (status, MOVES[status])
 
 
-def test_no_walk_leaves_the_table(policies, actors):
+def test_random_transitions_stay_within_the_table(policies, actors):
     owner = actors["owner"].user
     steps = st.tuples(st.sampled_from([*MOVES, "bogus"]), st.sampled_from([*actors, "owner", "reviewer"]))
 

@@ -1,4 +1,4 @@
-"""Claims at the backoffice."""
+"""Claims in the back office."""
 
 import pytest
 from django.utils import timezone
@@ -36,7 +36,7 @@ def page(claim, *rest):
     return f"{LIST}{claim.pk}/{'/'.join(rest) + '/' if rest else 'change/'}"
 
 
-def test_the_list_finds_a_claim_by_id_publication_and_person(backoffice, claim):
+def test_claim_list_is_searched_by_id_publication_and_account(backoffice, claim):
     other = ClaimFactory(publication_id="10.2/other")
     for term in (str(claim.pk), "10.1/ab", "https://doi.org/10.1%2FAB", "jane", "jan", str(claim.user_id)):
         response = backoffice.get(LIST, {"q": term})
@@ -50,7 +50,7 @@ def test_the_list_finds_a_claim_by_id_publication_and_person(backoffice, claim):
     assert page(claim) not in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"queue": "disputes"}))}
 
 
-def test_the_page_shows_what_was_claimed_and_never_as_a_link(backoffice, claim):
+def test_claim_page_shows_the_evidence_as_text_without_a_link(backoffice, claim):
     response = backoffice.get(page(claim))
     text = text_of(response)
     assert "10.1/ab" in text
@@ -58,7 +58,7 @@ def test_the_page_shows_what_was_claimed_and_never_as_a_link(backoffice, claim):
     assert not [link for link in links_of(response) if "example.org" in link]
 
 
-def test_a_reviewer_approves_with_a_button(backoffice, rita, claim, settings):
+def test_reviewer_approves_a_claim_with_a_button(backoffice, rita, claim, settings):
     settings.REVIEW_POLICY = "four_eyes"
     response = confirm(backoffice, page(claim, "move", "approved"), reason="The publisher confirms it.")
     assert "is now approved" in text_of(response)
@@ -70,7 +70,7 @@ def test_a_reviewer_approves_with_a_button(backoffice, rita, claim, settings):
     assert events_of(claim.user)[0] == ["claim.approved"]
 
 
-def test_revoking_asks_for_a_reason(backoffice, claim):
+def test_revoking_a_claim_requires_a_reason(backoffice, claim):
     response = confirm(backoffice, page(claim, "move", "revoked"), reason="")
     assert stored(claim).status == "pending"
     assert "required" in text_of(response)
@@ -78,7 +78,7 @@ def test_revoking_asks_for_a_reason(backoffice, claim):
     assert stored(claim).status == "revoked"
 
 
-def test_a_claim_that_changed_since_it_was_seen_is_not_moved(backoffice, claim):
+def test_claim_changed_after_the_page_was_opened_is_not_approved(backoffice, claim):
     address = page(claim, "move", "approved")
     seen = seen_in(backoffice.get(address))
     type(claim).objects.filter(pk=claim.pk).update(updated_at=timezone.now(), evidence=["other"])
@@ -86,14 +86,14 @@ def test_a_claim_that_changed_since_it_was_seen_is_not_moved(backoffice, claim):
     assert stored(claim).status == "pending"
 
 
-def test_a_reviewer_sets_the_verification_level(backoffice, claim):
+def test_reviewer_sets_the_verification_level_of_a_claim(backoffice, claim):
     response = confirm(backoffice, page(claim, "do", "level"), level="source_verified")
     assert "source verified" in text_of(response)
     assert stored(claim).verification_level == "source_verified"
     assert events_of(claim.user)[0] == ["claim.updated"]
 
 
-def test_a_tombstone_is_shown_and_not_moved(backoffice, claim):
+def test_deleted_claim_is_shown_and_cannot_be_changed(backoffice, claim):
     delete_claim(str(claim.pk), actor=Actor(user=claim.user, credential="jwt:x"), now=timezone.now())
     response = backoffice.get(page(claim))
     assert response.status_code == 200
@@ -106,7 +106,7 @@ def test_a_tombstone_is_shown_and_not_moved(backoffice, claim):
     assert page(claim) in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"deleted": "yes"}))}
 
 
-def test_a_change_after_approval_is_pointed_out(backoffice, claim):
+def test_claim_page_points_out_a_change_after_approval(backoffice, claim):
     now = timezone.now()
     type(claim).objects.filter(pk=claim.pk).update(
         status="approved", approved_at=now, content_changed_at=timezone.now()
@@ -114,7 +114,7 @@ def test_a_change_after_approval_is_pointed_out(backoffice, claim):
     assert "changed the claim after it was first approved" in text_of(backoffice.get(page(claim)))
 
 
-def test_support_looks_and_moves_nothing(claim):
+def test_support_reads_claims_and_changes_none(claim):
     support = backoffice_client(staff_of("Support", username="sam"))
     assert support.get(page(claim)).status_code == 200
     assert support.get(page(claim, "move", "approved")).status_code == 403
@@ -124,7 +124,7 @@ def test_support_looks_and_moves_nothing(claim):
     assert stored(claim).status == "pending"
 
 
-def test_history_is_listed(backoffice, claim):
+def test_claim_history_list_shows_reasons_and_links_to_claims(backoffice, claim):
     confirm(backoffice, page(claim, "move", "approved"), reason="fine")
     response = backoffice.get("/admin/claims/claimhistory/")
     assert "fine" in text_of(response)

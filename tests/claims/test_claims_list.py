@@ -20,11 +20,11 @@ def ids(response):
 
 
 def made(*claims):
-    """Return the ids of claims as a list shows them: newest first."""
+    """Return the claims' ids in the order of a list: newest first."""
     return [str(claim.pk) for claim in reversed(claims)]
 
 
-def test_without_filters_it_shows_the_callers_own_newest_first(api, user, stranger):
+def test_claim_list_without_filters_has_the_callers_claims_newest_first(api, user, stranger):
     own = [ClaimFactory(user=user, status=status) for status in ("draft", "approved", "revoked")]
     ClaimFactory(user=stranger)
     ClaimFactory(user=stranger, visibility="shared")
@@ -32,12 +32,12 @@ def test_without_filters_it_shows_the_callers_own_newest_first(api, user, strang
     assert ids(api.read(f"/claims?user_id={user.pk}")) == made(*own)
 
 
-def test_an_entry_is_the_claim_as_its_own_address_shows_it(api, user):
+def test_claim_in_a_list_equals_the_claim_by_id(api, user):
     claim = ClaimFactory(user=user, evidence=["a"], notes="n")
     assert api.read("/claims").json() == [api.read(f"/claims/{claim.pk}").json()]
 
 
-def test_filters_narrow_the_list_and_combine(api, user):
+def test_claim_filters_can_be_combined(api, user):
     one = ClaimFactory(user=user, status="approved", verification_level="evidence_provided")
     two = ClaimFactory(user=user, status="approved", publication_id="W1")
     three = ClaimFactory(user=user, verification_level="evidence_provided", publication_id="W1")
@@ -51,7 +51,7 @@ def test_filters_narrow_the_list_and_combine(api, user):
     assert ids(api.read("/claims?status=disputed")) == []
 
 
-def test_a_publication_is_found_in_every_spelling(api, user):
+def test_claims_are_found_by_every_spelling_of_a_publication(api, user):
     claims = [
         ClaimFactory(user=user, publication_id=spelling)
         for spelling in ("10.1000/ABC", "doi:10.1000/abc", "https://doi.org/10.1000%2Fabc")
@@ -64,7 +64,7 @@ def test_a_publication_is_found_in_every_spelling(api, user):
     assert ids(api.read("/claims?publication_id=w123")) == []
 
 
-def test_with_a_publication_it_shows_what_others_share(api, user, stranger, stranger_api):
+def test_publication_filter_includes_shared_claims_of_other_users(api, user, stranger, stranger_api):
     own = ClaimFactory(user=user)
     private = ClaimFactory(user=stranger)
     conditional = ClaimFactory(user=stranger, visibility="conditional")
@@ -74,7 +74,7 @@ def test_with_a_publication_it_shows_what_others_share(api, user, stranger, stra
     assert ids(stranger_api.read(f"/claims?publication_id={DOI}")) == made(private, conditional, shared)
 
 
-def test_a_reviewer_also_sees_conditional_ones(reviewer_api, stranger):
+def test_publication_filter_shows_reviewers_conditional_claims(reviewer_api, stranger):
     ClaimFactory(user=stranger)
     conditional = ClaimFactory(user=stranger, visibility="conditional")
     shared = ClaimFactory(user=stranger, visibility="shared")
@@ -82,7 +82,7 @@ def test_a_reviewer_also_sees_conditional_ones(reviewer_api, stranger):
     assert ids(reviewer_api.read("/claims")) == []
 
 
-def test_another_persons_claims_are_shown_only_for_a_publication(api, stranger):
+def test_another_users_claims_are_listed_only_with_a_publication(api, stranger):
     ClaimFactory(user=stranger)
     shared = ClaimFactory(user=stranger, visibility="shared")
     other = ClaimFactory(visibility="shared")
@@ -92,7 +92,7 @@ def test_another_persons_claims_are_shown_only_for_a_publication(api, stranger):
 
 
 @pytest.mark.parametrize("user_id", ["0%s", "+%s", "%s.0", "nobody", "%%00", "99999999999999999999", "-1", "%%ff"])
-def test_a_user_id_in_another_spelling_is_another_user(api, user, user_id):
+def test_misspelled_user_id_matches_no_user(api, user, user_id):
     ClaimFactory(user=user, visibility="shared")
     asked = user_id % user.pk if "%s" in user_id else user_id % ()
     response = api.read(f"/claims?user_id={asked}")
@@ -101,7 +101,7 @@ def test_a_user_id_in_another_spelling_is_another_user(api, user, user_id):
     assert with_publication.status_code == 400 or with_publication.json() == []
 
 
-def test_pages_follow_each_other(api, user):
+def test_limit_and_offset_page_through_claims(api, user):
     claims = made(*[ClaimFactory(user=user) for _ in range(25)])
     assert ids(api.read("/claims")) == claims[:20]
     assert ids(api.read("/claims?limit=100")) == claims
@@ -113,7 +113,7 @@ def test_pages_follow_each_other(api, user):
 
 
 ROWS = 1_000_000
-# One publication that ten thousand claim, and a long tail of others.
+# 10,000 claims of one publication, and many publications with few claims.
 _FILL = """
 INSERT INTO claims_claim (id, user_id, publication_id, publication_key, claim_type, status, moves, verification_level,
                           visibility, evidence, created_at, updated_at, deleted_with)
@@ -128,7 +128,7 @@ PEOPLE = 500
 
 @pytest.fixture
 def million(db, needs_postgresql):
-    """A million claims of PEOPLE people; return one of those."""
+    """Create a million claims of PEOPLE accounts; return one of the accounts."""
     people = [UserFactory() for _ in range(PEOPLE)]
     with connection.cursor() as cursor:
         cursor.execute(_FILL, [people[0].pk, PEOPLE, ROWS])
@@ -137,7 +137,7 @@ def million(db, needs_postgresql):
 
 
 def plan_of(viewer, **query):
-    """Ask for a page and return (its rows, every node of the plan of its one statement)."""
+    """Request a page; return its rows and all plan nodes of its only statement."""
     api = client_of(viewer)
     with CaptureQueriesContext(connection) as captured:
         rows = api.read(f"/claims?{urlencode(query)}").json()
@@ -157,7 +157,7 @@ def plan_of(viewer, **query):
 
 
 def assert_read_through(nodes, *indexes, rows_max):
-    """Check that no table is scanned, that these indexes are used, and that few rows are touched."""
+    """Check that no table is scanned, that these indexes are used, and that at most `rows_max` rows are read."""
     kinds = {node["Node Type"] for node in nodes}
     assert "Seq Scan" not in kinds, kinds
     assert set(indexes) <= {node.get("Index Name") for node in nodes}, nodes
@@ -169,11 +169,11 @@ def assert_read_through(nodes, *indexes, rows_max):
     assert touched <= rows_max, (touched, nodes)
 
 
-def test_every_list_is_read_from_an_index(million):
+def test_every_claim_list_is_read_from_an_index(million):
     assert Claim.objects.count() == ROWS
 
     rows, nodes = plan_of(million, publication_id="10.1000/77")
-    assert len(rows) == 20  # of ninety-nine, all of them shared
+    assert len(rows) == 20  # of 99 claims, all shared
     assert_read_through(nodes, "claims_claim_publication", rows_max=2_000)
 
     rows, nodes = plan_of(million, publication_id="10.1000/popular")

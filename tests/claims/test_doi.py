@@ -43,7 +43,7 @@ def test_all_spellings_of_a_doi_name_have_one_key(spelling):
         ("https://doi.org/10.1000/%C3%84", "10.1000/Ä"),
     ],
 )  # fmt: skip
-def test_only_ascii_letters_are_folded_and_only_one_layer_of_escapes_is_read(spelling, name):
+def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spelling, name):
     assert normalise_doi(spelling) == name
 
 
@@ -56,7 +56,7 @@ def test_only_ascii_letters_are_folded_and_only_one_layer_of_escapes_is_read(spe
         "https://doi.org/10.1000/%ff", "10.\uff11000/182", "",
     ],
 )  # fmt: skip
-def test_anything_else_is_its_own_key(identifier):
+def test_identifier_that_is_not_a_doi_is_its_own_key(identifier):
     assert normalise_doi(identifier) is None
     assert publication_key(identifier) == identifier
 
@@ -133,16 +133,16 @@ def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identi
 @pytest.mark.parametrize(
     "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97"]
 )
-def test_other_identifiers_stay_as_they_are(identifier):
+def test_unrecognized_publication_ids_are_their_own_keys(identifier):
     assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
 
 
-def test_a_key_fits_its_column():
+def test_longest_publication_key_fits_its_column():
     assert len(publication_key("\u0958" * 512)) <= KEY_MAX_LENGTH
 
 
 @pytest.mark.django_db
-def test_the_migration_renews_keys(user):
+def test_migration_renews_publication_keys(user):
     claim = ClaimFactory(user=user, publication_id="2101.00001v2", publication_key="2101.00001v2")
     migration = import_module("claims.migrations.0003_unlabeled_keys")
     migration.renew_keys(apps, SimpleNamespace(connection=connection))

@@ -1,4 +1,4 @@
-"""What follows from a transition: the followers that an app lists, in order, in the transaction of the transition."""
+"""Followers of a transition: apps list them, and they run in order in the transition's transaction."""
 
 import pytest
 from django.db import transaction
@@ -24,7 +24,7 @@ def move(claim, user, to, **options):
         return claim.transition_to(to, actor=actor, changed_by="x", now=timezone.now(), **options)
 
 
-def test_followers_run_in_their_order_before_and_after_the_status_is_written(monkeypatch, user, claim):
+def test_followers_run_in_order_before_and_after_the_status_is_written(monkeypatch, user, claim):
     calls = []
 
     def follower(name):
@@ -41,7 +41,7 @@ def test_followers_run_in_their_order_before_and_after_the_status_is_written(mon
     ]  # fmt: skip
 
 
-def test_columns_of_a_follower_are_written_with_the_status(monkeypatch, user, claim):
+def test_columns_returned_by_a_follower_are_written_with_the_status(monkeypatch, user, claim):
     monkeypatch.setattr(Claim, "followers", (Follower(before=lambda _record, _transition: {"notes": "followed"}),))
     move(claim, user, "pending")
     assert (stored(claim).status, stored(claim).notes, claim.notes) == ("pending", "followed", "followed")

@@ -1,1 +1,1 @@
-"""Walks through the platform as a caller takes them."""
+"""End-to-end scenarios across several apps."""

@@ -1,6 +1,6 @@
 """Rows of a person in every table with personal data, and a marker in each of their personal text fields.
 
-The register says which tables and fields there are, so that a new one is covered without a change here.
+The privacy register lists the tables and fields, so that new ones are covered without a change here.
 """
 
 import json
@@ -20,7 +20,7 @@ from credit.core.applicants import Applicants, ApplicantsField
 from credit.models import DecisionAnchor, Score
 from tests.credit.applicants import changed
 
-# Values that a constraint of the table requires.
+# Values required by constraints of the tables.
 NOW = timezone.now()
 REQUIRED = {
     "api.IdempotencyRecord": {"status": 200, "body": b"{}"},
@@ -42,13 +42,13 @@ REQUIRED = {
     "payments.CustodyAccount": {"provider_account_id": "x", "address": "x", "provisioned_at": NOW},
     "webhooks.Delivery": {"status": "delivered", "due_at": None},
 }
-# References that may be null, and aren't here.
+# Nullable references that these rows fill.
 REFERENCES = {"credit.DecisionAnchor": ["history"], "credit.DocumentFile": ["stored"], "credit.Notice": ["move"]}
 PURPOSES = {"identity.OneTimeLink": "subject", "ops.RequestLine": "account_id"}
 
 
 def personal_tables():
-    """Return every model with personal data that is found by its subject, in the order of the register."""
+    """Return every model that finds its personal data by the account, in the order of the register."""
     tables = register().items()
     named = [apps.get_model(label) for label, table in tables if table.subject and not table.by_value]
     return [model for model in named if personal_fields(model)]
@@ -56,7 +56,7 @@ def personal_tables():
 
 @cache
 def erasable():
-    """Return the operation of a migration that lets an erasure blank columns, by the model of its append-only table."""
+    """Return the migration operation that lets an erasure blank columns, by model of the append-only table."""
     operations = [each for found in MigrationLoader(None).disk_migrations.values() for each in found.operations]
     tables = {model._meta.db_table: model for model in apps.get_models()}
     return {tables[each.table]: each for each in operations if isinstance(each, AllowErasure)}
@@ -67,14 +67,14 @@ def rows_of(model, user):
 
 
 class Planter:
-    """Makes rows of one person with `marker` in every personal text field."""
+    """Creates rows of one person with `marker` in every personal text field."""
 
     def __init__(self, user, marker, **rows):
         self.user, self.marker, self.number = user, marker, 0
         self.rows = {apps.get_model("identity.User"): user, **{type(row): row for row in rows.values()}}
 
     def plant(self):
-        """Make a row of each table. A row exists before its markers: some columns are bound to its key."""
+        """Create a row in each table, then set the markers: some columns are encrypted with the row's key."""
         for model in personal_tables():
             self.row(model)
         for model, row in self.rows.items():
@@ -91,7 +91,7 @@ class Planter:
         columns = {name: value for name, value in columns.items() if name != "id" or value is not None}
         if PURPOSES.get(model._meta.label):
             columns[PURPOSES[model._meta.label]] = self.user.pk
-        if model in erasable():  # it refuses a later change
+        if model in erasable():  # an append-only row refuses a later change
             columns |= {name: self.marked(model._meta.get_field(name)) for name in self.texts(model)}
         return all_rows(model).create(**columns)
 
@@ -130,7 +130,7 @@ class Planter:
 
     @staticmethod
     def texts(model):
-        """Return the names of the personal fields in which a text can stand."""
+        """Return the names of the personal fields that can contain a text."""
         fields = [model._meta.get_field(name) for name in personal_fields(model)]
         wide = [field for field in fields if isinstance(field, models.TextField | models.CharField | models.JSONField)]
         return [field.name for field in wide if (field.max_length or 99) >= 32 and not field.choices]
@@ -155,7 +155,7 @@ class Planter:
 
 
 def places_of(marker):
-    """Return `app.Model.field` for every value of the database, decrypted, in which a marker stands."""
+    """Return `app.Model.field` for every decrypted database value that contains a marker."""
     places = set()
     for model in apps.get_models(include_auto_created=True):
         for row in all_rows(model):

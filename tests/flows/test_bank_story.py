@@ -1,4 +1,4 @@
-"""A person links a bank, looks at what it knows, and lets it become permanent: the whole way, over HTTP."""
+"""A person links a bank, reads its data, and approves it into permanent storage, over HTTP."""
 
 import pytest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def tell(api, user, public_token):
-    """Link, look, approve; return the accounts as they were shown before they were approved."""
+    """Link, read, and approve; return the accounts as shown before the approval."""
     me = str(user.pk)
     link = api.send("/bankdata/link-token", {"user_id": me})
     assert link.status_code == 200
@@ -41,7 +41,7 @@ def tell(api, user, public_token):
     return accounts["accounts"]
 
 
-def test_the_story_with_the_sandbox(api, user):
+def test_bank_is_linked_read_and_approved_with_the_sandbox(api, user):
     assert len(tell(api, user, "public-sandbox-story")) == 3
     bookings = api.read(f"/bankdata/transactions/{user.pk}?limit=3").json()
     payload = {name: value for name, value in bookings["transactions"][0].items() if value is not None}

@@ -1,4 +1,4 @@
-"""Histories and log-ins after the clock of the servers was set back."""
+"""Histories and log-ins after the servers' clock was set back."""
 
 from datetime import timedelta
 
@@ -23,24 +23,24 @@ AHEAD = timedelta(hours=2)
 
 @pytest.fixture
 def now():
-    """The right time."""
+    """The time after the clock was set back."""
     return timezone.now()
 
 
-def test_a_log_in_counts_though_the_password_is_from_later(db, now):
+def test_log_in_is_valid_if_the_password_was_changed_in_the_future(db, now):
     user = UserFactory(credentials_changed_at=now + AHEAD)
     tokens.start_family(user=user, now=now)
     assert tokens.family_is_live(TokenFamily.objects.get(user=user))
 
 
-def test_a_new_password_ends_log_ins_from_later(user, now):
+def test_new_password_revokes_log_ins_dated_in_the_future(user, now):
     tokens.start_family(user=user, now=now + AHEAD)
     user.set_password("a new password")
     user.save(update_fields=["password", "credentials_changed_at"])
     assert not tokens.family_is_live(TokenFamily.objects.select_related("user").get(user=user))
 
 
-def test_a_history_does_not_run_backwards(api, user, now):
+def test_application_history_stays_in_order_after_the_clock_is_set_back(api, user, now):
     application = ApplicationFactory(consumer=user, status="draft", updated_at=now + AHEAD)
     for status in ("submitted", "under_review", "approved"):
         moved = api.replace(f"/applications/{application.pk}/status", {"status": status, "updated_by": "me"})
@@ -53,7 +53,7 @@ def test_a_history_does_not_run_backwards(api, user, now):
 
 
 @pytest.mark.parametrize("path", ["applications", "claims"])
-def test_a_change_between_two_transitions_does_not_turn_the_story_around(api, user, now, path):
+def test_update_between_transitions_keeps_history_in_order(api, user, now, path):
     changes = {
         "applications": (ApplicationFactory, ["submitted", "under_review"], {"application_data": {"amount": 2}}),
         "claims": (ClaimFactory, ["pending", "draft"], {"notes": "another"}),
@@ -70,7 +70,7 @@ def test_a_change_between_two_transitions_does_not_turn_the_story_around(api, us
     assert now + AHEAD <= moments[0] <= moments[1]
 
 
-def test_a_verifications_history_does_not_run_backwards(api, now):
+def test_verification_history_stays_in_order_after_the_clock_is_set_back(api, now):
     verification = row_of(start(api))
     KycVerification.objects.update(updated_at=now + AHEAD)
     passed = VerificationState(
@@ -82,7 +82,7 @@ def test_a_verifications_history_does_not_run_backwards(api, now):
     assert moved.completed_at == now + AHEAD
 
 
-def test_a_crypto_payments_history_does_not_run_backwards(user, now):
+def test_crypto_payment_history_stays_in_order_after_the_clock_is_set_back(user, now):
     payment = prepare_payment(
         owner=user, wallet_id=str(connected(user).pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
         network=NETWORK, now=now + AHEAD,

@@ -1,4 +1,4 @@
-"""Append-only rows: the database lets an erasure blank their personal columns, all at once, and nothing else."""
+"""Append-only rows: the database lets an erasure blank all personal columns at once, and refuses other changes."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -46,7 +46,7 @@ def planter():
 
 
 @pytest.mark.parametrize(("operation", "model"), OPERATIONS, ids=[operation.table for operation, _ in OPERATIONS])
-def test_row_is_blanked_whole_and_nothing_else_of_it_changes(planter, operation, model):
+def test_append_only_row_accepts_only_the_blanking_of_all_personal_columns(planter, operation, model):
     row = planter.row(model)
     row.refresh_from_db()
     rows = all_rows(model).filter(pk=row.pk)

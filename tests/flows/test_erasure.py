@@ -1,4 +1,4 @@
-"""The erasure of an account: nothing personal is left but what a ground keeps, and that only for as long."""
+"""Erasure of an account: personal data is deleted, or retained on a legal ground until its end."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -43,18 +43,18 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MIGRATION = import_module("identity.migrations.0012_erasure")
 MINE, THEIRS = "mk-mine", "mk-theirs"
-EVIDENCE = ["audit_log", "decision_records"]  # what every account with markers keeps after its erasure
+EVIDENCE = ["audit_log", "decision_records"]  # retained after the erasure of every account with markers
 
 
 def planted(user, marker, **application):
-    """Plant the markers of a person whose one application is in the given status."""
+    """Create the marked rows of a person whose only application has the given fields."""
     row = ApplicationFactory(consumer=user, **application)
     Planter(user, marker, application=row).plant()
     return row
 
 
 def declared_with(**conditions):
-    """Return `app.Model.field` for the personal fields whose ground meets the conditions."""
+    """Return `app.Model.field` for the personal fields whose retention ground meets the conditions."""
     return {
         f"{model._meta.label}.{name}"
         for model in personal_tables()
@@ -68,7 +68,7 @@ def grounds_of(record):
 
 
 def left_of(marker):
-    """Return the places of a marker but those that an erased account without applications and payments keeps."""
+    """Return the places of a marker, without those retained even if no application or payment exists."""
     return places_of(marker) - declared_with(is_permanent=True) - declared_with(ground="audit_log")
 
 
@@ -90,7 +90,7 @@ def person():
     return UserFactory()
 
 
-def test_every_table_with_personal_data_has_a_marker(person):
+def test_every_table_with_personal_data_gets_a_marker(person):
     planted(person, MINE)
     marked = {place.rpartition(".")[0] for place in places_of(MINE)}
     without = {model._meta.label for model in personal_tables() if Planter.texts(model)} - marked
@@ -101,7 +101,7 @@ def test_erasure_without_a_ground_leaves_only_decision_records_and_the_audit_log
     other = UserFactory()
     planted(person, MINE)
     planted(other, THEIRS)
-    DeletionRequest.objects.filter(user=other).delete()  # it would be carried over
+    DeletionRequest.objects.filter(user=other).delete()  # it would be migrated to an erasure
     before = places_of(THEIRS)
     record = erased(person)
     assert (record.status, grounds_of(record)) == ("waiting", EVIDENCE)
@@ -122,13 +122,13 @@ def test_texts_of_the_audit_log_are_erased_after_5_years(person):
     assert (record.status, record.account) == ("done", None)
 
 
-def test_access_without_a_reason_keeps_nothing(person):
+def test_access_log_entry_without_a_reason_is_not_retained(person):
     DataAccess.note("page", viewer=UserFactory(), kind="identity.user", now=timezone.now(), subject=person)
     record = erased(person)
     assert (record.status, record.kept) == ("done", [])
 
 
-def test_texts_of_staff_about_an_application_are_erased_when_its_ground_ends(person):
+def test_staff_texts_about_an_application_are_erased_when_its_ground_ends(person):
     application = planted(person, MINE, status="withdrawn", submitted_at=timezone.now())
     about = {"kind": "credit.application", "record_id": str(application.pk)}
     Note.objects.create(author=UserFactory(), text=MINE, at=timezone.now(), **about)
@@ -155,7 +155,7 @@ def test_erased_fields_of_every_type_are_blank(person):
                 assert not value or str(value).startswith("erased-"), f"{model._meta.label}.{name}"
 
 
-def test_uploaded_files_are_deleted_with_their_keys(person):
+def test_erasure_deletes_uploaded_files_with_their_keys(person):
     application = planted(person, MINE)
     stored = storage.keep(b"%PDF-1.4 " + MINE.encode(), now=timezone.now())
     document = RequestedDocument.objects.get(application=application)
@@ -168,7 +168,7 @@ def test_uploaded_files_are_deleted_with_their_keys(person):
     assert stored.deleted_at is not None
 
 
-def test_linked_bank_is_removed_at_the_vendor(person):
+def test_erasure_removes_the_linked_bank_at_the_vendor(person):
     exchange(client_of(person), person)
     linked = SandboxItem.objects.get()
     assert linked.removed_at is None
@@ -178,7 +178,7 @@ def test_linked_bank_is_removed_at_the_vendor(person):
     assert not BankItem.objects.exists()
 
 
-def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monkeypatch):
+def test_unavailable_vendor_delays_the_erasure_and_loses_no_token(person, monkeypatch):
     planted(person, MINE)
 
     class Away:
@@ -195,7 +195,7 @@ def test_vendor_that_is_away_delays_the_erasure_and_loses_no_token(person, monke
     assert not BankItem.objects.exists()
 
 
-def test_every_linked_item_is_removed_at_the_vendor_though_the_vendor_fails_between(person, monkeypatch):
+def test_every_linked_item_is_removed_although_the_vendor_fails_in_between(person, monkeypatch):
     now = timezone.now()
     for number in range(5):
         BankItem.objects.create(
@@ -228,7 +228,7 @@ def _with_an_unreadable_token(item):
 
 
 @pytest.mark.parametrize("break_item", [_of_another_vendor, _with_an_unreadable_token])
-def test_item_that_can_not_be_removed_at_its_vendor_fails_the_erasure_and_keeps_its_token(person, break_item):
+def test_item_that_cannot_be_removed_at_its_vendor_fails_the_erasure_and_keeps_its_token(person, break_item):
     planted(person, MINE)
     item = BankItem.objects.get()
     break_item(item)
@@ -238,11 +238,11 @@ def test_item_that_can_not_be_removed_at_its_vendor_fails_the_erasure_and_keeps_
     assert FailedItem.objects.get(kind="erasure").error == "ItemNotRemoved"
     left = BankItem.objects.get()
     assert (left.pk, left.unlinked_at) == (item.pk, None)
-    item.delete()  # an operator removed it at the vendor
+    item.delete()  # an operator removed the item at the vendor
     assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
 
 
-def test_ground_keeps_its_records_until_its_day_and_prune_erases_them(person):
+def test_records_are_retained_until_their_ground_ends_and_then_pruned(person):
     now = timezone.now()
     planted(person, MINE, status="withdrawn", submitted_at=now)
     record = erased(person)
@@ -290,7 +290,7 @@ def _steps():
 
 
 @pytest.mark.parametrize("at", range(10))
-def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at):
+def test_erasure_killed_at_any_step_completes_when_repeated(person, monkeypatch, at):
     planted(person, MINE)
     steps = _steps()
     assert len(steps) == 9
@@ -325,7 +325,7 @@ def test_erasure_that_is_killed_at_a_step_ends_the_same(person, monkeypatch, at)
     assert left_of(MINE) == set()
 
 
-def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeypatch):
+def test_erasure_killed_between_two_tables_completes_when_repeated(person, monkeypatch):
     planted(person, MINE)
     record = erasure._record(person.pk, requested_at=timezone.now())
     erase_of_table, left = core_erasure._erase, [10]
@@ -344,7 +344,7 @@ def test_erasure_that_is_killed_between_two_tables_ends_the_same(person, monkeyp
     assert left_of(MINE) == set()
 
 
-def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeypatch):
+def test_worker_completes_an_erase_subject_command_that_was_killed(person, monkeypatch):
     planted(person, MINE)
 
     def killed(*_arguments, **_options):
@@ -360,7 +360,7 @@ def test_erase_subject_that_is_killed_is_continued_by_the_worker(person, monkeyp
     assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
-def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(person):
+def test_application_submitted_within_the_14_days_postpones_the_erasure(person):
     now = timezone.now()
     record = erasure._record(person.pk, requested_at=now - timedelta(days=15))
     application = ApplicationFactory(consumer=person, status="under_review", submitted_at=now)
@@ -374,7 +374,7 @@ def test_application_that_was_submitted_in_the_14_days_postpones_the_erasure(per
 
 
 @pytest.mark.parametrize(("is_active", "erased_ones"), [(True, 0), (False, 1)])
-def test_approval_that_no_one_can_accept_is_no_obstacle(is_active, erased_ones):
+def test_approval_of_a_disabled_account_does_not_postpone_the_erasure(is_active, erased_ones):
     now = timezone.now()
     person = UserFactory(is_active=is_active)
     ApplicationFactory(consumer=person, status="approved", submitted_at=now)
@@ -382,7 +382,7 @@ def test_approval_that_no_one_can_accept_is_no_obstacle(is_active, erased_ones):
     assert erasure.process_requested(now=now) == {"erased": erased_ones, "failed": 0}
 
 
-def test_erase_subject_refuses_an_account_with_a_request_while_an_application_is_open(person):
+def test_erase_subject_is_refused_while_an_application_is_open(person):
     erasure._record(person.pk, requested_at=timezone.now())
     ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
     with pytest.raises(CommandError, match="Withdraw it"):
@@ -391,7 +391,7 @@ def test_erase_subject_refuses_an_account_with_a_request_while_an_application_is
     assert person.erased_at is None
 
 
-def test_erasure_that_was_canceled_meanwhile_erases_nothing(person):
+def test_canceled_erasure_erases_nothing(person):
     record = erasure._record(person.pk, requested_at=timezone.now())
     erasure.cancel_erasure(Actor(person, "jwt"), person.pk, now=timezone.now())
     erasure.erase(record, now=timezone.now())
@@ -399,7 +399,7 @@ def test_erasure_that_was_canceled_meanwhile_erases_nothing(person):
     assert (person.is_active, person.erased_at) == (True, None)
 
 
-def test_mails_to_the_account_are_emptied(person):
+def test_erasure_empties_mails_to_the_account(person):
     person.email = "gone@example.test"
     person.save(update_fields=["email"])
     now = timezone.now()
@@ -420,7 +420,7 @@ def _carried_over_by_the_worker(now):
 
 
 @pytest.mark.parametrize("carry_over", [_carried_over_by_the_migration, _carried_over_by_the_worker])
-def test_requests_of_version_1_0_become_erasures_that_begin_after_the_upgrade(carry_over):
+def test_deletion_requests_of_version_1_0_become_erasures_after_the_upgrade(carry_over):
     now = timezone.now()
     ended, enabled = UserFactory(is_active=False), UserFactory()
     for user in (ended, enabled):
@@ -433,7 +433,7 @@ def test_requests_of_version_1_0_become_erasures_that_begin_after_the_upgrade(ca
     assert not DeletionRequest.objects.exists()
 
 
-def test_request_that_arrives_during_the_migration_is_not_lost(monkeypatch):
+def test_deletion_request_during_the_migration_is_not_lost(monkeypatch):
     earlier, later = UserFactory(is_active=False), UserFactory(is_active=False)
     DeletionRequest.objects.create(user=earlier, requested_at=timezone.now())
 
@@ -446,7 +446,7 @@ def test_request_that_arrives_during_the_migration_is_not_lost(monkeypatch):
     assert DeletionRequest.objects.get().user == later
 
 
-def test_rows_are_deleted_in_chunks(person, monkeypatch):
+def test_erasure_deletes_rows_in_chunks(person, monkeypatch):
     now = timezone.now()
     for number in range(5):
         BankItem.objects.create(
@@ -466,7 +466,7 @@ def test_rows_are_deleted_in_chunks(person, monkeypatch):
     assert BankItem.objects.get() == other
 
 
-def test_rows_of_no_other_account_are_touched_by_the_register(person):
+def test_erasure_leaves_rows_of_other_accounts_unchanged(person):
     other = UserFactory()
     planted(other, THEIRS)
     before = {model: rows_of(model, other).count() for model in personal_tables()}
@@ -474,7 +474,7 @@ def test_rows_of_no_other_account_are_touched_by_the_register(person):
     assert {model: rows_of(model, other).count() for model in personal_tables()} == before
 
 
-def test_erase_subject_erases_at_once_and_is_safe_to_run_twice(person):
+def test_erase_subject_erases_at_once_and_is_idempotent(person):
     planted(person, MINE)
     call_command("erase_subject", str(person.pk), stdout=StringIO())
     assert left_of(MINE) == set()

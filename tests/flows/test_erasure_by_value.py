@@ -1,4 +1,4 @@
-"""Data of a person that no lookup finds by the account: notes, mails, and a bank that is linked during an erasure."""
+"""Personal data without a link to the account: notes, mails, and a bank linked during an erasure."""
 
 import json
 
@@ -34,7 +34,7 @@ def note_about(application, author):
     return Note.objects.create(author=author, text="qqname called", at=timezone.now(), **about)
 
 
-def test_notes_about_records_are_exported(person):
+def test_export_has_notes_about_the_persons_records(person):
     author, other = UserFactory(), UserFactory()
     note = note_about(ApplicationFactory(consumer=person), author)
     theirs = note_about(ApplicationFactory(consumer=other), author)
@@ -43,7 +43,7 @@ def test_notes_about_records_are_exported(person):
     assert f"notes/{theirs.pk}.json" not in copies
 
 
-def test_mails_to_others_are_not_read(person):
+def test_erasure_updates_only_mails_to_the_account(person):
     EmailAddress.objects.create(user=person, email="Own@example.test", verified=True)
     own = queue_mail("own@example.test", "notice", {}, now=timezone.now())
     for number in range(5):
@@ -56,7 +56,7 @@ def test_mails_to_others_are_not_read(person):
     assert OutgoingMail.objects.exclude(recipient_index="").count() == 5
 
 
-def test_mail_of_version_1_0_is_found_without_an_index_and_indexed_with_the_keys(person):
+def test_mail_of_version_1_0_without_an_index_is_indexed_and_erased(person):
     EmailAddress.objects.create(user=person, email="own@example.test", verified=True)
     queue_mail("own@example.test", "notice", {}, now=timezone.now())
     OutgoingMail.objects.update(recipient_index=None)
@@ -67,7 +67,7 @@ def test_mail_of_version_1_0_is_found_without_an_index_and_indexed_with_the_keys
     assert OutgoingMail.objects.get().recipient == ""
 
 
-def test_bank_that_is_linked_during_an_erasure_is_removed_at_the_vendor(person, monkeypatch):
+def test_bank_linked_during_an_erasure_is_removed_at_the_vendor(person, monkeypatch):
     exchange_token = Sandbox.exchange_public_token
 
     def erased_meanwhile(provider, public_token):

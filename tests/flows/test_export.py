@@ -1,4 +1,4 @@
-"""The copy of a person's data has everything that the register names, and nothing of another person."""
+"""The export of a person has everything in the privacy register, and nothing about another person."""
 
 import json
 from io import BytesIO, StringIO
@@ -61,7 +61,7 @@ def secret_fields():
     }
 
 
-def test_export_has_every_marker_but_those_of_secrets(person):
+def test_export_has_every_marker_except_those_in_secrets(person):
     planted(person, MINE)
     copies = exported(person)
     for place in places_of(MINE) - secret_fields():
@@ -72,7 +72,7 @@ def test_export_has_every_marker_but_those_of_secrets(person):
         assert any(MINE in json.dumps(row[name]) for row in rows), place
 
 
-def test_export_has_no_secret_and_no_field_about_staff(person):
+def test_export_has_no_secrets_and_no_fields_about_staff(person):
     planted(person, MINE)
     for name, content in exported(person).items():
         label = name.removeprefix("records/").removesuffix(".json")
@@ -110,7 +110,7 @@ def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
 
 
 @pytest.mark.parametrize(("is_for_partner", "left"), [(False, [1]), (True, None)])
-def test_export_has_reports_of_the_first_applicant_alone_and_none_for_a_partner(person, is_for_partner, left):
+def test_export_has_only_reports_of_the_first_applicant_and_none_for_a_partner(person, is_for_partner, left):
     application = ApplicationFactory(consumer=person)
     reports = [{"agency": f"agency-of-{applicant}", "applicant": applicant} for applicant in (1, 2)]
     decided = {"application": application, "metadata": {"consumer_report": reports, "note": "x"}}
@@ -135,7 +135,7 @@ def test_export_has_reports_of_the_first_applicant_alone_and_none_for_a_partner(
     assert all(b"agency-of-2" not in content for content in copies.values())
 
 
-def test_export_for_a_partner_has_no_report_no_note_and_no_fact_of_a_report(person):
+def test_export_for_a_partner_has_no_report_note_or_report_fact(person):
     application = planted(person, MINE)
     about = {"kind": "credit.application", "record_id": str(application.pk)}
     Note.objects.create(author=UserFactory(), text="qqnote", at=NOW, **about)
@@ -151,7 +151,7 @@ def test_export_for_a_partner_has_no_report_no_note_and_no_fact_of_a_report(pers
     assert all(b"report.score" not in content and b"qqnote" not in content for content in partners.values())
 
 
-def test_export_has_no_mail_of_a_notice_to_the_second_applicant_and_the_erasure_empties_it(person):
+def test_mail_to_the_second_applicant_is_erased_and_not_exported(person):
     planted(person, MINE)
     sent = queue_mail("second@example.test", "notice", {}, now=timezone.now())
     Notice.objects.update(mail=sent, applicant=2)
@@ -199,7 +199,7 @@ def test_export_has_files_notices_and_mails(person):
     assert b"secret" not in mail
 
 
-def test_export_and_erasure_leave_mails_to_addresses_that_are_not_the_accounts_own(person):
+def test_export_and_erasure_exclude_mails_to_unconfirmed_or_foreign_addresses(person):
     strangers = ["joint@example.test", "unconfirmed@example.test", "customer@example.test"]
     joint, unconfirmed, customer = strangers
     ApplicationFactory(
@@ -219,7 +219,7 @@ def test_export_and_erasure_leave_mails_to_addresses_that_are_not_the_accounts_o
     assert sorted(mail.recipient for mail in OutgoingMail.objects.all()) == sorted(strangers)
 
 
-def test_confirmed_address_and_notices_of_own_applications_are_in_the_export(person):
+def test_export_has_mails_to_the_confirmed_address_and_own_notices(person):
     EmailAddress.objects.create(user=person, email="own@example.test", verified=True)
     queue_mail("own@example.test", "notice", {}, now=timezone.now())
     planted(person, MINE)
@@ -232,7 +232,7 @@ def test_confirmed_address_and_notices_of_own_applications_are_in_the_export(per
     assert {mail.recipient for mail in OutgoingMail.objects.all()} == {""}
 
 
-def test_notice_and_file_that_no_key_opens_are_unreadable_and_the_export_goes_on(person):
+def test_undecryptable_notice_and_file_do_not_stop_the_export(person):
     application = planted(person, MINE)
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
     file = DocumentFile.objects.create(
@@ -246,7 +246,7 @@ def test_notice_and_file_that_no_key_opens_are_unreadable_and_the_export_goes_on
     assert copies[f"files/{application.pk}/{file.pk}.pdf"].decode() == UNREADABLE
 
 
-def test_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
+def test_export_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
     planted(person, MINE)
     copies = exported(person)
     index = json.loads(copies.pop("index.json"))
@@ -256,7 +256,7 @@ def test_index_lists_each_file_with_purpose_source_recipients_and_retention(pers
     assert (index["user_id"], index["controller"]) == (str(person.pk), "Credit Platform")
 
 
-def test_export_subject_writes_a_file_that_only_its_owner_reads(person, tmp_path):
+def test_export_subject_writes_a_file_readable_only_by_its_owner(person, tmp_path):
     planted(person, MINE)
     target = tmp_path / "copy.zip"
     out = StringIO()

@@ -1,4 +1,4 @@
-"""No export has data of another person, whoever else is in the database."""
+"""An export has no data of any other person in the database."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""One item that raises an error ends no worker, stops no item behind it, waits longer each time, and is listed."""
+"""An item that raises an error doesn't stop its worker or other items, is retried ever later, and is listed."""
 
 from datetime import timedelta
 from io import StringIO
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def poison(monkeypatch):
-    """Let a module's function raise for the row with a key, or for a batch that contains the row."""
+    """Make a function of a module raise for the row with a key, or for a batch that contains the row."""
 
     def is_row(value, key):
         if isinstance(value, list | tuple):
@@ -72,14 +72,14 @@ def poison(monkeypatch):
 
 
 def listed(kind):
-    """Return the keys, errors and failures of the failed items of a kind."""
+    """Return key, error, and number of failures of each failed item of a kind."""
     rows = FailedItem.objects.filter(kind=kind)
     assert all(row.retry_at > row.last_failed_at for row in rows)
     return [(row.key, row.error, row.failures) for row in rows]
 
 
 def failing(command, words, kind=None, key=None):
-    """Run a command, which ends with status 1 and a sentence, and lists the key of the poisoned item."""
+    """Run a command; check that it fails with these words and lists the poisoned item."""
     once = {} if command in {"prune", "expire_applications", "stage_bank_accounts"} else {"once": True}
     with pytest.raises(CommandError, match=words):
         call_command(command, as_json=True, stdout=StringIO(), **once)
@@ -88,19 +88,19 @@ def failing(command, words, kind=None, key=None):
 
 
 def passing(command):
-    """Run a command again: the poisoned item is not due, so nothing fails."""
+    """Run a command again; it succeeds because the poisoned item is not due."""
     once = {} if command in {"prune", "expire_applications", "stage_bank_accounts"} else {"once": True}
     call_command(command, as_json=True, stdout=StringIO(), **once)
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing after it runs."""
+    """Stands for SIGKILL: no code after it runs."""
 
 
 def killed(monkeypatch, module, name, key, run):
-    """Let `run(now)` end three times while `module.name` works on the row with `key`; return when the leases are over.
+    """Kill `run(now)` three times while `module.name` processes the row with `key`; return when the leases have ended.
 
-    Each later run begins when the lease of the one before it is over.
+    Each later run begins when the lease of the previous run has ended.
     """
     function, now = getattr(module, name), timezone.now()
 
@@ -134,7 +134,7 @@ def two_rejected(settings):
     return first, second
 
 
-def test_a_poisoned_notice_leaves_the_others_made(settings, poison):
+def test_a_poisoned_notice_leaves_the_others_issued(settings, poison):
     poisoned, good = two_rejected(settings)
     poison(notices, "gather", poisoned.notice.pk)
     failing("issue_notices", "1 notices or deadlines failed", "notice", str(poisoned.notice.pk))
@@ -166,7 +166,7 @@ def test_a_poisoned_notice_mail_leaves_the_others_delivered(settings, poison):
     assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
 
 
-def test_a_poisoned_clock_leaves_the_others_named(settings, poison):
+def test_a_poisoned_clock_leaves_the_others_reported(settings, poison):
     poisoned, good = two_rejected(settings)
     past = timezone.now() - timedelta(days=1)
     Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
@@ -367,7 +367,7 @@ def test_a_poisoned_crypto_payment_leaves_the_others_followed(api, user, poison)
 
 
 @pytest.mark.parametrize("word", ["unreadable", "timeout"])
-def test_a_payment_that_the_node_cannot_tell_of_lets_others_go_first(api, user, monkeypatch, word):
+def test_a_payment_that_the_node_cannot_report_does_not_block_others(api, user, monkeypatch, word):
     poisoned, good = two_submitted(api, user)
     attend = settlement._attend
 
@@ -384,11 +384,11 @@ def test_a_payment_that_the_node_cannot_tell_of_lets_others_go_first(api, user, 
 
 
 class TestRecords:
-    """What goes to the ledger; the ledger is a function here."""
+    """Records to anchor; a function stands for the ledger."""
 
     @pytest.fixture
     def records(self, settings, monkeypatch):
-        """Three decisions of one request, and the ledger's refusals by the hash of a record."""
+        """Three decisions of one request; `refused` maps record hashes to the ledger's errors."""
         settings.ANCHOR_DECISIONS, settings.REVIEW_POLICY = True, "open"
         now = timezone.now() - timedelta(minutes=1)
         for _ in range(3):
@@ -427,16 +427,16 @@ class TestRecords:
         assert [key for key, *_ in listed("record")] == [str(records[0].pk)]
 
     @pytest.mark.parametrize("word", ["status 400", "contradiction"])
-    def test_a_record_that_the_ledger_refuses_leaves_its_request_anchored(self, records, word):
+    def test_a_record_refused_by_the_ledger_leaves_others_of_the_batch_anchored(self, records, word):
         self.refused[records[1].record_sha256] = word
         failing("anchor_decisions", "1 records could not be anchored")
         assert self.anchored(records) == [True, False, True]
         assert listed("record") == [(str(records[1].pk), "ProviderError", 1)]
         assert DecisionAnchor.objects.get(pk=records[1].pk).last_error == word
 
-    def test_a_ledger_out_of_reach_is_no_records_fault(self, records):
+    def test_an_unreachable_ledger_marks_no_record_as_failed(self, records):
         self.refused = dict.fromkeys([one.record_sha256 for one in records], "connect")
-        failing("anchor_decisions", "4 records could not be anchored")  # and the key's
+        failing("anchor_decisions", "4 records could not be anchored")  # three records, and one of the key
         assert listed("record") == []
         assert {one.attempts for one in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 
@@ -450,7 +450,7 @@ class TestRecords:
 
 
 @pytest.mark.parametrize(("sqlstate", "is_own"), [("55P03", True), ("57014", True), ("57P01", False), ("40P01", False)])
-def test_a_lock_or_statement_that_takes_too_long_is_the_items_own_fault(sqlstate, is_own):
+def test_a_lock_or_statement_timeout_is_a_fault_of_the_item(sqlstate, is_own):
     error = OperationalError("x")
     error.__cause__ = type("DriverError", (Exception,), {"sqlstate": sqlstate})()
     if is_own:
@@ -460,7 +460,7 @@ def test_a_lock_or_statement_that_takes_too_long_is_the_items_own_fault(sqlstate
             contain(error, "payment", 1)
 
 
-def test_a_poisoned_worker_of_the_sandbox_leaves_the_others_run(monkeypatch):
+def test_a_poisoned_sandbox_worker_leaves_the_others_run(monkeypatch):
     done = []
 
     def broken(*, now):
@@ -476,7 +476,7 @@ def test_a_poisoned_worker_of_the_sandbox_leaves_the_others_run(monkeypatch):
     assert len(done) == 1
 
 
-def test_doctor_reports_a_failing_check_with_the_others(monkeypatch):
+def test_doctor_reports_a_failing_check_and_runs_the_others(monkeypatch):
     def check_broken(**_options):
         raise KeyError("Ada Lovelace")
 
@@ -487,7 +487,7 @@ def test_doctor_reports_a_failing_check_with_the_others(monkeypatch):
     assert any(one["ok"] for one in others)
 
 
-def test_a_measure_that_fails_leaves_the_others_read(monkeypatch):
+def test_a_failing_measure_leaves_the_others_read(monkeypatch):
     def broken(*, using, now):
         raise KeyError(using, now)
 

@@ -1,4 +1,4 @@
-"""Names that stored rows have and the code no longer knows are shown as they are, and stop nothing."""
+"""Stored names that the code no longer defines are shown unchanged, and cause no errors."""
 
 from datetime import timedelta
 
@@ -34,12 +34,12 @@ def test_an_item_of_an_unknown_kind_is_listed_and_stays_staged(api, user):
     assert expire_staged(now=timezone.now() + timedelta(days=31)) == {"staged_items_expired": 1}
 
 
-def test_an_item_of_an_unknown_kind_is_rejected_with_all(api, user):
+def test_reject_all_rejects_an_item_of_an_unknown_kind(api, user):
     StagedItemFactory(user=user, kind=OLD)
     assert api.send("/staging/reject-all", {"user_id": str(user.pk)}).status_code == 200
 
 
-def test_events_of_an_unknown_type_are_read_and_published(api, user):
+def test_events_of_an_unknown_type_are_listed_and_delivered(api, user):
     endpoint = api.send("/webhooks/endpoints", {"url": "https://receiver.example/x", "event_types": ["*"]}).json()
     Endpoint.objects.update(event_types=["retired.event"])
     Event.objects.create(account_id=user.pk, type="retired.event", object={"id": "1"}, created_at=timezone.now())
@@ -51,7 +51,7 @@ def test_events_of_an_unknown_type_are_read_and_published(api, user):
     assert api.call("PATCH", path, {"description": "x"}).status_code == 200
 
 
-def test_a_client_with_an_unknown_scope_is_listed_and_asks_for_the_others(api, user):
+def test_a_client_with_an_unknown_scope_is_listed_and_can_request_its_other_scopes(api, user):
     client, _ = make_client()
     OAuthClient.objects.filter(pk=client.pk).update(scopes=["retired:read", "offers:read"], user=user)
     assert api.read("/oauth/clients").status_code == 200
@@ -61,7 +61,7 @@ def test_a_client_with_an_unknown_scope_is_listed_and_asks_for_the_others(api, u
     assert (refused.status_code, "invalid_scope" in refused.headers["Location"]) == (302, True)
 
 
-def test_a_key_with_an_unknown_scope_opens_what_the_others_open(api, user):
+def test_a_key_with_an_unknown_scope_keeps_its_other_scopes(api, user):
     key = issue(user, scopes=["offers:read"])
     ApiKey.objects.filter(pk=key.record.pk).update(scopes=["offers:read", "retired:read"])
     own = ApiClient(api_key=key.key)
@@ -70,7 +70,7 @@ def test_a_key_with_an_unknown_scope_opens_what_the_others_open(api, user):
     assert api.read("/api-keys").status_code == 200
 
 
-def test_an_invitation_to_an_unknown_role_is_listed_and_its_link_has_ended(api, user, mailoutbox):
+def test_an_invitation_to_an_unknown_role_is_listed_and_its_link_is_invalid(api, user, mailoutbox):
     user.groups.add(Group.objects.get(name="Operations"))
     from identity.accounts import invitations
 

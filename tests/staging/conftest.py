@@ -1,4 +1,4 @@
-"""What the tests of staging share."""
+"""Fixtures and helpers for the tests of staging."""
 
 from config.webhooks.models import Event
 from staging.models import StagedItem
@@ -10,5 +10,5 @@ def events_of(user):
 
 
 def status_of(item):
-    """Return the item's status as the database has it."""
+    """Return the item's status as stored in the database."""
     return StagedItem.objects.get(pk=getattr(item, "pk", item)).status

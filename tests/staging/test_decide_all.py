@@ -30,7 +30,7 @@ def stage_notes(user, count):
     return stage_items(user_id=user.pk, items=notes, source="test", now=timezone.now())
 
 
-def test_approving_all_stores_what_is_staged_in_the_order_of_staging(api, user, stranger):
+def test_approve_all_stores_the_staged_items_in_the_order_of_staging(api, user, stranger):
     decided = StagedItemFactory(user=user, status="rejected")
     foreign = StagedItemFactory(user=stranger)
     items = [StagedItemFactory(user=user, payload={"text": str(number)}) for number in range(3)]
@@ -51,7 +51,7 @@ def test_approving_all_stores_what_is_staged_in_the_order_of_staging(api, user, 
     assert [members["item_id"] for _, members in told[1:]] == ids
 
 
-def test_rejecting_all_stores_nothing(api, user):
+def test_reject_all_stores_nothing(api, user):
     items = [StagedItemFactory(user=user) for _ in range(3)]
     response = decide_all(api, "reject", user.pk)
     assert response.json() == {"rejected": 3, "item_ids": [str(item.pk) for item in items]}
@@ -61,13 +61,13 @@ def test_rejecting_all_stores_nothing(api, user):
 
 
 @BOTH
-def test_with_nothing_staged_it_is_done_already(api, user, decision):
+def test_deciding_all_without_staged_items_returns_0(api, user, decision):
     StagedItemFactory(user=user, status="approved")
     assert decide_all(api, decision, user.pk).json() == {WORD[decision]: 0, "item_ids": []}
 
 
 @BOTH
-def test_each_round_of_items_takes_the_same_statements(user, monkeypatch, decision):
+def test_each_round_of_decisions_takes_the_same_number_of_statements(user, monkeypatch, decision):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 100)
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
 
@@ -83,7 +83,7 @@ def test_each_round_of_items_takes_the_same_statements(user, monkeypatch, decisi
     assert three - two == each
     assert one == each + 1  # which items there are
     if connection.vendor == "postgresql":
-        # lock, mark and tell; and for an approval also the notes and the approvals
+        # locks, status updates, and events; an approval also inserts the notes and the approvals
         assert each == {"approve": 5, "reject": 3}[decision]
     total = 600
     stored = total if decision == "approve" else 0
@@ -93,14 +93,14 @@ def test_each_round_of_items_takes_the_same_statements(user, monkeypatch, decisi
 
 
 class FragilePayload(RequestSerializer):
-    """A payload whose storing may go wrong."""
+    """A payload whose store function can fail."""
 
     text = TextField()
 
 
 @pytest.fixture
 def fragile(monkeypatch):
-    """Make `note` a kind whose second round of storing does what is put into the list that this returns."""
+    """Replace `note` by a kind whose second round of storing calls the function in the returned list."""
     misfortunes, rounds = [], []
 
     def store(payloads, *, actor, now):
@@ -120,7 +120,7 @@ def assert_untouched(user, count):
     assert not Event.objects.filter(type="staging.item.approved").exists()
 
 
-def test_a_failure_half_way_leaves_everything_staged(committed, api, user, fragile, key, monkeypatch):
+def test_approve_all_that_fails_half_way_leaves_every_item_staged(committed, api, user, fragile, key, monkeypatch):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 10)
     stage_notes(user, 11)
     fragile.append(lambda: 1 / 0)
@@ -131,7 +131,9 @@ def test_a_failure_half_way_leaves_everything_staged(committed, api, user, fragi
     assert Note.objects.count() == 11
 
 
-def test_a_connection_killed_half_way_leaves_everything_staged(committed, needs_postgresql, api, user, fragile, key):
+def test_connection_killed_during_approve_all_leaves_every_item_staged(
+    committed, needs_postgresql, api, user, fragile, key
+):
     stage_notes(user, 2_000)
 
     def kill_own_connection():
@@ -147,7 +149,7 @@ def test_a_connection_killed_half_way_leaves_everything_staged(committed, needs_
     assert Note.objects.count() == 2_000
 
 
-def test_a_store_that_forgets_an_id_is_found_out(committed, api, user, monkeypatch):
+def test_store_function_that_returns_too_few_ids_fails_approve_all(committed, api, user, monkeypatch):
     monkeypatch.setitem(
         registry.kinds(), "note", Kind("note", FragilePayload, lambda _payloads, **_options: ["only one"])
     )

@@ -1,4 +1,4 @@
-"""Items: staged over HTTP and by other apps, listed, and at the back office."""
+"""Items: staged over HTTP and by other apps, listed, and shown in the back office."""
 
 from hashlib import sha256
 
@@ -31,12 +31,12 @@ def ids(response):
 
 @pytest.fixture
 def items(user, stranger):
-    """One item in each status, by status; and one of a stranger."""
+    """One item in each status, by status; a stranger has another item."""
     StagedItemFactory(user=stranger)
     return {status: StagedItemFactory(user=user, status=status) for status in STATUSES}
 
 
-def test_the_list_has_only_the_accounts_own_items(api, items):
+def test_list_has_only_the_accounts_own_staged_items(api, items):
     body = api.read("/staging/items").json()
     assert (body["total"], body["has_more"]) == (1, False)
     assert [item["id"] for item in body["items"]] == [str(items["staged"].pk)]
@@ -44,14 +44,14 @@ def test_the_list_has_only_the_accounts_own_items(api, items):
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_decided_items_are_listed_when_asked_for_and_shown_by_id(api, items, status):
+def test_decided_items_are_listed_by_status_and_shown_by_id(api, items, status):
     assert ids(api.read(f"/staging/items?status={status}")) == [str(items[status].pk)]
     item = api.read(f"/staging/items/{items[status].pk}").json()
     assert item["status"] == status
     assert (item["decided_at"] is None) == (status == "staged")
 
 
-def test_the_list_is_narrowed_by_kind(api, user):
+def test_items_are_filtered_by_kind(api, user):
     note = StagedItemFactory(user=user)
     claim = StagedItemFactory(user=user, kind="claim", payload={"publication_id": "x", "claim_type": "author"})
     assert ids(api.read("/staging/items?kind=note")) == [str(note.pk)]
@@ -59,7 +59,7 @@ def test_the_list_is_narrowed_by_kind(api, user):
     assert ids(api.read("/staging/items?kind=claim&status=approved")) == []
 
 
-def test_pages_follow_each_other_newest_first(api, user):
+def test_items_are_paged_newest_first(api, user):
     staged = [str(StagedItemFactory(user=user).pk) for _ in range(23)][::-1]
     first, second = api.read("/staging/items").json(), api.read("/staging/items?offset=20").json()
     assert [item["id"] for item in first["items"] + second["items"]] == staged
@@ -68,14 +68,14 @@ def test_pages_follow_each_other_newest_first(api, user):
     assert ids(api.read("/staging/items?offset=9223372036854775807")) == []
 
 
-def test_an_unknown_kind_is_refused(api):
+def test_filter_by_an_unknown_kind_is_rejected(api):
     assert_error(api.read("/staging/items?kind=bogus"), 400, "E1001")
 
 
 NOTE = {"kind": "note", "payload": {"text": "Call the bank.", "title": "Tomorrow"}}
 
 
-def test_an_item_waits_for_its_decision(api, user):
+def test_new_item_is_staged_and_undecided(api, user):
     response = api.send("/staging/items", {**NOTE, "source": "phone"})
     assert response.status_code == 201, response.content
     item = response.json()
@@ -91,14 +91,14 @@ def test_an_item_waits_for_its_decision(api, user):
     assert events_of(user) == [("staging.item.staged", {"item_id": item["id"], "kind": "note", "status": "staged"})]
 
 
-def test_unknown_payload_members_are_dropped(api):
+def test_unknown_payload_fields_are_dropped(api):
     payload = {"text": "x", "colour": "red", "user_id": "1"}
     item = api.send("/staging/items", {"kind": "note", "payload": payload, "status": "approved"}).json()
     assert (item["payload"], item["status"], item["source"]) == ({"text": "x"}, "staged", None)
     assert item["payload_sha256"] == sha256(b'{"text":"x"}').hexdigest()
 
 
-def test_the_text_is_kept_to_the_byte(api):
+def test_text_of_a_payload_is_stored_byte_for_byte(api):
     text = "\u202eright to left, \u200b, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd|\n"
     item = api.send("/staging/items", {"kind": "note", "payload": {"text": text}}).json()
     assert api.read(f"/staging/items/{item['id']}").json()["payload"] == {"text": text}
@@ -117,7 +117,7 @@ def test_the_text_is_kept_to_the_byte(api):
         ("claim", {"publication_id": "x", "claim_type": "author", "evidence": ["file:///etc"]}, "payload.evidence.0"),
     ],
 )  # fmt: skip
-def test_an_invalid_payload_is_rejected_with_its_member(api, kind, payload, field):
+def test_invalid_payload_is_rejected_with_the_field(api, kind, payload, field):
     error = assert_error(api.send("/staging/items", {"kind": kind, "payload": payload}), 400, "E1001")
     assert error["details"][0]["field"] == field
     assert not StagedItem.objects.exists()
@@ -140,7 +140,7 @@ def linked(response):
     return {link.partition("?")[0] for link in links_of(response)}
 
 
-def test_items_are_found_by_id_person_kind_and_status(backoffice, item):
+def test_backoffice_finds_items_by_id_account_kind_and_status(backoffice, item):
     other = StagedItemFactory(kind="claim", status="rejected")
     for query in ({"q": str(item.pk)}, {"q": "jan"}, {"q": str(item.user_id)}, {"kind": "note"}, {"status": "staged"}):
         response = backoffice.get(LIST, query)
@@ -148,7 +148,7 @@ def test_items_are_found_by_id_person_kind_and_status(backoffice, item):
         assert f"{LIST}{other.pk}/change/" not in linked(response), query
 
 
-def test_a_page_shows_the_payload_and_what_it_became(backoffice, item):
+def test_backoffice_page_of_an_item_shows_payload_hash_and_stored_id(backoffice, item):
     actor = Actor(user=item.user, credential="jwt:x")
     stored_id = approve_item(str(item.pk), actor=actor, now=timezone.now()).stored_id
     text = text_of(backoffice.get(f"{LIST}{item.pk}/change/"))
@@ -160,7 +160,7 @@ def test_a_page_shows_the_payload_and_what_it_became(backoffice, item):
     assert f"/admin/staging/note/{stored_id}/change/" in linked(backoffice.get("/admin/staging/note/", {"q": "jane"}))
 
 
-def test_the_apps_have_declared_their_kinds():
+def test_kinds_of_all_apps_are_registered():
     assert {"note", "claim"} <= set(kinds())
     assert list(kinds()) == sorted(kinds())
 
@@ -179,7 +179,7 @@ def test_items_of_several_kinds_are_staged_in_the_order_given(user, api):
     assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["staging.item.staged"] * 3
 
 
-def test_a_payload_that_its_kind_refuses_keeps_all_out(user):
+def test_invalid_payload_stages_none_of_the_items(user):
     items = [("note", {"text": "a"}), ("note", {"text": 5})]
     with pytest.raises(ValidationFailed):
         stage_items(user_id=user.pk, items=items, source=None, now=timezone.now())
@@ -188,12 +188,12 @@ def test_a_payload_that_its_kind_refuses_keeps_all_out(user):
     assert not StagedItem.objects.exists()
 
 
-def test_staging_nothing_is_allowed(user):
+def test_staging_an_empty_list_is_allowed(user):
     assert stage_items(user_id=user.pk, items=[], source=None, now=timezone.now()) == []
     assert not Event.objects.exists()
 
 
-def test_each_round_of_items_takes_the_same_statements(user, monkeypatch):
+def test_each_round_of_staging_takes_the_same_number_of_statements(user, monkeypatch):
     monkeypatch.setattr(registry, "ITEMS_PER_STATEMENT", 50)
     monkeypatch.setattr(events, "EVENTS_PER_STATEMENT", 50)
 

@@ -1,4 +1,4 @@
-"""Decisions about the same items at the same time, on PostgreSQL."""
+"""Concurrent decisions about the same items, on PostgreSQL."""
 
 import pytest
 from django.utils import timezone
@@ -37,7 +37,7 @@ def test_approving_and_rejecting_one_item_at_once_gives_one_success():
     assert Event.objects.count() == ROUNDS
 
 
-def test_approving_all_at_once_with_single_decisions_decides_each_item_once():
+def test_concurrent_approve_all_and_single_decisions_decide_each_item_once():
     user = UserFactory()
     client = client_of(user)
     for _ in range(10):
@@ -50,7 +50,7 @@ def test_approving_all_at_once_with_single_decisions_decides_each_item_once():
             decision(client, user, f"approve/{ids[7]}"),
             decision(client, user, f"reject/{ids[20]}"),
         )
-        # Of an account one at a time decides about all; who comes beside it is refused.
+        # An account runs one decision about all items at a time; concurrent ones are refused.
         assert {answer.status_code for answer in answers[:3]} <= {200, 429, 503}
         assert {answer.status_code for answer in answers[3:]} <= {200, 404}
         decided = [one for answer in answers[:3] if answer.status_code == 200 for one in answer.json()["item_ids"]]
@@ -61,7 +61,7 @@ def test_approving_all_at_once_with_single_decisions_decides_each_item_once():
         assert Approval.objects.filter(item_id__in=ids).count() == approved
 
 
-def test_an_item_staged_while_all_are_approved_is_approved_or_still_staged():
+def test_item_staged_during_approve_all_is_approved_or_still_staged():
     user = UserFactory()
     client = client_of(user)
     body = {"kind": "note", "payload": {"text": "late"}}
@@ -76,7 +76,7 @@ def test_an_item_staged_while_all_are_approved_is_approved_or_still_staged():
     assert Note.objects.count() == 40
 
 
-def test_concurrent_requests_with_one_key_run_once():
+def test_concurrent_requests_with_one_idempotency_key_run_once():
     user = UserFactory()
     client = client_of(user)
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())

@@ -1,4 +1,4 @@
-"""Several staged items under random decisions, of their owner, a stranger and the clock."""
+"""Random decisions about several staged items, by their owner, a stranger, and expiry."""
 
 from datetime import timedelta
 
@@ -26,15 +26,15 @@ def stored(owner):
 
 
 @pytest.mark.django_db
-def test_an_item_is_decided_once_and_becomes_permanent_only_by_approval():
+def test_item_is_decided_once_and_stored_only_by_approval():
     stranger = UserFactory()
 
     @given(st.lists(STEPS, min_size=1, max_size=12), st.integers(0, 1))
     @examples(20)
     def walks(steps, old):
         owner, now = UserFactory(), timezone.now()
-        services.expire_staged(now=now)  # what the walk before has left
-        # The first item or none has waited for longer than items wait.
+        services.expire_staged(now=now)  # expires what the previous sequence left
+        # If `old` is 1, the first item is older than the expiry period.
         ages = [timedelta(days=services.STAGED_DAYS + 1 if number < old else 0) for number in range(ITEMS)]
         items = [StagedItemFactory(user=owner, staged_at=now - age) for age in ages]
         model = dict.fromkeys((item.pk for item in items), "staged")
