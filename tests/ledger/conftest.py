@@ -1,4 +1,4 @@
-"""What every test of the ledger stands on: a log of its own, with its own key and guard file."""
+"""Fixtures of the ledger's tests: each test has a log with its own key and guard file."""
 
 import json
 from contextlib import contextmanager
@@ -18,29 +18,29 @@ OTHER_SIGNING_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
 
 @pytest.fixture(autouse=True)
 def own_log(settings, tmp_path):
-    """A key and a guard file that no other test has seen."""
+    """Set a signing key, and a guard file that no other test uses."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as where SERVICE=ledger
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as with SERVICE=ledger
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
 
 
 class LedgerClient(Client):
-    """Django's test client with the ledger's few words."""
+    """Django's test client, with helpers for JSON and anchoring."""
 
     def post_json(self, path, document, **headers):
         """POST a document as JSON."""
         return self.post(path, json.dumps(document), content_type="application/json", headers=headers)
 
     def anchor(self, data, *, user="42", kind="credit_report", **headers):
-        """Anchor a report; the response."""
+        """Anchor a report; return the response."""
         body = {"user_id": user, "report_type": kind, "report_data": data}
         return self.post_json("/anchor", body, **headers)
 
 
 @pytest.fixture
 def client():
-    """A client that answers 500 instead of raising, as a server would."""
+    """A client that returns a 500 response instead of raising, as a server would."""
     return LedgerClient(raise_request_exception=False)
 
 
@@ -51,7 +51,7 @@ def seal_reports(reports, *, user="42", kind="credit_report"):
 
 @contextmanager
 def open_log():
-    """The log's tables without their triggers, for tests that play the vandal."""
+    """Drop the triggers of the log's tables, for tests that tamper with the log; yield a cursor."""
     connection = database()
     with connection.cursor() as cursor:
         for statement in triggers.drop_statements(connection.vendor):
@@ -65,11 +65,11 @@ def open_log():
 
 @pytest.fixture
 def committed_log(committed):
-    """A log that is really committed, for tests with threads; emptied afterwards."""
+    """Commit the log's changes for tests with threads, and empty it afterwards."""
 
 
 def assert_error(response, status, code):
-    """The error body of specification section 7, complete."""
+    """Check that the response has the complete error body of specification section 7."""
     body = response.json()
     assert (response.status_code, body["code"]) == (status, code), body
     assert set(body) >= {"error", "message", "code", "request_id"}

@@ -1,4 +1,4 @@
-"""The foreign implementations that judge ours, under names that say what they answer."""
+"""Independent implementations that check our proofs."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from pymerkle import InmemoryTree
 
 
 def accepts_inclusion(index: int, size: int, leaf: bytes, path: Sequence[bytes], root: bytes) -> bool:
-    """Whether metamorphic-log accepts an audit path."""
+    """Return whether metamorphic-log accepts an audit path."""
     try:
         metamorphic.verify_inclusion(index, size, leaf, list(path), root)
     except metamorphic.VerifyError:
@@ -16,7 +16,7 @@ def accepts_inclusion(index: int, size: int, leaf: bytes, path: Sequence[bytes],
 
 
 def accepts_consistency(old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> bool:
-    """Whether metamorphic-log accepts a consistency proof."""
+    """Return whether metamorphic-log accepts a consistency proof."""
     try:
         metamorphic.verify_consistency(old, new, list(proof), old_root, new_root)
     except metamorphic.VerifyError:
@@ -25,12 +25,12 @@ def accepts_consistency(old: int, new: int, proof: Sequence[bytes], old_root: by
 
 
 def open_checkpoint(note: str, vkey: str) -> metamorphic.CheckpointHead:
-    """Head of a checkpoint whose signature metamorphic-log verified; raises its VerifyError."""
+    """Return the head of a checkpoint with a valid signature; raises metamorphic-log's VerifyError."""
     return metamorphic.checkpoint_verify(note, [vkey])
 
 
 def accepts_proof_file(text: str, leaf: bytes, vkey: str) -> bool:
-    """Whether metamorphic-log accepts a tlog-proof file, which this function only takes apart."""
+    """Return whether metamorphic-log accepts the parts of a tlog-proof file; this function only splits the file."""
     import base64
 
     head, note = text.split("\n\n", 1)
@@ -45,7 +45,7 @@ def accepts_proof_file(text: str, leaf: bytes, vkey: str) -> bool:
 
 
 def pymerkle_tree(entries: Sequence[bytes]) -> InmemoryTree:
-    """pymerkle's tree over the same entries."""
+    """Return pymerkle's tree over the same entries."""
     tree = InmemoryTree(algorithm="sha256")
     for entry in entries:
         tree.append_entry(entry)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 BODY = {"user_id": "42", "report_type": "credit_report", "report_data": "hello"}
 
 
-def test_anchor_returns_where_the_report_stands(client):
+def test_anchor_returns_hash_block_and_index_of_the_report(client):
     response = client.anchor("hello")
     body = response.json()
     assert response.status_code == 200
@@ -27,7 +27,7 @@ def test_anchor_returns_where_the_report_stands(client):
     assert body["leaf_hash"] == sha256(b"\0" + entry).hexdigest()
 
 
-def test_the_nonce_opens_the_commitment(client):
+def test_nonce_and_metadata_reproduce_the_commitment(client):
     body = client.anchor("hello").json()
     record = client.get(f"/hash/{body['hash']}").json()
     opened = commitment_of(
@@ -40,7 +40,7 @@ def test_the_nonce_opens_the_commitment(client):
     assert opened.hex() == body["commitment"]
 
 
-def test_the_same_report_again_is_the_first_record(client):
+def test_anchoring_the_same_report_again_returns_the_first_record(client):
     first = client.anchor("hello").json()
     again = client.anchor("hello")
     assert again.status_code == 200
@@ -48,13 +48,13 @@ def test_the_same_report_again_is_the_first_record(client):
     assert Entry.objects.count() == 1
 
 
-def test_another_user_or_type_is_an_entry_of_its_own(client):
+def test_same_report_of_another_user_or_type_is_a_separate_entry(client):
     assert client.anchor("hello").json()["index"] == 0
     assert client.anchor("hello", user="43").json()["index"] == 1
     assert client.anchor("hello", kind="other").json()["index"] == 2
 
 
-def test_every_text_is_hashed_as_received(client):
+def test_report_text_is_hashed_as_received(client):
     for data in ("\u202ertl\u200b", "e\u0301", "\u00e9", "😀", " ", "\n", "'; DROP TABLE x", "{{7*7}}", "<script>"):
         response = client.anchor(data, user=data, kind=data)
         assert response.json()["hash"] == sha256(data.encode()).hexdigest()
@@ -63,7 +63,7 @@ def test_every_text_is_hashed_as_received(client):
 
 
 @pytest.mark.parametrize("member", BODY)
-def test_a_member_of_another_kind_or_none_is_refused(client, member):
+def test_missing_or_invalid_field_of_a_report_is_rejected(client, member):
     longest = {"user_id": 255, "report_type": 64}.get(member, 64)
     assert client.post_json("/anchor", {**BODY, member: "x" * longest}).status_code == 200
     before = Entry.objects.count()
@@ -77,7 +77,7 @@ def test_a_member_of_another_kind_or_none_is_refused(client, member):
     assert Entry.objects.count() == before
 
 
-def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):
+def test_report_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(client):
     assert client.anchor("x" * (10 * 1024 * 1024)).status_code == 200
     assert_error(client.anchor("x" * (10 * 1024 * 1024 + 1)), 413, "E1007")
     # The limit counts bytes, not characters.
@@ -85,7 +85,7 @@ def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):
 
 
 def test_a_body_other_than_a_json_object_is_rejected(client):
-    for raw in (b"null", b"[]", b'"x"', b"1"):  # what is no JSON, test_json_corpus.py sends
+    for raw in (b"null", b"[]", b'"x"', b"1"):  # test_json_corpus.py covers invalid JSON
         assert_error(client.post("/anchor", raw, content_type="application/json"), 400, "E1001")
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
         assert_error(client.post("/anchor", b"{}", content_type=media_type), 415, "E1013")
@@ -95,7 +95,7 @@ def item(number, **changes):
     return {"user_id": "42", "report_type": "credit_report", "report_data": f"report {number}", **changes}
 
 
-def test_a_thousand_reports_are_in_one_block_in_order(client):
+def test_batch_of_a_thousand_reports_is_one_block_in_order(client):
     response = client.post_json("/anchor/batch", {"items": [item(number) for number in range(1000)]})
     body = response.json()
     assert response.status_code == 200
@@ -105,7 +105,7 @@ def test_a_thousand_reports_are_in_one_block_in_order(client):
     assert Block.objects.count() == 1
 
 
-def test_an_anchored_report_keeps_its_place(client):
+def test_anchored_report_in_a_batch_keeps_its_index(client):
     first = client.anchor("report 1").json()
     body = client.post_json("/anchor/batch", {"items": [item(0), item(1), item(0)]}).json()
     assert body["block_number"] == 2
@@ -113,26 +113,26 @@ def test_an_anchored_report_keeps_its_place(client):
     assert body["results"][2] == {**body["results"][0], "duplicate": True}
 
 
-def test_a_batch_of_known_reports_makes_no_block(client):
+def test_batch_of_anchored_reports_creates_no_block(client):
     client.anchor("report 1")
     body = client.post_json("/anchor/batch", {"items": [item(1)]}).json()
     assert (body["block_number"], Block.objects.count()) == (1, 1)
 
 
 @pytest.mark.parametrize("items", [None, [], {}, "x", [1], [{}], [item(0), item(1, user_id=5)], [item(0)] * 1001])
-def test_a_bad_item_refuses_the_batch(client, items):
+def test_invalid_item_rejects_the_whole_batch(client, items):
     assert_error(client.post_json("/anchor/batch", {"items": items}), 400, "E1001")
     assert not Entry.objects.exists()
 
 
-def test_a_report_that_is_too_long_refuses_all(client):
+def test_item_that_is_too_long_rejects_the_whole_batch(client):
     items = [item(0), item(1, report_data="x" * (10 * 1024 * 1024 + 1))]
     assert_error(client.post_json("/anchor/batch", {"items": items}), 413, "E1007")
     assert not Entry.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["/anchor", "/anchor/batch", "/verify"])
-def test_each_malformed_document_is_400_and_leaves_nothing_behind(client, path):
+def test_malformed_json_is_400_and_stores_nothing(client, path):
     for body in list(dict.fromkeys(json_corpus.malformed()))[::19]:
         assert_error(client.post(path, body, content_type="application/json"), 400, "E1002")
     assert not Entry.objects.exists()

@@ -1,4 +1,4 @@
-"""The database itself refuses to change the log, whoever asks."""
+"""The database refuses changes of the log from every client."""
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -31,14 +31,14 @@ def run(sql, *values):
         cursor.execute(sql, values or None)
 
 
-def test_no_column_can_be_changed():
+def test_database_refuses_changes_of_log_columns():
     of_kind = {"CharField": "x" * 27, "TextField": "x" * 27, "BinaryField": b"x" * 32}
     for model, field in COLUMNS:
         value = of_kind.get(field.get_internal_type(), 77)
         refused(lambda sql=f'UPDATE {model._meta.db_table} SET "{field.column}" = %s', value=value: run(sql, value))
 
 
-def test_no_row_can_be_deleted():
+def test_database_refuses_deletion_of_log_rows():
     for model in MODELS:
         refused(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
 
@@ -49,15 +49,15 @@ def test_no_row_can_be_deleted():
      {"nonce": None, "user_id": "x", "report_type": None},
      {"nonce": None, "user_id": None, "report_type": None, "hash": b"x" * 32}],
 )  # fmt: skip
-def test_an_erasure_is_whole_and_nothing_else(change):
+def test_database_refuses_a_partial_erasure_of_an_entry(change):
     refused(lambda: Entry.objects.filter(index=3).update(**change))
 
 
-def test_a_whole_erasure_is_allowed():
+def test_database_allows_a_complete_erasure_of_an_entry():
     assert Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None) == 1
 
 
-def test_an_erased_entry_cannot_get_a_new_subject():
+def test_erased_entry_cannot_get_a_new_subject():
     Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None)
     refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
@@ -65,12 +65,12 @@ def test_an_erased_entry_cannot_get_a_new_subject():
 @pytest.mark.parametrize(
     "change", [lambda old: old[:-32], lambda old: bytes([old[0] ^ 1]) + old[1:] + b"y", lambda old: old]
 )
-def test_a_tile_keeps_what_it_has(change):
+def test_stored_hashes_of_a_tile_cannot_be_changed(change):
     tile = Tile.objects.get(level=0, index=1)
     refused(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
 
 
-def test_a_tile_may_grow_at_its_end():
+def test_hashes_can_be_appended_to_a_tile():
     tile = Tile.objects.get(level=0, index=1)
     assert Tile.objects.filter(level=0, index=1).update(hashes=bytes(tile.hashes) + b"x" * 32) == 1
 
@@ -84,7 +84,7 @@ def test_replace_does_not_bypass_triggers_on_sqlite():
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize("model", MODELS)
-def test_neither_truncate_nor_a_session_role_is_a_way_around_on_postgresql(model):
+def test_truncate_and_replica_role_do_not_bypass_triggers_on_postgresql(model):
     def as_replica():
         run("SET LOCAL session_replication_role = replica")
         run(f"DELETE FROM {model._meta.db_table}")

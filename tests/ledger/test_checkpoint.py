@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints and verifier keys: ours are accepted abroad, anything bent is refused."""
+"""Signed notes, checkpoints, and verifier keys: foreign code accepts ours, and ours refuses malformed ones."""
 
 import base64
 
@@ -28,16 +28,16 @@ HEAD = Checkpoint("ledger.example/log", 7, b"\x11" * 32)
 NOTE = SIGNER.sign(HEAD.text())
 
 
-def test_a_checkpoint_of_ours_is_opened_abroad():
+def test_foreign_code_opens_our_checkpoint():
     head = foreign.open_checkpoint(NOTE, SIGNER.verifier.vkey)
     assert (head.origin, head.size, bytes(head.root)) == (HEAD.origin, HEAD.size, HEAD.root)
 
 
-def test_a_checkpoint_is_read_back():
+def test_signed_checkpoint_is_parsed_unchanged():
     assert open_checkpoint(NOTE, SIGNER.verifier) == HEAD
 
 
-def test_a_key_from_the_go_checksum_database_is_understood():
+def test_verifier_key_of_the_go_checksum_database_is_parsed():
     # The public verifier key that the Go toolchain ships for its checksum database.
     vkey = "sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8"
     assert Verifier.from_vkey(vkey).vkey == vkey
@@ -51,19 +51,19 @@ def test_a_key_from_the_go_checksum_database_is_understood():
      "sum.golang.org+033de0ae+As4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8",
      "sum.golang.org+033de0ae+Ac4zctda0e5eza", "sum.golang.org+033de0ae+!!!!"],
 )  # fmt: skip
-def test_a_malformed_verifier_key_is_refused(vkey):
+def test_malformed_verifier_key_is_refused(vkey):
     with pytest.raises(NoteError):
         Verifier.from_vkey(vkey)
 
 
-def test_lines_of_unknown_keys_are_ignored():
+def test_signatures_of_unknown_keys_are_ignored():
     cosigned = NOTE + OTHER.sign(HEAD.text()).rpartition("\n\n")[2]
     assert open_checkpoint(cosigned, SIGNER.verifier) == HEAD
     assert open_note(cosigned, OTHER.verifier) == HEAD.text()
     assert metamorphic.verify_signed_note(cosigned, [SIGNER.verifier.vkey, OTHER.verifier.vkey]) == 2
 
 
-def test_a_note_without_a_signature_of_the_key_is_refused():
+def test_note_without_a_signature_of_the_key_is_refused():
     with pytest.raises(NoteError, match="no signature"):
         open_note(NOTE, OTHER.verifier)
     same_name = Signer(SIGNER.name, OTHER.private_key)
@@ -71,19 +71,19 @@ def test_a_note_without_a_signature_of_the_key_is_refused():
         open_note(same_name.sign(HEAD.text()), SIGNER.verifier)
 
 
-def test_a_second_bad_line_of_the_same_key_spoils_the_note():
+def test_note_with_an_additional_invalid_signature_of_the_key_is_refused():
     forged = base64.b64encode(SIGNER.verifier.key_id + bytes(64)).decode()
     with pytest.raises(NoteError, match="does not verify"):
         open_note(NOTE + f"— {SIGNER.name} {forged}\n", SIGNER.verifier)
 
 
-def test_a_checkpoint_of_another_origin_is_refused():
+def test_checkpoint_of_another_origin_is_refused():
     note = SIGNER.sign(Checkpoint("elsewhere.example", 1, bytes(32)).text())
     with pytest.raises(NoteError, match="another log"):
         open_checkpoint(note, SIGNER.verifier)
 
 
-def test_no_byte_of_a_note_can_be_changed():
+def test_note_with_a_changed_byte_is_refused():
     raw = NOTE.encode()
     for at in range(len(raw)):
         for flip in (0x01, 0x20, 0x80):
@@ -109,12 +109,12 @@ LINE = NOTE.rpartition("\n\n")[2]
      "a\x00b\n\n" + LINE, "a\tb\n\n" + LINE, "\ud800\n\n" + LINE, "x" * 70_000 + "\n\n" + LINE,
      HEAD.text() + "\n" + LINE * (MAX_SIGNATURES + 1)],
 )  # fmt: skip
-def test_a_note_in_any_other_form_is_refused(note):
+def test_malformed_note_is_refused(note):
     with pytest.raises(NoteError):
         parse_note(note)
 
 
-def test_a_note_may_hold_empty_lines():
+def test_text_of_a_note_can_have_empty_lines():
     note = SIGNER.sign("one\n\nthree\n")
     assert open_note(note, SIGNER.verifier) == "one\n\nthree\n"
 
@@ -130,23 +130,23 @@ ROOT = base64.b64encode(bytes(32)).decode()
      "o\n1\nAAAA\n", f"o\n1\n{ROOT}\n\n",
      f"o\n1\n{ROOT[:-2]}B=\n"],
 )  # fmt: skip
-def test_a_checkpoint_in_any_other_form_is_refused(text):
+def test_malformed_checkpoint_is_refused(text):
     with pytest.raises(NoteError):
         Checkpoint.from_text(text)
 
 
-def test_extension_lines_are_allowed_and_dropped():
+def test_extension_lines_of_a_checkpoint_are_ignored():
     assert Checkpoint.from_text(f"o\n0\n{ROOT}\nextension\n") == Checkpoint("o", 0, bytes(32))
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\u2003b", "a\nb", "a\x01b"])
-def test_a_name_that_a_note_cannot_carry_is_refused(name):
+def test_verifier_key_with_an_invalid_name_is_refused(name):
     with pytest.raises(NoteError):
         Verifier.from_vkey(f"{name}+00000000+AAAA")
 
 
 @given(st.binary(max_size=80))
-def test_base64_is_read_back(raw):
+def test_encoded_base64_is_decoded_unchanged(raw):
     assert decode_base64(base64.b64encode(raw).decode()) == raw
 
 

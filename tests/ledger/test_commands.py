@@ -1,4 +1,4 @@
-"""ledger_proof, verify of a proof, and erase_subject."""
+"""The commands `ledger_proof`, `verify` for a proof, and `erase_subject`."""
 
 import json
 from io import StringIO
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 @pytest.fixture
 def files(tmp_path):
-    """A kept proof and its report."""
+    """A stored proof and its report."""
     seal_reports([f"report {number}" for number in range(9)])
     out = StringIO()
     call_command("ledger_proof", report_digest("report 5").hex(), stdout=out)
@@ -30,25 +30,25 @@ def files(tmp_path):
     return proof, report
 
 
-def test_the_printed_proof_is_the_served_one(client, files):
+def test_ledger_proof_prints_the_proof_that_the_api_serves(client, files):
     served = client.get(f"/proof/{report_digest('report 5').hex()}.tlog-proof").content.decode()
     assert files[0].read_text() == served
 
 
 @pytest.mark.parametrize("arguments", [["zz"], ["ab" * 32], [report_digest("report 5").hex(), "--index", "7"]])
-def test_an_unanchored_report_has_no_proof(files, arguments):
+def test_ledger_proof_of_an_unanchored_report_fails(files, arguments):
     with pytest.raises(CommandError):
         call_command("ledger_proof", *arguments)
 
 
-def test_a_kept_proof_is_checked_offline(files, django_assert_num_queries):
+def test_stored_proof_is_verified_offline(files, django_assert_num_queries):
     out = StringIO()
     with django_assert_num_queries(0):
         call_command("verify", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO())
     assert json.loads(out.getvalue())["verified"] is True
 
 
-def test_a_proof_is_verified_with_the_public_key_alone(files, settings):
+def test_proof_is_verified_with_the_public_key_alone(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify", str(files[0]), "--report", str(files[1])]
@@ -57,7 +57,7 @@ def test_a_proof_is_verified_with_the_public_key_alone(files, settings):
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
-def test_the_log_of_this_machine_is_known_by_the_name_it_signs_with(files, settings):
+def test_verify_uses_the_local_key_under_the_origin_of_the_newest_checkpoint(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN = "127.0.0.1:9999"
     out = StringIO()
@@ -65,7 +65,7 @@ def test_the_log_of_this_machine_is_known_by_the_name_it_signs_with(files, setti
     assert json.loads(out.getvalue())["ledger_key"] == vkey
 
 
-def test_without_a_key_on_this_machine_the_configured_ledger_gives_it(files, settings, tmp_path):
+def test_verify_fetches_the_key_from_the_ledger_if_none_is_local(files, settings, tmp_path):
     vkey = signer().verifier.vkey
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "none"
     out = StringIO()
@@ -86,7 +86,7 @@ def test_without_a_key_on_this_machine_the_configured_ledger_gives_it(files, set
 
 @pytest.fixture
 def cosigned_files(files, tmp_path):
-    """A kept proof that one of three witnesses cosigned, its report, and what writes a policy over them."""
+    """Return a function that writes a policy, and returns arguments to verify a proof with 1 of 3 cosignatures."""
     proof, report = files
     text = proof.read_text().partition("\n\n")[2].partition("\n\n")[0] + "\n"
     proof.write_text(proof.read_text() + cosigner(1).cosign(text, 1_700_000_000).line())
@@ -99,7 +99,7 @@ def cosigned_files(files, tmp_path):
     return arguments
 
 
-def test_a_policy_demands_its_quorum_and_brings_the_key(cosigned_files, settings):
+def test_policy_requires_its_quorum_and_supplies_the_key(cosigned_files, settings):
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     errors, out = StringIO(), StringIO()
     call_command(*cosigned_files("1", LOG.verifier), "--json", stdout=out, stderr=errors)
@@ -110,7 +110,7 @@ def test_a_policy_demands_its_quorum_and_brings_the_key(cosigned_files, settings
     assert "FAIL witnesses: 1 of 3" in errors.getvalue()
 
 
-def test_a_policy_of_another_log_or_none_at_all_does_not_pass(cosigned_files, tmp_path):
+def test_policy_of_another_log_and_an_invalid_policy_fail_verification(cosigned_files, tmp_path):
     other = Signer("other.example/log", LOG.private_key).verifier
     with pytest.raises(CommandError, match="does not hold"):
         call_command(*cosigned_files("1", other), stdout=StringIO(), stderr=StringIO())
@@ -120,7 +120,7 @@ def test_a_policy_of_another_log_or_none_at_all_does_not_pass(cosigned_files, tm
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
-def test_a_cosignature_that_is_none_does_not_pass(cosigned_files, files):
+def test_invalid_cosignature_fails_verification(cosigned_files, files):
     arguments = cosigned_files("1")
     good = files[0].read_text()
     files[0].write_text(good[:-6] + ("AA==\n" if good[-6:] != "AA==\n" else "BB==\n"))
@@ -130,7 +130,7 @@ def test_a_cosignature_that_is_none_does_not_pass(cosigned_files, files):
     assert "FAIL" in errors.getvalue()
 
 
-def test_a_changed_report_does_not_pass(files):
+def test_changed_report_fails_verification(files):
     files[1].write_bytes(b"report 5\n")
     errors = StringIO()
     with pytest.raises(CommandError, match="does not hold"):
@@ -139,13 +139,13 @@ def test_a_changed_report_does_not_pass(files):
 
 
 @pytest.mark.parametrize("rest", [b"", b"\n\xff\xfe", b"\nextra hello"])
-def test_a_file_that_only_begins_as_a_proof_does_not_pass(files, rest):
+def test_file_with_only_the_first_line_of_a_proof_fails_verification(files, rest):
     files[0].write_bytes(b"c2sp.org/tlog-proof@v1" + rest)
     with pytest.raises(CommandError):
         call_command("verify", str(files[0]), "--report", str(files[1]), stderr=StringIO())
 
 
-def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
+def test_erasure_removes_the_subject_and_every_proof_stays_valid(client, files):
     seal_reports(["of somebody else"], user="43")
     hash_of = report_digest("report 5").hex()
     out = StringIO()
@@ -160,7 +160,9 @@ def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
     assert not Entry.objects.filter(user_id="42").exists()
 
 
-def test_erasure_is_in_the_audit_stream_once_and_without_the_id(files, monkeypatch, django_capture_on_commit_callbacks):
+def test_erasure_is_logged_once_in_the_audit_log_without_the_user_id(
+    files, monkeypatch, django_capture_on_commit_callbacks
+):
     events = []
     monkeypatch.setattr(audit.CHAIN, "write", events.append)
     with django_capture_on_commit_callbacks(execute=True):
@@ -171,7 +173,7 @@ def test_erasure_is_in_the_audit_stream_once_and_without_the_id(files, monkeypat
     assert events[0]["entity"] == {"type": "ledger.entry", "name": "ledger.entry"}
 
 
-def test_an_erased_report_may_be_anchored_again(client, files):
+def test_erased_report_can_be_anchored_again(client, files):
     call_command("erase_subject", "42", stdout=StringIO())
     again = client.anchor("report 5").json()
     assert (again["duplicate"], again["index"]) == (False, 9)

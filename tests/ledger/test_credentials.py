@@ -1,4 +1,4 @@
-"""Who may write in production: tokens of service A, checked against its published keys, or listed keys."""
+"""Write access in production: tokens of service A, checked against its published keys, or listed keys."""
 
 import hashlib
 import json
@@ -26,17 +26,17 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 KEY = ec.generate_private_key(ec.SECP256R1())
 STRANGER = ec.generate_private_key(ec.SECP256R1())
 JWK = {**ECAlgorithm(ECAlgorithm.SHA256).to_jwk(KEY.public_key(), as_dict=True), "kid": "k1", "alg": "ES256"}
-ME_STATUS = [200]  # what `GET /auth/me` answers
-ME_CODE = ["E1009"]  # and, where that is 403, its code
+ME_STATUS = [200]  # status of `GET /auth/me`
+ME_CODE = ["E1009"]  # its error code if the status is 403
 FAMILY = "0199a1f0-0000-7000-8000-000000000000"
 MACHINE_KEY = "machine-key-of-32-characters-or-so"
 
 
 @pytest.fixture(scope="module")
 def service_a():
-    """Service A's key address and its word on tokens: any that `KEY` signed counts, and is its user's.
+    """Service A's published keys and its token status: every token signed by `KEY` is valid for its user.
 
-    `test_revocation.py` has the real one.
+    `test_revocation.py` uses the real service.
     """
     asked = []
 
@@ -54,7 +54,7 @@ def service_a():
             claims = jwt.decode(text, KEY.public_key(), ["ES256"], options={"verify_aud": False})
             if ME_STATUS[0] == 403:
                 return {"code": ME_CODE[0]}
-            told = {"user_id": claims["sub"]}  # and no more to who acts for somebody
+            told = {"user_id": claims["sub"]}  # a delegated caller receives only this field
             return told if {"client_id", "act"} & set(claims) else told | {"is_staff": claims.get("staff") is True}
 
         def log_message(self, *_args):
@@ -71,7 +71,7 @@ def service_a():
 
 @pytest.fixture(autouse=True)
 def production(settings, service_a, monkeypatch):
-    """The ledger as it runs in production, behind a proxy that ended TLS."""
+    """The ledger in production, behind a proxy that terminates TLS."""
     settings.PRODUCTION = True
     monkeypatch.setattr("config.api.middleware.is_https", lambda _request: True)
     settings.BASE_URL = service_a[0]
@@ -95,7 +95,7 @@ def bearer(text):
     return {"authorization": f"Bearer {text}"}
 
 
-def test_without_a_credential_nothing_is_written(client):
+def test_request_without_a_credential_anchors_nothing(client):
     response = client.anchor("hello")
     assert_error(response, 401, "E2001")
     assert response.headers["WWW-Authenticate"].startswith("Bearer")
@@ -103,35 +103,35 @@ def test_without_a_credential_nothing_is_written(client):
     assert_error(client.post_json("/anchor/batch", {"items": []}), 401, "E2001")
 
 
-def test_the_log_stays_public(client):
+def test_log_is_readable_without_a_credential(client):
     for path in ("/health", "/stats", "/hash/" + "ab" * 32, "/blocks", "/key", "/"):
         assert client.get(path).status_code == 200, path
 
 
-def test_a_token_of_service_a_may_anchor_and_list_for_its_user(client, settings):
+def test_token_of_service_a_anchors_and_lists_for_its_user(client, settings):
     headers = bearer(token(settings))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).json()["total"] == 1
 
 
-def test_another_user_is_refused(client, settings):
+def test_token_of_another_user_is_refused(client, settings):
     headers = bearer(token(settings, sub="43"))
     assert_error(client.anchor("hello", **headers), 401, "E2004")
     assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2004")
 
 
-def test_staff_may_act_for_any_user(client, settings):
+def test_staff_token_acts_for_any_user(client, settings):
     headers = bearer(token(settings, sub="1", staff=True))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("staff", ["true", 1, None, ["staff"]])
-def test_only_the_claim_true_makes_staff(client, settings, staff):
+def test_staff_claim_must_be_true(client, settings, staff):
     assert_error(client.anchor("hello", **bearer(token(settings, sub="1", staff=staff))), 401, "E2004")
 
 
-def test_delegated_tokens_need_the_scope(client, settings):
+def test_delegated_token_needs_the_scope(client, settings):
     may = bearer(token(settings, client_id="app", scope="identity:write identity:read"))
     may_not = bearer(token(settings, client_id="app", scope="offers:read"))
     without = bearer(token(settings, client_id="app"))
@@ -143,13 +143,13 @@ def test_delegated_tokens_need_the_scope(client, settings):
 
 
 @pytest.mark.parametrize("headers", [{"x-api-key": MACHINE_KEY}, bearer(MACHINE_KEY)])
-def test_a_listed_key_may_act_for_any_user(client, headers):
+def test_listed_key_acts_for_any_user(client, headers):
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/7/hashes", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("text", ["", "x", MACHINE_KEY + "x", MACHINE_KEY[:-1], "ü", "x" * 10_000])
-def test_another_key_is_refused(client, text):
+def test_unlisted_key_is_refused(client, text):
     assert_error(client.anchor("hello", **{"x-api-key": text}), 401, "E2002")
     assert client.anchor("hello", **bearer(text)).status_code == 401
 
@@ -160,16 +160,16 @@ def test_another_key_is_refused(client, text):
      {"iat": 4e9}, {"token_type": "refresh"}, {"scope": 5}, {"client_id": 5}, {"without": ("exp",)}, {"sid": "x"},
      {"key": STRANGER}, {"headers": {"kid": "k2"}}, {"headers": {"jwk": JWK}}, {"headers": {"crit": ["x"], "x": 1}}],
 )  # fmt: skip
-def test_a_bent_token_is_401_and_never_500(client, settings, changes):
-    """The platform's own reader is asked here too: `tests/identity/test_jwt.py` bends the rest."""
+def test_malformed_claims_and_headers_of_a_token_are_401(client, settings, changes):
+    """Uses the platform's own token reader; `tests/identity/test_jwt.py` has the other cases."""
     assert_error(client.anchor("hello", **bearer(token(settings, **changes))), 401, "E2002")
 
 
-def test_an_expired_token_has_its_own_message(client, settings):
+def test_expired_token_has_its_own_error_code(client, settings):
     assert_error(client.anchor("hello", **bearer(token(settings, exp=int(time.time()) - 1))), 401, "E2003")
 
 
-def test_a_malformed_token_is_401(client):
+def test_malformed_authorization_header_is_401(client):
     for header in (
         "Basic dTpw", "Bearer", "Bearer  x", "Negotiate x", "x", "Bearer a.b.c", "Bearer ..", "Bearer ü.ü.ü",
         "Bearer " + "x." * 5000,
@@ -177,7 +177,7 @@ def test_a_malformed_token_is_401(client):
         assert client.anchor("hello", authorization=header).status_code == 401, header
 
 
-def test_a_token_under_another_algorithm_is_refused(client, settings):
+def test_token_with_another_algorithm_is_refused(client, settings):
     claims = jwt.decode(token(settings), options={"verify_signature": False})
     secret = "s" * 64
     for algorithm, key in (("HS256", secret), ("none", None)):
@@ -185,17 +185,17 @@ def test_a_token_under_another_algorithm_is_refused(client, settings):
         assert_error(client.anchor("hello", **bearer(text)), 401, "E2002")
 
 
-def test_two_callers_in_one_request_are_refused(client, settings):
+def test_two_different_credentials_in_one_request_are_rejected(client, settings):
     both = {**bearer(token(settings)), "x-api-key": MACHINE_KEY}
     assert_error(client.anchor("hello", **both), 400, "E1015")
     assert_error(client.anchor("hello", authorization=f"Bearer {token(settings)}, Bearer x"), 400, "E1015")
 
 
-def test_the_same_caller_twice_is_one_caller(client):
+def test_same_key_in_both_headers_is_accepted(client):
     assert client.anchor("hello", **bearer(MACHINE_KEY), **{"x-api-key": MACHINE_KEY}).status_code == 200
 
 
-def test_keys_are_fetched_once_and_strangers_cause_no_more(client, settings, service_a):
+def test_published_keys_are_fetched_once_also_for_unknown_key_ids(client, settings, service_a):
     asked = service_a[1]
     asked.clear()
     headers = bearer(token(settings))
@@ -205,13 +205,13 @@ def test_keys_are_fetched_once_and_strangers_cause_no_more(client, settings, ser
     assert asked == ["/.well-known/jwks.json", "/v1/auth/me"]
 
 
-def test_without_service_a_a_token_cannot_be_checked(client, settings):
+def test_token_is_503_while_service_a_is_unreachable(client, settings):
     headers = bearer(token(settings))
     settings.BASE_URL = "http://127.0.0.1:9/v1"
     assert_error(client.anchor("hello", **headers), 503, "E5030")
 
 
-def test_a_token_that_service_a_no_longer_takes_is_401(client, settings):
+def test_token_that_service_a_rejects_is_401(client, settings):
     ME_STATUS[0] = 401
     headers = bearer(token(settings))
     assert_error(client.anchor("hello", **headers), 401, "E2002")
@@ -219,7 +219,7 @@ def test_a_token_that_service_a_no_longer_takes_is_401(client, settings):
 
 
 @pytest.mark.parametrize("status", [302, 403, 404, 429, 500, 503])
-def test_an_unclear_token_status_is_503_and_listed_keys_work(client, settings, status):
+def test_unclear_token_status_is_503_and_listed_keys_work(client, settings, status):
     ME_STATUS[0] = status
     assert_error(client.anchor("hello", **bearer(token(settings))), 503, "E5030")
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
@@ -236,14 +236,14 @@ def test_a_partner_anchors_on_behalf_of_a_person_until_access_ends(client, setti
     assert_error(client.anchor("hello", **ended), 401, "E2002")
 
 
-def test_an_answer_about_another_account_is_not_accepted(settings):
+def test_token_status_of_another_account_is_not_accepted(settings):
     other = token(settings, sub="43")
     introspection = service_a_client.Introspection()
     with pytest.raises(Unavailable):
         introspection.check(other, "42")
 
 
-def test_after_a_timeout_of_service_a_requests_fail_fast(settings, service_a, monkeypatch):
+def test_requests_fail_fast_after_a_timeout_of_service_a(settings, service_a, monkeypatch):
     monkeypatch.setattr(service_a_client, "_SECONDS", 0.2)
     text, asked = token(settings), service_a[1]
     introspection = service_a_client.Introspection()
@@ -268,7 +268,7 @@ def test_writes_are_limited_per_credential(client, settings):
     assert client.anchor("report 5", **bearer(token(settings))).status_code == 200
 
 
-def test_a_batch_takes_a_permit_for_each_entry(client, settings):
+def test_batch_uses_the_rate_limit_once_for_each_entry(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 10}
 
     def batch(first, number):
@@ -284,7 +284,7 @@ def test_a_batch_takes_a_permit_for_each_entry(client, settings):
     assert batch(6, 3).status_code == 200
 
 
-def test_a_holder_of_a_token_writes_few_entries(client, settings):
+def test_token_has_a_lower_rate_limit_than_a_listed_key(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_token": 2}
     statuses = [client.anchor(f"report {number}", **bearer(token(settings))).status_code for number in range(3)]
     assert statuses == [200, 200, 429]
@@ -292,11 +292,11 @@ def test_a_holder_of_a_token_writes_few_entries(client, settings):
     assert client.anchor("report 5", **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_sixty_entries_a_minute_are_a_tokens():
+def test_default_rate_limit_of_a_token_is_60_entries_a_minute():
     assert project_settings.RATE_LIMITS["ledger_token"] == 60
 
 
-def test_batches_are_for_listed_keys(client, settings):
+def test_only_listed_keys_anchor_batches(client, settings):
     items = {"items": [{"user_id": "42", "report_type": "t", "report_data": "a report"}]}
     assert_error(client.post_json("/anchor/batch", items, **bearer(token(settings))), 403, "E2005")
     assert_error(client.post_json("/anchor/batch", items, **bearer(token(settings, staff=True))), 403, "E2005")
@@ -304,7 +304,7 @@ def test_batches_are_for_listed_keys(client, settings):
     assert client.post_json("/anchor/batch", items, **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_readers_without_a_credential_are_counted_by_address(client, settings):
+def test_readers_without_a_valid_credential_are_limited_by_address(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
     assert [client.get("/stats").status_code for _ in range(3)] == [200, 200, 429]
     assert client.get("/stats", REMOTE_ADDR="192.0.2.9").status_code == 200
@@ -314,7 +314,7 @@ def test_readers_without_a_credential_are_counted_by_address(client, settings):
     assert client.get("/stats", headers={"X-API-Key": "another"}).status_code == 429
 
 
-def test_a_log_that_cannot_write_goes_on_answering_readers(committed, client):
+def test_read_only_log_continues_to_serve_reads(committed, client):
     is_postgresql = connection.vendor == "postgresql"
     only_reads = "SET default_transaction_read_only = {}" if is_postgresql else "PRAGMA query_only = {}"
     with connection.cursor() as cursor:
@@ -327,13 +327,13 @@ def test_a_log_that_cannot_write_goes_on_answering_readers(committed, client):
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_in_development_each_entry_counts_for_the_address(client, settings):
+def test_writes_in_development_are_limited_by_address(client, settings):
     settings.PRODUCTION = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 2}
     assert [client.anchor(f"report {number}").status_code for number in range(3)] == [200, 200, 429]
 
 
-def test_in_development_writing_is_open(client, settings):
+def test_writes_in_development_need_no_credential(client, settings):
     settings.PRODUCTION = False
     assert client.anchor("hello").status_code == 200
     assert client.get("/user/42/hashes").status_code == 200

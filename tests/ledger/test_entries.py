@@ -1,4 +1,4 @@
-"""What becomes of a report: canonical JSON, commitment, receipt."""
+"""The entry of a report: canonical JSON, commitment, and receipt."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -6,7 +6,7 @@ from hashlib import sha256
 from ledger.entries import Submission, commitment_of, format_timestamp, make_receipt
 
 
-def test_a_commitment_covers_the_nonce_and_the_canonical_metadata():
+def test_commitment_hashes_the_nonce_and_the_canonical_metadata():
     document = (
         b'{"hash":"' + b"ab" * 32 + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
     )
@@ -16,19 +16,19 @@ def test_a_commitment_covers_the_nonce_and_the_canonical_metadata():
     assert made == sha256(bytes(16) + document).digest()
 
 
-def test_no_two_submissions_share_a_nonce():
+def test_submissions_have_different_nonces():
     nonces = {Submission(bytes(32), "42", "t").nonce for _ in range(1000)}
     assert len(nonces) == 1000
     assert {len(nonce) for nonce in nonces} == {16}
 
 
-def test_a_receipt_shows_the_hash_of_its_leaf():
+def test_receipt_has_the_hash_of_its_leaf():
     receipt = make_receipt(Submission(bytes(32), "42", "t"), index=5, block_number=2, timestamp="")
     assert receipt.leaf_hash == sha256(b"\0" + bytes(32) + receipt.commitment).digest()
     assert not receipt.duplicate
 
 
-def test_timestamps_are_utc_and_sort_as_texts():
+def test_timestamps_are_utc_and_sort_as_text():
     moment = datetime(2026, 1, 31, 12, tzinfo=timezone(timedelta(hours=2)))
     assert format_timestamp(moment) == "2026-01-31T10:00:00.000000Z"
     assert format_timestamp(datetime(2026, 1, 1, tzinfo=UTC)) < format_timestamp(moment)

@@ -1,4 +1,4 @@
-"""The page at /: look-ups without JavaScript, strict headers, nothing from elsewhere."""
+"""The explorer page at /: searches without JavaScript, with strict headers and no external content."""
 
 import re
 
@@ -16,11 +16,11 @@ def page(client, query=""):
     return response.content.decode()
 
 
-def test_an_empty_log_has_a_page(client):
+def test_explorer_page_of_an_empty_log(client):
     assert "Nothing is anchored yet." in page(client)
 
 
-def test_an_anchored_hash_shows_the_path_to_the_signed_root(client):
+def test_explorer_shows_the_path_from_an_anchored_hash_to_the_signed_root(client):
     seal_reports([f"report {number}" for number in range(10)])
     anchored = client.anchor("hello").json()
     text = page(client, f"?hash={anchored['hash'].upper()}")
@@ -31,18 +31,18 @@ def test_an_anchored_hash_shows_the_path_to_the_signed_root(client):
     assert f"/proof/{anchored['hash']}.tlog-proof" in text
 
 
-def test_an_absent_hash_shows_a_message(client):
+def test_explorer_shows_a_message_for_an_absent_hash(client):
     assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
 
 
-def test_an_invalid_hash_shows_an_escaped_message(client):
+def test_explorer_escapes_an_invalid_hash_in_its_message(client):
     for asked in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
         text = page(client, f"?hash={asked}")
         assert "That is not a SHA-256" in text
         assert "<script>alert" not in text
 
 
-def test_older_blocks_are_paged(client):
+def test_explorer_pages_older_blocks(client):
     for number in range(12):
         seal_reports([f"report {number}"])
     for before, last in (("1", 1), ("2", 1), ("9", 8), ("99", 12), *((odd, 12) for odd in ("x", "-1", "0", "9" * 30))):
@@ -50,7 +50,7 @@ def test_older_blocks_are_paged(client):
         assert [int(number) for number in rows] == list(range(last, max(0, last - 8), -1)), before
 
 
-def test_a_block_lists_its_entries(client):
+def test_explorer_pages_the_entries_of_a_block(client):
     seal_reports(["before"])
     seal_reports([f"report {number}" for number in range(120)])
     for offset, first in (("", 1), ("50", 51), ("100", 101), ("119", 120), ("500", 120), ("x", 1)):
@@ -65,7 +65,7 @@ def test_the_explorer_explains_missing_witnesses(client):
     assert "This log has no witnesses" in page(client)
 
 
-def test_the_picture_is_drawn_for_any_number_of_blocks(client):
+def test_explorer_draws_its_chart_for_any_number_of_blocks(client):
     for number in range(70):
         seal_reports([f"report {number}"])
         if number in {0, 1, 58, 59, 60, 69}:
@@ -75,18 +75,18 @@ def test_the_picture_is_drawn_for_any_number_of_blocks(client):
             assert heights[-1] == 4
 
 
-def test_a_block_is_shown_or_said_to_be_missing(client):
+def test_explorer_shows_a_block_only_if_it_exists(client):
     seal_reports(["a"])
     for number in ("1", "99", "x", "-1", "9" * 30):
         assert ("Block hash" in page(client, f"?block={number}")) == (number == "1"), number
 
 
-def test_anchored_text_is_escaped(client):
+def test_explorer_escapes_anchored_text(client):
     anchored = client.anchor("hello", kind="<b>bold</b>").json()
     assert "<b>bold" not in page(client, f"?hash={anchored['hash']}")
 
 
-def test_the_page_is_fenced_in(client):
+def test_explorer_page_allows_no_external_content_or_inline_style(client):
     headers = client.get("/").headers
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -98,7 +98,7 @@ def test_the_page_is_fenced_in(client):
     assert not re.search(r"<script(?! src=)", text)
 
 
-def test_each_time_is_valid_html(client):
+def test_times_on_the_explorer_are_valid_html(client):
     seal_reports(["report"])
     text = page(client, f"?hash={report_digest('report')}")
     assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0

@@ -1,4 +1,4 @@
-"""`manage.py follow_log`: from head to head over tiles, and both checkpoints when a log forks."""
+"""`manage.py follow_log`: checks each new head over tiles, and saves both checkpoints if a log forks."""
 
 import json
 from io import StringIO
@@ -12,7 +12,7 @@ from tests.ledger.witnesses import LOG, leaves_of, note_of, serving
 
 
 class TiledLog:
-    """A foreign log: serves a signed checkpoint and tiles over these leaves, as files on a web server would be."""
+    """A foreign log: serves a signed checkpoint and tiles over these leaves as files, like a web server."""
 
     def __init__(self, leaves):
         self.files = {}
@@ -20,7 +20,7 @@ class TiledLog:
         self.grow(leaves)
 
     def grow(self, leaves):
-        """Publish the tree over these leaves, whatever stood there before."""
+        """Publish the tree over these leaves in place of the previous tree."""
         self.files["checkpoint"] = note_of(leaves).encode()
         for (level, index), packed in tiles.grow(Frontier(), leaves).items():
             width = len(packed) // 32
@@ -41,7 +41,7 @@ def published():
 
 @pytest.fixture
 def follow(published, tmp_path):
-    """Look once at the published log; what the command printed."""
+    """Return a function that runs one check of the published log and returns the command's JSON."""
     with serving(published) as [address]:
 
         def once(*arguments, key=LOG.verifier.vkey):
@@ -53,7 +53,7 @@ def follow(published, tmp_path):
         yield once
 
 
-def test_a_growing_log_is_followed_with_a_handful_of_tiles(published, follow):
+def test_growing_log_is_followed_with_at_most_10_requests(published, follow):
     leaves = leaves_of(70_000)
     for size in (5, 5, 256, 257, 65_536, 70_000):
         published.grow(leaves[:size])
@@ -62,7 +62,7 @@ def test_a_growing_log_is_followed_with_a_handful_of_tiles(published, follow):
         assert len(published.asked) <= 1 + 3 * 3
 
 
-def test_a_full_tile_stands_in_for_a_partial_one_that_was_dropped(published, follow):
+def test_full_tile_replaces_a_deleted_partial_tile(published, follow):
     leaves = leaves_of(600)
     published.grow(leaves[:300])
     published.files = {path: content for path, content in published.files.items() if ".p/" not in path}
@@ -71,7 +71,7 @@ def test_a_full_tile_stands_in_for_a_partial_one_that_was_dropped(published, fol
     assert follow()["size"] == 300
 
 
-def test_an_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_path):
+def test_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_path):
     leaves = leaves_of(300)
     published.grow(leaves)
     follow()
@@ -82,7 +82,7 @@ def test_an_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_pat
 
 
 @pytest.mark.parametrize(("kept", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
-def test_a_fork_ends_it_with_both_checkpoints(published, follow, tmp_path, kept, served):
+def test_fork_stops_follow_log_and_saves_both_checkpoints(published, follow, tmp_path, kept, served):
     leaves, forked = (
         leaves_of(kept),
         leaves_of(min(kept, served), "forked") + leaves_of(600)[min(kept, served) : served],
@@ -119,7 +119,7 @@ def test_a_fork_ends_it_with_both_checkpoints(published, follow, tmp_path, kept,
         lambda files: files.update({"tile/0/000.p/12": bytes(9_000)}),
     ],
 )
-def test_damaged_data_is_not_a_fork_and_changes_nothing(published, follow, tmp_path, spoil):
+def test_damaged_data_is_an_error_without_a_fork_or_a_change_of_state(published, follow, tmp_path, spoil):
     follow()
     kept = (tmp_path / "head").read_text()
     published.grow(leaves_of(12))
@@ -132,14 +132,14 @@ def test_damaged_data_is_not_a_fork_and_changes_nothing(published, follow, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\xff"])
-def test_a_damaged_state_is_named_and_not_replaced(follow, tmp_path, content):
+def test_damaged_state_file_is_reported_and_not_replaced(follow, tmp_path, content):
     (tmp_path / "head").write_bytes(content)
     with pytest.raises(CommandError, match="holds no checkpoint of this log"):
         follow()
     assert (tmp_path / "head").read_bytes() == content
 
 
-def test_bad_arguments_are_sentences(follow):
+def test_invalid_arguments_of_follow_log_are_explained(follow):
     with pytest.raises(CommandError, match="--key is no key of a log"):
         follow(key="x")
     with pytest.raises(CommandError, match="--interval must be a number"):

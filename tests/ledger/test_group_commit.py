@@ -1,4 +1,4 @@
-"""Group commit: requests share blocks, nothing is lost, nobody waits in vain; with real threads."""
+"""Group commit with real threads: requests share blocks, no entry is lost, and every request ends."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ def submission(name):
 
 
 class SlowSeal:
-    """A log without a database, which takes its time and remembers its blocks."""
+    """A log without a database, which seals slowly and records the sizes of its blocks."""
 
     def __init__(self, seconds=0.02):
         self.seconds, self.blocks, self.total = seconds, [], 0
@@ -60,7 +60,7 @@ def test_waiting_requests_share_a_block_and_get_their_own_receipts():
     assert not group.is_busy
 
 
-def test_a_request_of_several_stays_together_and_blocks_have_a_limit(monkeypatch):
+def test_entries_of_a_request_stay_together_and_blocks_have_a_maximum_size(monkeypatch):
     monkeypatch.setattr(module, "MAX_BLOCK_ENTRIES", 25)
     seal = SlowSeal()
     group = GroupCommit(seal)
@@ -71,7 +71,7 @@ def test_a_request_of_several_stays_together_and_blocks_have_a_limit(monkeypatch
     assert sum(seal.blocks) == 120
 
 
-def test_a_failure_reaches_every_request_of_the_block_only():
+def test_failed_block_fails_only_its_own_requests():
     failing = threading.Event()
     seal = SlowSeal()
 
@@ -94,7 +94,7 @@ def test_a_failure_reaches_every_request_of_the_block_only():
     assert not group.is_busy
 
 
-def test_a_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
+def test_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
     seal = SlowSeal(0.3)
     group = GroupCommit(seal)
@@ -108,7 +108,7 @@ def test_a_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
     assert seal.total == 2
 
 
-def test_sixteen_threads_of_forty_anchors_are_all_in_with_proofs(committed_log):
+def test_anchors_of_sixteen_threads_are_all_stored_with_proofs(committed_log):
     group = GroupCommit()
 
     def work(thread):
@@ -133,7 +133,7 @@ def test_sixteen_threads_of_forty_anchors_are_all_in_with_proofs(committed_log):
     assert verify_log(signer().verifier)[0] == 640
 
 
-def test_the_same_report_from_twenty_threads_is_anchored_once(committed_log):
+def test_same_report_from_twenty_threads_is_anchored_once(committed_log):
     group = GroupCommit()
 
     def work(_thread):
@@ -149,7 +149,7 @@ def test_the_same_report_from_twenty_threads_is_anchored_once(committed_log):
 
 
 def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql):
-    # Two queues stand for two processes: they share nothing but the database and the guard file.
+    # Two queues stand for two processes: they share only the database and the guard file.
     groups = [GroupCommit(), GroupCommit()]
 
     def work(thread):
@@ -165,7 +165,7 @@ def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql)
         assert signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text()) == block.checkpoint
 
 
-def test_a_failing_database_acknowledges_nothing(monkeypatch):
+def test_failing_database_stores_and_acknowledges_nothing(monkeypatch):
     def broken(*_arguments):
         raise OperationalError("disk full")
 
@@ -175,7 +175,7 @@ def test_a_failing_database_acknowledges_nothing(monkeypatch):
     assert not Entry.objects.exists()
 
 
-def test_sealing_takes_few_statements(django_assert_max_num_queries):
+def test_sealing_200_entries_takes_at_most_8_statements(django_assert_max_num_queries):
     sealing.seal(lambda: [submission("a")])
     with django_assert_max_num_queries(8):
         sealing.seal(lambda: [submission(str(number)) for number in range(200)])

@@ -1,4 +1,4 @@
-"""The guard file: a database older than what was signed is never signed from."""
+"""The guard file stops signing if the database is older than the last signed head."""
 
 import errno
 import json
@@ -22,13 +22,13 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 
 def put_an_older_copy_back():
-    """What a restored backup looks like: everything of the last block is gone."""
+    """Remove the last block, as restoring an older backup would."""
     with open_log() as cursor:
         forget_the_last_block(cursor)
 
 
 def forget_the_last_block(cursor):
-    """Take the last block away from a log without triggers."""
+    """Delete the last block from a log without triggers."""
     last = Block.objects.order_by("-number")[1]
     cursor.execute('DELETE FROM ledger_entry WHERE "index" >= %s', [last.tree_size])
     cursor.execute("DELETE FROM ledger_block WHERE number > %s", [last.number])
@@ -36,13 +36,13 @@ def forget_the_last_block(cursor):
     cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
 
 
-def test_the_guard_remembers_the_last_head():
+def test_guard_stores_the_last_head():
     seal_reports(["a", "b"])
     head = log.read_head()
     assert guard.read() == guard.Mark(2, head.root)
 
 
-def test_an_older_database_refuses_to_sign(client):
+def test_database_older_than_the_guard_is_not_signed(client):
     seal_reports(["a"])
     seal_reports(["b"])
     put_an_older_copy_back()
@@ -54,7 +54,7 @@ def test_an_older_database_refuses_to_sign(client):
     assert client.get("/health").json()["status"] == "degraded"
 
 
-def test_another_history_of_the_same_size_refuses_to_sign():
+def test_another_history_of_the_same_size_is_not_signed():
     seal_reports(["a"])
     guard_file = guard.read()
     assert guard_file is not None
@@ -66,7 +66,7 @@ def test_another_history_of_the_same_size_refuses_to_sign():
         seal_reports(["another"])
 
 
-def test_a_guard_behind_a_commit_is_accepted(settings):
+def test_guard_older_than_the_database_is_accepted(settings):
     seal_reports(["a"])
     old = settings.LEDGER_GUARD_FILE.read_bytes()
     seal_reports(["b"])
@@ -75,7 +75,7 @@ def test_a_guard_behind_a_commit_is_accepted(settings):
     assert guard.read().size == 3
 
 
-def test_a_guard_of_another_log_refuses_to_sign():
+def test_guard_of_another_log_stops_signing():
     seal_reports(["a", "b"])
     seal_reports(["c"])
     guard.advance(guard.Mark(4, b"x" * 32))
@@ -84,11 +84,11 @@ def test_a_guard_of_another_log_refuses_to_sign():
 
 
 def doctors_word():
-    """What `manage.py doctor` says about the log."""
+    """Return the check of the log by `manage.py doctor`."""
     return next(one for one in checks.examine() if one["name"] == "ledger")
 
 
-def test_doctor_reports_signing_and_makes_no_guard(settings):
+def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
     assert doctors_word()["why"].startswith("empty")
     assert not settings.LEDGER_GUARD_FILE.exists()
     seal_reports(["a"])
@@ -120,7 +120,7 @@ def empty(guard_file):
 
 
 @pytest.mark.parametrize("spoil", [lose, empty])
-def test_a_log_that_lost_its_guard_is_read_and_not_signed(client, settings, spoil):
+def test_log_without_its_guard_is_readable_and_not_signed(client, settings, spoil):
     client.anchor("a")
     spoil(settings.LEDGER_GUARD_FILE)
     assert_only_readable(client)
@@ -131,7 +131,7 @@ def test_a_log_that_lost_its_guard_is_read_and_not_signed(client, settings, spoi
 @pytest.mark.parametrize(
     "change", [{"LEDGER_SIGNING_KEY": OTHER_SIGNING_KEY}, {"LEDGER_ORIGIN": "ledger.example/another"}]
 )
-def test_a_log_is_not_signed_on_with_another_key_or_origin(client, settings, change):
+def test_log_is_not_signed_with_another_key_or_origin(client, settings, change):
     client.anchor("a")
     old = {name: getattr(settings, name) for name in change}
     for name, value in change.items():
@@ -144,7 +144,7 @@ def test_a_log_is_not_signed_on_with_another_key_or_origin(client, settings, cha
     assert client.anchor("b").status_code == 200
 
 
-def test_a_head_whose_root_was_changed_is_not_signed_on(client, settings):
+def test_log_with_a_changed_root_is_not_signed(client, settings):
     client.anchor("a")
     seal_reports(["b"])
     with open_log() as cursor:
@@ -154,7 +154,7 @@ def test_a_head_whose_root_was_changed_is_not_signed_on(client, settings):
 
 
 def assert_only_readable(client, blocks=1):
-    """The log answers readers, and signs nothing."""
+    """Check that the log serves reads, and refuses to sign."""
     assert_error(client.anchor("another"), 503, "E7002")
     assert Block.objects.count() == blocks
     assert node_status().is_healthy is False
@@ -162,8 +162,8 @@ def assert_only_readable(client, blocks=1):
         assert client.get(path).status_code == 200
 
 
-def test_a_guard_that_is_lost_after_the_first_block_was_not_acknowledged_is_missed(client, settings, monkeypatch):
-    """Between the commit of the very first block and its mark the guard is there already, with size 0."""
+def test_log_signs_after_the_guard_update_of_the_first_block_failed(client, settings, monkeypatch):
+    """The guard file exists before the first block is committed, with size 0."""
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
         assert_error(client.anchor("a"), 503, "E7002")
@@ -172,13 +172,13 @@ def test_a_guard_that_is_lost_after_the_first_block_was_not_acknowledged_is_miss
     assert guard.read().size == 1
 
 
-def test_the_guard_never_goes_backwards():
+def test_guard_size_never_decreases():
     guard.advance(guard.Mark(5, b"x" * 32))
     guard.advance(guard.Mark(4, b"y" * 32))
     assert guard.read() == guard.Mark(5, b"x" * 32)
 
 
-def test_a_damaged_guard_refuses_to_sign(settings):
+def test_damaged_guard_stops_signing(settings):
     for content in (
         b"x", b"{}", b"[]", b"null", b'{"size": 0, "root": ""}', b'{"size": -1, "root": "' + b"00" * 32 + b'"}',
         b'{"size": "1", "root": "00"}', b'{"size": 1}', b'{"size": 1, "root": 5}', b"\xff\xfe",
@@ -192,32 +192,32 @@ def test_a_damaged_guard_refuses_to_sign(settings):
     assert not Block.objects.exists()
 
 
-def test_an_unwritable_guard_acknowledges_nothing(settings, tmp_path, client):
+def test_unwritable_guard_fails_the_anchor_request(settings, tmp_path, client):
     settings.LEDGER_GUARD_FILE = tmp_path
     assert_error(client.anchor("a"), 503, "E7002")
 
 
-def test_the_folder_of_the_guard_file_is_created(settings, tmp_path):
+def test_folder_of_the_guard_file_is_created(settings, tmp_path):
     settings.LEDGER_GUARD_FILE = tmp_path / "new" / "guard"
     seal_reports(["a"])
     assert guard.read().size == 1
 
 
-def test_a_block_that_the_guard_did_not_hear_of_is_acknowledged_only_once_it_has(client, monkeypatch):
+def test_block_is_acknowledged_only_after_the_guard_is_updated(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
-        # The first write is the look before sealing; what fails is the mark after the commit.
+        # The first write is the check before sealing; the update after the commit fails.
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
         assert_error(client.anchor("b"), 503, "E7002")
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
-        # It stands in the log by now; that is no reason to acknowledge it.
+        # The entry is in the log by now, but is not acknowledged.
         assert_error(client.anchor("b"), 503, "E7002")
     assert (guard.read().size, Block.objects.count()) == (1, 2)
     assert client.anchor("b").json()["duplicate"] is True
     assert guard.read().size == 2
 
 
-def test_an_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatch):
+def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(0))
@@ -227,7 +227,7 @@ def test_an_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeyp
     assert node_status().is_healthy is True
 
 
-def test_the_metric_needs_no_signing_key(settings):
+def test_metric_of_signing_needs_no_signing_key(settings):
     seal_reports(["a"])
     settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
     assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 1
@@ -240,7 +240,7 @@ def measured():
 
 
 def _full_disk_after(writes):
-    """An `os.pwrite` that finds no room after so many writes."""
+    """Return an `os.pwrite` that raises "No space left" after so many writes."""
     left, write = [writes], os.pwrite
 
     def pwrite(*arguments):
@@ -254,7 +254,7 @@ def _full_disk_after(writes):
 
 @pytest.fixture
 def head():
-    """The newest head of a log of two blocks."""
+    """The newest head of a log with two blocks."""
     seal_reports(["a"])
     seal_reports(["b", "c"])
     return log.read_head()
@@ -267,7 +267,7 @@ def adopt(size, root):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"damaged"])
-def test_a_log_without_a_usable_guard_signs_again_from_the_head_that_is_named(client, head, settings, content):
+def test_adopting_the_newest_head_replaces_a_missing_or_damaged_guard(client, head, settings, content):
     settings.LEDGER_GUARD_FILE.unlink()
     if content is not None:
         settings.LEDGER_GUARD_FILE.write_bytes(content)
@@ -280,7 +280,7 @@ def test_a_log_without_a_usable_guard_signs_again_from_the_head_that_is_named(cl
 
 
 @pytest.mark.parametrize(("size", "root"), [(2, None), (4, None), (3, b"x" * 32), (-1, None)])
-def test_another_head_than_the_newest_is_not_adopted(head, settings, size, root):
+def test_only_the_newest_head_can_be_adopted(head, settings, size, root):
     settings.LEDGER_GUARD_FILE.unlink()
     with pytest.raises(CommandError, match=f"--size 3 --root {head.root.hex()}"):
         adopt(size, root or head.root)
@@ -288,12 +288,12 @@ def test_another_head_than_the_newest_is_not_adopted(head, settings, size, root)
 
 
 @pytest.mark.parametrize("root", ["", "zz", "ab" * 31])
-def test_an_invalid_root_is_an_error(head, root):
+def test_adopting_an_invalid_root_is_an_error(head, root):
     with pytest.raises(CommandError, match="64 hex"):
         call_command("adopt_ledger_head", size=3, root=root)
 
 
-def test_a_guard_that_remembers_more_is_not_overruled(head):
+def test_head_older_than_the_guard_cannot_be_adopted(head):
     put_an_older_copy_back()
     older = log.read_head()
     with pytest.raises(CommandError, match="restore the newest"):
@@ -302,7 +302,7 @@ def test_a_guard_that_remembers_more_is_not_overruled(head):
 
 
 @pytest.mark.parametrize("setting", ["LEDGER_SIGNING_KEY", "LEDGER_ORIGIN"])
-def test_another_key_or_origin_cannot_adopt_a_log(client, head, settings, setting):
+def test_head_of_another_key_or_origin_cannot_be_adopted(client, head, settings, setting):
     settings.LEDGER_GUARD_FILE.unlink()
     setattr(settings, setting, {"LEDGER_SIGNING_KEY": OTHER_SIGNING_KEY, "LEDGER_ORIGIN": "other.example"}[setting])
     with pytest.raises(CommandError, match="begin a new log"):
@@ -311,12 +311,12 @@ def test_another_key_or_origin_cannot_adopt_a_log(client, head, settings, settin
     assert_error(client.anchor("d"), 503, "E7002")
 
 
-def test_a_healthy_log_may_be_adopted_and_nothing_changes(client, head):
+def test_adopting_the_head_of_a_healthy_log_changes_nothing(client, head):
     adopt(3, head.root)
     assert client.anchor("d").json()["index"] == 3
     assert Block.objects.count() == 3
 
 
-def test_an_empty_log_has_a_head_too(client):
+def test_head_of_an_empty_log_can_be_adopted(client):
     adopt(0, log.Head().root)
     assert client.anchor("a").status_code == 200

@@ -1,4 +1,4 @@
-"""The signing key: made once in development, demanded in production, refused with what to set."""
+"""The signing key: created once in development, required in production, refused with the setting to fix."""
 
 from base64 import b64encode
 
@@ -13,7 +13,7 @@ def test_the_configured_key_signs(settings):
     assert keys.signer().name == settings.LEDGER_ORIGIN
 
 
-def test_development_makes_one_key_and_keeps_it(settings, tmp_path):
+def test_development_creates_one_key_and_keeps_it(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "var"
     first = keys.signer().verifier.vkey
     keys._load.cache_clear()
@@ -23,7 +23,7 @@ def test_development_makes_one_key_and_keeps_it(settings, tmp_path):
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_damaged_development_key_is_not_replaced(settings, tmp_path):
+def test_damaged_development_key_is_not_replaced(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
     (tmp_path / keys.KEY_FILE_NAME).write_text("x")
     with pytest.raises(ImproperlyConfigured, match="put the backup back"):
@@ -38,21 +38,21 @@ def test_production_refuses_to_start_without_a_key(settings, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
-def test_a_bad_key_names_the_setting(settings, key):
+def test_error_of_an_invalid_key_names_the_setting(settings, key):
     settings.LEDGER_SIGNING_KEY = key
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY must be an Ed25519 key: set it"):
         keys.signer()
 
 
 @pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
-def test_a_guessable_key_is_rejected(settings, seed):
+def test_guessable_key_is_refused(settings, seed):
     settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
         keys.signer()
 
 
 @pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
-def test_an_invalid_log_name_names_the_setting(settings, origin):
+def test_error_of_an_invalid_log_name_names_the_setting(settings, origin):
     settings.LEDGER_ORIGIN = origin
     with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
         keys.signer()

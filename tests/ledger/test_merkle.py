@@ -1,4 +1,4 @@
-"""The tree for every size from 0 to 256, against RFC 6962 written out and against foreign code."""
+"""The tree of every size from 0 to 256, compared with RFC 6962's definition and with foreign code."""
 
 from functools import cache
 from hashlib import sha256
@@ -11,7 +11,7 @@ from tests.ledger.trees import tree_root
 from tests.properties import PROFILE
 
 SIZES = 256
-# Whose every proof is looked at: in `make test` the small ones, and those around a power of two.
+# Tree sizes whose proofs are all checked: in `make test` the small ones, and those around powers of two.
 PROVEN = range(1, SIZES + 1) if PROFILE != "quick" else (*range(1, 41), 63, 64, 65, 127, 128, 129, 255, 256)
 ENTRIES = [bytes([number % 256]) * (number % 7) for number in range(SIZES)]
 LEAVES = [merkle.leaf_hash(entry) for entry in ENTRIES]
@@ -19,7 +19,7 @@ LEAVES = [merkle.leaf_hash(entry) for entry in ENTRIES]
 
 @cache
 def written_out(start: int, end: int) -> bytes:
-    """MTH as RFC 6962 section 2.1 defines it, word for word."""
+    """Compute MTH literally as RFC 6962 section 2.1 defines it."""
     if start == end:
         return sha256(b"").digest()
     if end - start == 1:
@@ -31,7 +31,7 @@ def written_out(start: int, end: int) -> bytes:
 
 
 def range_hash(start: int, end: int) -> bytes:
-    """Root of a range, the way our code computes it: complete nodes, then the fold."""
+    """Compute the root of a range as our code does: complete nodes, then the fold."""
     nodes = merkle.complete_nodes(start, end)
     return merkle.fold([written_out(index << level, (index + 1) << level) for level, index in nodes])
 
@@ -47,7 +47,7 @@ def consistency_of(old: int, new: int) -> list[bytes]:
     return [range_hash(*one) for one in merkle.consistency_ranges(old, new)]
 
 
-def test_the_frontier_gives_the_root_of_every_size():
+def test_frontier_computes_the_root_of_every_size():
     frontier = merkle.Frontier()
     assert frontier.root() == merkle.EMPTY_ROOT
     for size, leaf in enumerate(LEAVES, start=1):
@@ -58,12 +58,12 @@ def test_the_frontier_gives_the_root_of_every_size():
         assert again.nodes() == frontier.nodes()
 
 
-def test_roots_are_those_of_pymerkle():
+def test_roots_equal_those_of_pymerkle():
     tree = foreign.pymerkle_tree(ENTRIES)
     assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
 
 
-def test_every_entry_of_every_size_has_a_proof_that_verifies_here_and_abroad():
+def test_our_and_foreign_code_accept_the_inclusion_proof_of_every_entry():
     for size in PROVEN:
         for index in range(size):
             path = path_of(index, size)
@@ -71,7 +71,7 @@ def test_every_entry_of_every_size_has_a_proof_that_verifies_here_and_abroad():
             assert foreign.accepts_inclusion(index, size, LEAVES[index], path, ROOTS[size])
 
 
-def test_every_pair_of_sizes_is_consistent_here_and_abroad():
+def test_our_and_foreign_code_accept_the_consistency_proof_of_every_pair_of_sizes():
     for new in PROVEN:
         for old in range(1, new + 1):
             proof = consistency_of(old, new)
@@ -79,7 +79,7 @@ def test_every_pair_of_sizes_is_consistent_here_and_abroad():
             assert foreign.accepts_consistency(old, new, proof, ROOTS[old], ROOTS[new])
 
 
-def test_paths_are_those_of_pymerkle():
+def test_audit_paths_equal_those_of_pymerkle():
     tree = foreign.pymerkle_tree(ENTRIES)
     for size in (1, 2, 3, 7, 8, 100, 255, 256):
         for index in range(size):
@@ -89,7 +89,7 @@ def test_paths_are_those_of_pymerkle():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 100, 129])
-def test_a_proof_is_refused_for_anything_but_its_own_place(size):
+def test_inclusion_proof_is_refused_for_another_index_leaf_size_or_root(size):
     for index in range(size):
         path = path_of(index, size)
         wrong = [
@@ -108,7 +108,7 @@ def test_a_proof_is_refused_for_anything_but_its_own_place(size):
                 merkle.verify_inclusion(*attempt)
 
 
-def test_a_consistency_proof_is_refused_when_anything_of_it_is_changed():
+def test_changed_consistency_proof_is_refused():
     for new in range(2, 70):
         for old in range(1, new):
             proof = consistency_of(old, new)
@@ -123,7 +123,7 @@ def test_a_consistency_proof_is_refused_when_anything_of_it_is_changed():
                     merkle.verify_consistency(*attempt)
 
 
-def test_the_empty_tree_and_an_equal_tree_need_no_proof():
+def test_consistency_with_the_empty_or_the_same_tree_needs_an_empty_proof():
     assert merkle.consistency_ranges(0, 9) == []
     assert merkle.consistency_ranges(9, 9) == []
     merkle.verify_consistency(0, 9, [], merkle.EMPTY_ROOT, ROOTS[9])
@@ -136,7 +136,7 @@ def test_the_empty_tree_and_an_equal_tree_need_no_proof():
             merkle.verify_consistency(*attempt)
 
 
-def test_plans_for_places_outside_the_tree_are_refused():
+def test_proof_ranges_outside_the_tree_are_refused():
     for index, size in [(0, 0), (-1, 3), (3, 3)]:
         with pytest.raises(ValueError, match="no entry"):
             merkle.inclusion_ranges(index, size)
@@ -146,20 +146,20 @@ def test_plans_for_places_outside_the_tree_are_refused():
         merkle.consistency_ranges(-1, 3)
 
 
-def test_an_entry_that_looks_like_an_inner_node_has_another_hash():
+def test_entry_with_the_content_of_an_inner_node_has_another_hash():
     disguised = b"\x01" + LEAVES[0] + LEAVES[1]
     assert merkle.leaf_hash(disguised) != merkle.node_hash(LEAVES[0], LEAVES[1])
     assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])
 
 
-def test_a_frontier_refuses_hashes_that_do_not_fit_its_size():
+def test_frontier_refuses_hashes_that_do_not_fit_its_size():
     for size, packed in [(1, b""), (3, bytes(32)), (0, bytes(32)), (1, bytes(31)), (-1, bytes(32))]:
         with pytest.raises(ValueError, match="does not fit"):
             merkle.Frontier(size, packed)
 
 
-def test_the_known_answers_of_certificate_transparency_hold():
-    # The reference entries and roots that logs have published since RFC 6962.
+def test_roots_equal_the_test_vectors_of_certificate_transparency():
+    # Reference entries and roots of Certificate Transparency logs since RFC 6962.
     entries = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657"]
     entries.append("606162636465666768696a6b6c6d6e6f")
     roots = {

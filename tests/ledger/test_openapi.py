@@ -1,4 +1,4 @@
-"""GET /openapi.json: the interface of service B, described by what it does."""
+"""GET /openapi.json: the OpenAPI document of service B."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.described import examples_that_do_not_fit, undescribed, without_examp
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 
-def test_the_document_knows_every_endpoint(client):
+def test_openapi_document_has_every_endpoint(client):
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) >= {
         "/health", "/stats", "/hash/{report_hash}", "/user/{user_id}/hashes", "/anchor", "/anchor/batch",
@@ -16,16 +16,16 @@ def test_the_document_knows_every_endpoint(client):
     }  # fmt: skip
 
 
-def test_anchoring_lists_what_it_may_answer(client):
+def test_openapi_document_lists_the_responses_of_anchoring(client):
     answers = client.get("/openapi.json").json()["paths"]["/anchor"]["post"]["responses"]
     assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
 
 
-def test_every_field_and_parameter_has_a_description(client):
+def test_every_field_and_parameter_of_the_ledger_has_a_description(client):
     assert undescribed(client.get("/openapi.json").json()) == []
 
 
-def test_every_request_and_every_success_has_an_example_that_fits(client):
+def test_every_request_and_success_response_of_the_ledger_has_a_valid_example(client):
     document = client.get("/openapi.json").json()
     assert without_examples(document) == set()
     assert examples_that_do_not_fit(document) == []

@@ -1,4 +1,4 @@
-"""The report types of service A's own records: its key alone anchors under them, in every profile."""
+"""Report types of service A's own records: only its key and listed keys anchor them, in every profile."""
 
 import hashlib
 from itertools import product
@@ -17,7 +17,7 @@ def item(kind, **changes):
     return {"user_id": "42", "report_type": kind, "report_data": '{"decision":"approved"}', **changes}
 
 
-def test_platform_types_are_those_of_the_decisions():
+def test_platform_types_are_the_types_of_platform_records():
     assert {
         "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
         "contract_withdrawal",
@@ -25,7 +25,7 @@ def test_platform_types_are_those_of_the_decisions():
 
 
 @pytest.mark.parametrize("claims", [{}, {"staff": True}, {"scope": "identity:write"}])
-def test_a_person_anchors_under_none_of_them(client, settings, claims):
+def test_person_cannot_anchor_platform_types(client, settings, claims):
     headers = bearer(token(settings, **claims))
     for kind in PLATFORM_TYPES:
         refused = client.post_json("/anchor", item(kind), **headers)
@@ -43,17 +43,17 @@ def test_a_person_anchors_under_none_of_them(client, settings, claims):
         "r\u0435lease", "record_key\u00a0", "Application_Decision", "acceptance\u2060", "not\u00adice", "\u202enotice",
     ],
 )  # fmt: skip
-def test_a_report_type_that_looks_like_the_platforms_is_refused(client, settings, kind):
+def test_report_type_that_looks_like_a_platform_type_is_refused(client, settings, kind):
     refused = client.post_json("/anchor", item(kind), **bearer(token(settings)))
     assert_error(refused, 403, "E2005")
 
 
-def test_a_report_type_of_its_own_is_accepted(client, settings):
+def test_person_can_anchor_other_report_types(client, settings):
     for kind in ("press release", "released", "credit_report", "mitteilung"):
         assert client.post_json("/anchor", item(kind), **bearer(token(settings))).status_code == 200
 
 
-def test_a_listed_key_and_the_platforms_own_do(client, settings):
+def test_listed_keys_and_the_platform_key_anchor_platform_types(client, settings):
     settings.LEDGER_CLIENT_KEY = "the-platforms-own-key"
     for key, kind in product((MACHINE_KEY, settings.LEDGER_CLIENT_KEY), PLATFORM_TYPES):
         assert client.post_json("/anchor", item(kind), **{"x-api-key": key}).status_code == 200
@@ -61,7 +61,7 @@ def test_a_listed_key_and_the_platforms_own_do(client, settings):
         assert client.post_json("/anchor/batch", batch, **bearer(key)).status_code == 200
 
 
-def test_without_a_platform_key_nothing_is_one(client, settings):
+def test_empty_key_is_refused_if_no_platform_key_is_configured(client, settings):
     settings.LEDGER_CLIENT_KEY = ""
     for text in ("", hashlib.sha256(b"").hexdigest()):
         answer = client.post_json("/anchor", item("release"), **{"x-api-key": text})
@@ -69,7 +69,7 @@ def test_without_a_platform_key_nothing_is_one(client, settings):
 
 
 class TestInDevelopment:
-    """Anybody writes, under other types."""
+    """In development, every client can write, except under the platform's types."""
 
     @pytest.fixture(autouse=True)
     def development(self, settings, production):  # noqa: F811
@@ -82,7 +82,7 @@ class TestInDevelopment:
         assert_error(client.post_json("/anchor/batch", batch, **headers), 403, "E2005")
         assert client.post_json("/anchor", item("credit_report"), **headers).status_code == 200
 
-    def test_both_services_know_a_key_of_themselves(self, client, settings):
+    def test_platform_key_anchors_platform_types_in_development(self, client, settings):
         assert len(settings.LEDGER_CLIENT_KEY) >= 32
         headers = {"x-api-key": settings.LEDGER_CLIENT_KEY}
         assert client.post_json("/anchor", item("application_decision"), **headers).status_code == 200

@@ -1,4 +1,4 @@
-"""Policy files (C2SP tlog-policy): read strictly, and a quorum is what they say."""
+"""Policy files (C2SP tlog-policy): strict parsing, and quorums."""
 
 from itertools import combinations
 
@@ -29,7 +29,7 @@ def read(text):
     return Policy.from_bytes(text.encode())
 
 
-def test_the_example_of_the_format_is_read():
+def test_example_policy_of_the_format_is_parsed():
     policy = read(TWO_LEVELS)
     assert [log.verifier for log in policy.logs] == [LOG.verifier]
     assert [witness.name for witness in policy.witnesses] == ["X1", "X2", "X3", "Y1", "Y2", "Y3"]
@@ -37,14 +37,14 @@ def test_the_example_of_the_format_is_read():
     assert policy.groups["X-and-Y"].threshold == 2
 
 
-def test_a_written_policy_is_read_back():
+def test_written_policy_is_parsed_unchanged():
     policy = read(TWO_LEVELS)
     again = Policy.from_bytes(policy.text().encode())
     assert (again.groups, again.quorum) == (policy.groups, policy.quorum)
     assert [one.verifier for one in again.witnesses] == [one.verifier for one in policy.witnesses]
 
 
-def test_two_levels_of_groups_make_a_quorum_exactly_when_they_say():
+def test_quorum_of_two_levels_of_groups_needs_both_groups():
     policy = read(TWO_LEVELS)
     names = [witness.name for witness in policy.witnesses]
     for count in range(7):
@@ -59,7 +59,7 @@ def test_a_single_witness_can_be_the_quorum():
     assert not policy.is_met_by({"v"})
 
 
-def test_none_is_an_empty_quorum():
+def test_quorum_none_needs_no_witness():
     assert read("quorum none\n").is_met_by(set())
 
 
@@ -99,12 +99,12 @@ WITNESS = f"witness w {KEYS[0]}\n"
         ("#" * (MAX_POLICY_BYTES + 1), "more than"),
     ],
 )  # fmt: skip
-def test_invalid_policies_are_rejected_with_their_line(text, reason):
+def test_invalid_policy_is_rejected_with_its_line(text, reason):
     with pytest.raises(PolicyError, match=reason):
         read(text)
 
 
-def test_there_are_as_many_of_a_kind_as_the_format_asks_for_and_no_more():
+def test_policy_allows_32_witnesses_and_groups_and_no_more():
     lines = [f"witness w{n} {cosigner(n).verifier.vkey}\n" for n in range(MAX_OF_A_KIND + 1)]
     names = " ".join(f"w{n}" for n in range(MAX_OF_A_KIND))
     assert len(read("".join(lines[:-1]) + f"group g all {names}\nquorum g\n").witnesses) == MAX_OF_A_KIND
@@ -115,7 +115,7 @@ def test_there_are_as_many_of_a_kind_as_the_format_asks_for_and_no_more():
         read("".join(lines[:-1]) + members + "group more any g1\nquorum none\n")
 
 
-def test_names_are_octets():
+def test_witness_names_are_bytes():
     raw = f"witness \xff {KEYS[0]}\n".encode("latin-1") + b"quorum \xff\n"
     policy = Policy.from_bytes(raw)
     assert policy.is_met_by({witness.name for witness in policy.witnesses})
@@ -126,7 +126,7 @@ def test_names_are_octets():
         Policy.from_bytes(b"witness w \xff" + KEYS[0].encode() + b"\nquorum w\n")
 
 
-def test_only_verified_cosignatures_of_its_witnesses_count():
+def test_only_valid_cosignatures_of_listed_witnesses_count():
     policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
     note = note_of(leaves_of(5))
     text = note.partition("\n\n")[0] + "\n"
@@ -141,14 +141,14 @@ def test_only_verified_cosignatures_of_its_witnesses_count():
 
 
 @pytest.mark.parametrize("seconds", [0, 1_700_000_000, 253_402_300_799, 253_402_300_800, (1 << 63) - 1])
-def test_any_time_that_the_format_allows_can_be_told(seconds):
+def test_description_shows_any_cosignature_time_of_the_format(seconds):
     policy = read(f"witness w {KEYS[0]}\nquorum w\n")
     note = note_of(leaves_of(5))
     cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", seconds).line()
     assert "1 of 1 witnesses cosigned: w at " in policy.describe(policy.cosigned(cosigned))
 
 
-def test_a_cosignature_with_a_time_out_of_range_is_rejected():
+def test_cosignature_with_a_time_out_of_range_is_rejected():
     note = note_of(leaves_of(5))
     cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", 1 << 63).line()
     with pytest.raises(ValueError, match="does not verify"):

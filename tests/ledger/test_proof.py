@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_entries_all_over_the_log_have_proofs_that_are_accepted_abroad(client):
+def test_foreign_code_accepts_proofs_of_entries_across_the_log(client):
     for size in (1, 2, 130, 300):
         seal_reports([f"report {size} {number}" for number in range(size)])
     vkey = client.get("/key").json()["vkey"]
@@ -31,7 +31,7 @@ def test_entries_all_over_the_log_have_proofs_that_are_accepted_abroad(client):
         assert (head.size, bytes(head.root)) == (body["tree_size"], root)
 
 
-def test_the_file_to_keep_is_accepted_abroad(client):
+def test_foreign_code_accepts_the_proof_file(client):
     seal_reports([f"report {number}" for number in range(77)])
     anchored = client.anchor("the report").json()
     response = client.get(f"/proof/{anchored['hash']}.tlog-proof")
@@ -43,7 +43,7 @@ def test_the_file_to_keep_is_accepted_abroad(client):
     assert text.split("\n")[1] == "extra " + base64.b64encode(bytes.fromhex(anchored["commitment"])).decode()
 
 
-def test_the_earliest_or_the_requested_entry_is_proven(client):
+def test_proof_is_of_the_earliest_or_the_requested_entry(client):
     first, second = client.anchor("same", user="1").json(), client.anchor("same", user="2").json()
     address = f"/proof/{first['hash']}"
     assert client.get(address).json()["index"] == first["index"]
@@ -51,19 +51,19 @@ def test_the_earliest_or_the_requested_entry_is_proven(client):
     assert_error(client.get(f"{address}?index=2"), 404, "E4001")
 
 
-def test_an_index_that_is_none_is_refused(client):
+def test_proof_with_an_invalid_index_is_rejected(client):
     anchored = client.anchor("hello").json()
     for index in ("-1", "x", "01", "1&index=1", "9223372036854775808"):
         assert_error(client.get(f"/proof/{anchored['hash']}?index={index}"), 400, "E1001")
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_an_absent_hash_has_no_proof_and_what_is_none_is_refused(client, suffix):
+def test_proof_of_an_absent_hash_is_404_and_of_an_invalid_hash_is_400(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
-def test_a_proof_is_one_query_for_the_tiles(client, django_assert_num_queries):
+def test_proof_takes_one_query_for_the_tiles(client, django_assert_num_queries):
     seal_reports([f"report {number}" for number in range(700)])
     with django_assert_num_queries(4):  # entry, head, tiles, cosignatures
         assert log.prove(report_digest("report 600")) is not None

@@ -1,4 +1,4 @@
-"""The tlog-proof file: canonical in and out, checked offline, accepted abroad."""
+"""The tlog-proof file: canonical encoding, verified offline and by foreign code."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -26,7 +26,7 @@ def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("index", range(5))
-def test_a_proof_file_is_read_back_and_accepted_here_and_abroad(index):
+def test_proof_file_is_parsed_unchanged_and_accepted_by_our_and_foreign_code(index):
     text = proof_of(index).text()
     assert proofs.ProofFile.from_text(text) == proof_of(index)
     assert names_and_verdicts(text, REPORTS[index]) == [
@@ -35,23 +35,23 @@ def test_a_proof_file_is_read_back_and_accepted_here_and_abroad(index):
     assert foreign.accepts_proof_file(text, LEAVES[index], SIGNER.verifier.vkey)
 
 
-def test_another_report_fails_at_the_path():
+def test_proof_with_another_report_fails_at_inclusion():
     assert names_and_verdicts(proof_of(2).text(), REPORTS[3])[-1] == ("inclusion", False)
 
 
-def test_another_commitment_fails_at_the_path():
+def test_proof_with_another_commitment_fails_at_inclusion():
     bent = proofs.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("inclusion", False)
 
 
-def test_a_checkpoint_of_another_key_fails_at_the_checkpoint():
+def test_proof_with_a_checkpoint_of_another_key_fails_at_the_checkpoint():
     stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
     note = stranger.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
     bent = proofs.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
 
 
-def test_a_file_without_the_commitment_is_not_enough():
+def test_proof_file_without_the_commitment_fails():
     bare = proofs.ProofFile(2, proof_of(2).path, NOTE).text()
     assert proofs.ProofFile.from_text(bare).extra is None
     assert names_and_verdicts(bare, REPORTS[2]) == [("file", False)]
@@ -68,13 +68,13 @@ TEXT = proof_of(2).text()
      TEXT.replace("\n\n", "\n", 1), TEXT.replace("\n", "\r\n"), " " + TEXT, TEXT + "\n", TEXT[:-1],
      TEXT.replace("\n\n", "\n" + "A" * 43 + "=\n" * 1 + ("A" * 43 + "=\n") * 64 + "\n", 1)],
 )  # fmt: skip
-def test_a_file_in_any_other_form_is_refused(text):
+def test_malformed_proof_file_is_refused(text):
     with pytest.raises(NoteError):
         proofs.ProofFile.from_text(text)
     assert names_and_verdicts(text, REPORTS[2]) == [("file", False)]
 
 
-def test_no_byte_of_a_proof_file_can_be_changed_without_notice():
+def test_proof_file_with_a_changed_byte_fails():
     raw = TEXT.encode()
     for at in range(len(raw)):
         bent = raw[:at] + bytes([raw[at] ^ 0x01]) + raw[at + 1 :]

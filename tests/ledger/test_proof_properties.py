@@ -1,4 +1,4 @@
-"""Tree proofs: whatever is changed of one, by a bit or in its shape, it proves nothing any more, here or abroad."""
+"""Tree proofs: our code and foreign code refuse a proof with any changed bit or shape."""
 
 import hypothesis.strategies as st
 import pytest
@@ -10,13 +10,13 @@ from tests.ledger.test_merkle import LEAVES, ROOTS, SIZES, consistency_of, path_
 from tests.properties import PROFILE, examples
 
 PLACES = st.integers(1, SIZES).flatmap(lambda size: st.tuples(st.integers(0, size - 1), st.just(size)))
-# Which bits of a hash are turned over: in `make test` one of every third byte, in another place of each.
+# Bits of a hash to flip: in `make test` one bit of every third byte, at a different position in each.
 BITS = range(0, 256, 3) if PROFILE != "quick" else range(0, 256, 23)
 PAIRS = st.integers(2, SIZES).flatmap(lambda new: st.tuples(st.integers(1, new - 1), st.just(new)))
 
 
 def accepted_by(verify, *proof):
-    """Say whether our code accepts a proof."""
+    """Return whether our code accepts a proof."""
     try:
         verify(*proof)
     except merkle.InvalidProofError:
@@ -25,25 +25,25 @@ def accepted_by(verify, *proof):
 
 
 def includes(leaf, index, size, path, root):
-    """Say whether an audit path is accepted, which the foreign code must agree about."""
+    """Return whether an audit path is accepted; check that the foreign code agrees."""
     accepted = accepted_by(merkle.verify_inclusion, leaf, index, size, path, root)
     assert foreign.accepts_inclusion(index, size, leaf, path, root) == accepted
     return accepted
 
 
 def extends(old, new, proof, old_root, new_root):
-    """Say whether a consistency proof is accepted, which the foreign code must agree about."""
+    """Return whether a consistency proof is accepted; check that the foreign code agrees."""
     accepted = accepted_by(merkle.verify_consistency, old, new, proof, old_root, new_root)
     assert foreign.accepts_consistency(old, new, proof, old_root, new_root) == accepted
     return accepted
 
 
 def flipped(digest, bit):
-    """Return a hash with one bit turned over."""
+    """Return a hash with one flipped bit."""
     return (int.from_bytes(digest, "big") ^ 1 << bit).to_bytes(len(digest), "big")
 
 
-def test_every_flipped_bit_of_every_part_of_a_proof_is_seen():
+def test_inclusion_proof_with_a_flipped_bit_is_refused():
     for size in (1, 2, 3, 5, 7, 8, 11):
         for index in range(size):
             leaf, path, root = LEAVES[index], path_of(index, size), ROOTS[size]
@@ -55,7 +55,7 @@ def test_every_flipped_bit_of_every_part_of_a_proof_is_seen():
                     assert not includes(leaf, index, size, changed, root)
 
 
-def test_every_flipped_bit_of_a_consistency_proof_is_seen():
+def test_consistency_proof_with_a_flipped_bit_is_refused():
     for new in (2, 3, 6, 7, 8, 11):
         for old in range(1, new):
             proof = consistency_of(old, new)
@@ -69,19 +69,19 @@ def test_every_flipped_bit_of_a_consistency_proof_is_seen():
 
 @given(PLACES, st.integers(-2, SIZES + 2), st.integers(-2, SIZES + 2))
 @examples(170)
-def test_a_proof_holds_at_one_place_of_one_tree(place, other_index, other_size):
+def test_inclusion_proof_is_accepted_for_one_index_of_one_tree(place, other_index, other_size):
     index, size = place
     path = path_of(index, size)
     assert includes(LEAVES[index], index, size, path, ROOTS[size])
     assume(other_size >= 0 and other_index >= 0)
     if (other_index, other_size) != (index, size) and other_size <= SIZES:
-        # The root of another size is another root; with ours, another place is another way up.
+        # Another size has another root; in a tree of the same size, another index has another path.
         assert not includes(LEAVES[index], other_index, other_size, path, ROOTS[other_size])
 
 
 @given(PLACES, st.data())
 @examples(170)
-def test_a_path_of_another_shape_proves_nothing(place, data):
+def test_audit_path_of_another_length_is_refused(place, data):
     index, size = place
     path = path_of(index, size)
     spare = data.draw(st.sampled_from(LEAVES[:8]))
@@ -97,7 +97,7 @@ def test_a_path_of_another_shape_proves_nothing(place, data):
 
 @given(PAIRS, st.data())
 @examples(170)
-def test_a_consistency_proof_of_another_shape_proves_nothing(pair, data):
+def test_consistency_proof_of_another_length_is_refused(pair, data):
     old, new = pair
     proof = consistency_of(old, new)
     assert extends(old, new, proof, ROOTS[old], ROOTS[new])
@@ -115,8 +115,8 @@ def test_a_consistency_proof_of_another_shape_proves_nothing(pair, data):
 
 @given(PAIRS, st.integers(1, 31))
 @examples(70)
-def test_hashes_that_are_cut_elsewhere_prove_nothing(pair, moved):
-    """Two hashes written behind each other can be cut in another place; what comes out are no hashes."""
+def test_hashes_split_at_another_byte_are_refused(pair, moved):
+    """Two concatenated hashes are split at another byte, so that neither part has 32 bytes."""
     old, new = pair
     proof = consistency_of(old, new)
     assume(len(proof) > 1)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_an_anchored_hash_shows_its_record_in_any_case(client):
+def test_anchored_hash_is_found_in_upper_and_lower_case(client):
     anchored = client.anchor("hello").json()["hash"]
     body = client.get(f"/hash/{anchored.upper()}").json()
     assert list(body) == ["verified", "hash", "user_id", "report_type", "block_number", "timestamp"]
@@ -27,30 +27,30 @@ def test_an_anchored_hash_shows_its_record_in_any_case(client):
     assert len(body["timestamp"]) == 27
 
 
-def test_an_absent_hash_is_200_and_not_verified(client):
+def test_absent_hash_is_200_and_not_verified(client):
     response = client.get(f"/hash/{ABSENT}")
     assert response.status_code == 200
     assert response.json() == {"verified": False, "hash": ABSENT, "message": response.json()["message"]}
 
 
-def test_an_absent_hash_is_404_for_who_prefers_it(client):
+def test_absent_hash_is_404_with_prefer_handling_strict(client):
     for prefer in ("handling=strict", "wait=5, handling=strict", 'handling="strict"; x=y'):
         assert_error(client.get(f"/hash/{ABSENT}", headers={"prefer": prefer}), 404, "E4001")
     assert client.get(f"/hash/{ABSENT}", headers={"prefer": "handling=lenient"}).status_code == 200
 
 
-def test_the_earliest_of_several_entries_is_shown(client):
+def test_hash_of_several_entries_returns_the_earliest(client):
     client.anchor("hello", user="1")
     later = client.anchor("hello", user="2").json()
     assert client.get(f"/hash/{later['hash']}").json()["user_id"] == "1"
 
 
-def test_an_invalid_hash_is_rejected(client):
+def test_invalid_hash_is_rejected(client):
     for bad in ("a" * 63, "a" * 65, "g" * 64, "%00" + "a" * 63, "a" * 63 + "%20", "0x" + "a" * 62, "é" * 64):
         assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 
 
-def test_neighbouring_addresses_and_ways_around_lead_nowhere(client):
+def test_unknown_and_traversing_paths_are_404(client):
     for path in (
         "/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x", "/user/../hashes",
         "/user/%2e%2e/hashes", "/user/%2e%2e%2f/hashes", "/user//hashes", "/user/42",
@@ -58,7 +58,7 @@ def test_neighbouring_addresses_and_ways_around_lead_nowhere(client):
         assert_error(client.get(path), 404, "E4001")
 
 
-def test_head_has_the_length_and_no_body(client):
+def test_head_request_has_the_length_and_no_body(client):
     response = client.head(f"/hash/{ABSENT}")
     assert (response.status_code, response.content) == (200, b"")
     assert int(response.headers["Content-Length"]) > 0
@@ -77,7 +77,7 @@ def test_blocks_are_listed_newest_first(client, three_blocks):
     assert client.get("/blocks?offset=3").json()["blocks"] == []
 
 
-def test_each_block_is_chained_to_the_one_before(client, three_blocks):
+def test_each_block_has_the_hash_of_the_previous_block(client, three_blocks):
     previous = "0" * 64
     for number in (1, 2, 3):
         block = client.get(f"/blocks/{number}").json()
@@ -92,12 +92,12 @@ def test_an_empty_log_has_no_blocks(client):
     assert client.get("/blocks").json() == {"blocks": [], "total": 0}
 
 
-def test_another_number_is_not_found(client, three_blocks):
+def test_unknown_block_number_is_404(client, three_blocks):
     for number in ("0", "4", "-1", "01", "x", "1.0", "9" * 30, "%00", "%D9%A1"):
         assert_error(client.get(f"/blocks/{number}"), 404, "E4001")
 
 
-def test_a_page_out_of_range_is_refused(client):
+def test_limit_or_offset_out_of_range_is_rejected(client):
     for query in ("limit=0", "limit=101", "offset=-1", "limit=x"):
         assert_error(client.get(f"/blocks?{query}"), 400, "E1006")
     for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "offset=-1", "limit=1&limit=2", "limit="):
@@ -107,18 +107,18 @@ def test_a_page_out_of_range_is_refused(client):
 @pytest.mark.parametrize("user_id", ["org/42", "/42", "a//b/", "a b", "%2F", "x/hashes", "a\nb", "ü?#", "...", "a\\b",
     "a%2Fb", "%", "e\u0301", "\U0001f600", "~x", " x", "x ", "a;b", "a+b", "a:b@c", "a\u200bb", "user/x/hashes",
 ])  # fmt: skip
-def test_the_hashes_of_every_accepted_user_id_can_be_read(client, user_id):
+def test_hashes_of_every_accepted_user_id_can_be_read(client, user_id):
     anchored = client.anchor("hello", user=user_id).json()["hash"]
     shown = client.get(f"/user/{quote(user_id, safe='')}/hashes").json()
     assert (shown["user_id"], [row["hash"] for row in shown["hashes"]]) == (user_id, [anchored])
 
 
 @pytest.mark.parametrize("user_id", [".", "..", "a/../b", "./a", "a/."])
-def test_a_user_id_that_clients_resolve_in_paths_is_refused(client, user_id):
+def test_user_id_that_clients_resolve_in_paths_is_rejected(client, user_id):
     assert_error(client.anchor("hello", user=user_id), 400, "E1001")
 
 
-def test_a_users_hashes_are_listed_oldest_first_with_the_full_count(client):
+def test_hashes_of_a_user_are_listed_oldest_first_with_the_total(client):
     seal_reports([f"report {number}" for number in range(5)])
     seal_reports(["of somebody else"], user="43")
     body = client.get("/user/42/hashes?limit=2&offset=1").json()
@@ -128,22 +128,22 @@ def test_a_users_hashes_are_listed_oldest_first_with_the_full_count(client):
     assert body["hashes"] == everything[1:3]
 
 
-def test_an_unknown_user_has_an_empty_list(client):
+def test_unknown_user_has_an_empty_list_of_hashes(client):
     assert client.get("/user/nobody/hashes").json() == {"user_id": "nobody", "hashes": [], "total": 0}
 
 
-def test_a_hundred_are_shown_unless_asked_for_up_to_a_thousand(client):
+def test_list_of_hashes_has_100_by_default_and_1000_at_most(client):
     seal_reports([f"report {number}" for number in range(1001)])
     assert len(client.get("/user/42/hashes").json()["hashes"]) == 100
     assert len(client.get("/user/42/hashes?limit=1000").json()["hashes"]) == 1000
 
 
-def test_an_invalid_user_id_is_rejected(client):
+def test_invalid_user_id_is_rejected(client):
     for user_id in ("%00", "a%00b", "x" * 256):
         assert_error(client.get(f"/user/{user_id}/hashes"), 400, "E1001")
 
 
-def test_all_checkpoints_ever_signed_are_consistent(client):
+def test_all_signed_checkpoints_are_consistent(client):
     for size in (1, 1, 3, 120, 200, 7, 2):
         seal_reports([f"report {size} {number}" for number in range(size)], kind=str(Block.objects.count()))
     heads = {block.tree_size: bytes(block.root) for block in Block.objects.all()}
@@ -156,12 +156,12 @@ def test_all_checkpoints_ever_signed_are_consistent(client):
                 assert foreign.accepts_consistency(old, new, proof, old_root, new_root)
 
 
-def test_every_tree_extends_the_empty_one(client):
+def test_consistency_proof_from_the_empty_tree_is_empty(client):
     seal_reports(["a", "b"])
     assert client.get("/consistency?from=0&to=2").json() == {"from": 0, "to": 2, "proof": []}
 
 
-def test_two_sizes_within_the_log_are_needed(client):
+def test_consistency_requires_two_sizes_within_the_log(client):
     seal_reports(["a", "b"])
     for query in ("from=2&to=1", "from=0&to=3", "from=-1&to=2", "from=x&to=2", "from=1.0&to=2", "from=1&to=2&to=2"):
         assert_error(client.get(f"/consistency?{query}"), 400, "E1001")
@@ -169,7 +169,7 @@ def test_two_sizes_within_the_log_are_needed(client):
         assert_error(client.get(f"/consistency?{query}"), 400, "E1005")
 
 
-def test_the_checkpoint_verifies_abroad_with_the_published_key(client):
+def test_foreign_code_verifies_the_checkpoint_with_the_published_key(client):
     seal_reports(["a", "b", "c"])
     key = client.get("/key").json()
     response = client.get("/checkpoint")
@@ -178,7 +178,7 @@ def test_the_checkpoint_verifies_abroad_with_the_published_key(client):
     assert (head.origin, head.size) == (key["origin"], 3)
 
 
-def test_an_empty_log_has_signed_nothing(client):
+def test_empty_log_has_no_checkpoint(client):
     assert_error(client.get("/checkpoint"), 404, "E4001")
 
 
@@ -190,13 +190,13 @@ def test_pem_and_verifier_key_are_the_same_key(client):
     assert Verifier(key["origin"], public).vkey == key["vkey"]
 
 
-def test_logs_that_follow_each_other_are_linked(client, settings):
+def test_key_response_links_the_previous_and_the_next_log(client, settings):
     settings.LEDGER_PREVIOUS_URL, settings.LEDGER_NEXT_URL = "https://old.example", "https://new.example"
     key = client.get("/key").json()
     assert (key["previous"], key["next"]) == ("https://old.example", "https://new.example")
 
 
-def test_text_and_json_are_served_by_accept_header(client):
+def test_checkpoint_is_served_for_text_and_json_accept_headers(client):
     seal_reports(["a"])
     for accept in ("text/plain", "*/*", "text/*;q=0.5", "application/json"):
         assert client.get("/checkpoint", headers={"accept": accept}).status_code == 200, accept

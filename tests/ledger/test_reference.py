@@ -1,4 +1,4 @@
-"""The reference at /docs of service B: what its own server serves for it."""
+"""The API reference at /docs of service B, with the content security policy of its viewer."""
 
 import pytest
 
@@ -6,16 +6,16 @@ import pytest
 @pytest.mark.django_db
 @pytest.mark.urls("ledger.urls")
 class TestThePage:
-    def test_the_reference_has_the_policy_that_its_viewer_needs(self, client, settings):
+    def test_policy_of_the_reference_allows_only_what_its_viewer_needs(self, client, settings):
         policy = client.get("/docs").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}
         assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
 
-    def test_the_reference_accepts_reads_alone(self, client):
+    def test_reference_accepts_only_read_requests(self, client):
         answer = client.post("/docs")
         assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
         assert client.head("/docs").status_code == 200
 
-    def test_the_explorer_leads_there_and_back(self, client):
+    def test_explorer_and_reference_link_to_each_other(self, client):
         assert b'<a href="/docs">Every operation</a>' in client.get("/").content
         assert b'<a href="/">Explorer</a>' in client.get("/docs").content

@@ -1,4 +1,4 @@
-"""verify of a release: yes for what was released, and the first fault of whatever is not."""
+"""The command `verify` for a release: an unchanged release passes, a tampered release fails with its first fault."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ WITNESS = WitnessVerifier("witness.example", LOG.verifier.public_key)
 
 
 def packed(lock=LOCK, commit=COMMIT, folder=NAMES.stem):
-    """An archive as git writes one."""
+    """Return an archive as git creates it."""
     tar = io.BytesIO()
     with tarfile.open(mode="w", fileobj=tar, format=tarfile.PAX_FORMAT, pax_headers={"comment": commit}) as archive:
         top = tarfile.TarInfo(folder)
@@ -40,7 +40,7 @@ def packed(lock=LOCK, commit=COMMIT, folder=NAMES.stem):
 
 
 def sbom(*packages):
-    """An SBOM of these."""
+    """Return an SBOM of the packages."""
     return json.dumps(
         {"bomFormat": "CycloneDX", "components": [{"name": n, "version": v} for n, v in packages]}
     ).encode()
@@ -50,7 +50,7 @@ PACKAGES = (("anchor", "1.0"), ("merkle", "2.1"))
 
 
 def anchored(statement, *, report_type="release", log=LOG):
-    """The proof of a log that has one entry, and what opens it."""
+    """Return the proof of a statement in a log with one entry, and the values that open its commitment."""
     told = {"report_type": report_type, "timestamp": "2026-01-01T00:00:00.000000Z", "user_id": "credit-platform"}
     digest, nonce = sha256(statement).digest(), bytes(16)
     commitment = commitment_of(nonce, report_hash=digest, **told)
@@ -60,7 +60,7 @@ def anchored(statement, *, report_type="release", log=LOG):
 
 
 def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
-    """The files of a release; `stated` changes the statement before it is anchored."""
+    """Return the files of a release; `stated` changes the statement before it is anchored."""
     files = {NAMES.archive: archive or packed(), NAMES.sbom: sbom(*listed)}
     statement = Source(None, commit, 0).statement(NAMES, contents.digests_of(files))
     files[NAMES.statement] = stated(statement) if stated else statement
@@ -69,31 +69,31 @@ def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
 
 
 def summed_anew(files):
-    """What somebody does who changed a file and knows of SHA256SUMS."""
+    """Recompute SHA256SUMS, as an attacker who changed a file would."""
     opening = json.loads(files[contents.SUMS].decode().splitlines()[-1].removeprefix(contents.OPENING))
     return files | {contents.SUMS: contents.sums(NAMES, contents.digests_of(files), opening)}
 
 
 def changed(name, change, *, sums=True):
-    """A release, one of whose files was changed after it was made."""
+    """Return a release in which one file was changed."""
     files = made()
     files[name] = change(files[name])
     return summed_anew(files) if sums else files
 
 
 def without(name):
-    """A release that lacks a file."""
+    """Return a release without one file."""
     return {one: content for one, content in made().items() if one != name}
 
 
 def flipped(content):
-    """One bit in the middle."""
+    """Flip one bit in the middle."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 
 
 def replaced(old, new):
-    """Put another text in the place of one that is there."""
+    """Return a function that replaces a text that must occur."""
 
     def replace(content):
         assert old.encode() in content
@@ -103,7 +103,7 @@ def replaced(old, new):
 
 
 def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
-    """Ask the command; what it prints."""
+    """Run the command; return its output."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
     said = io.StringIO()
@@ -115,14 +115,14 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
     return said.getvalue()
 
 
-def test_a_release_is_verified(tmp_path):
+def test_unchanged_release_is_verified(tmp_path):
     assert json.loads(verify(tmp_path, made())) == {
         "kind": "release", "verified": True, "outcome": "verified", "failed": None, "not_checked": [],
         "ledger_key": LOG.verifier.vkey,
     }  # fmt: skip
 
 
-def test_on_a_terminal_only_the_fault_is_red(tmp_path, monkeypatch):
+def test_terminal_output_shows_only_the_fault_in_red(tmp_path, monkeypatch):
     for name, content in changed(NAMES.archive, flipped).items():
         (tmp_path / name).write_bytes(content)
     terminal = io.StringIO()
@@ -179,14 +179,14 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_a_tampered_release_is_not_verified(tmp_path, name):
+def test_tampered_release_is_not_verified(tmp_path, name):
     files, step = TAMPERINGS[name]
     said, sentence = verify(tmp_path, files()).strip().splitlines()
     assert (json.loads(said)["verified"], json.loads(said)["failed"]) == (False, step)
     assert sentence.startswith(f"The release does not hold. {step}: ")
 
 
-def test_an_archive_under_another_name_is_not(tmp_path):
+def test_archive_under_another_name_is_not_verified(tmp_path):
     (tmp_path / "credit-platform-9.9.9.tar.gz").write_bytes(packed())
     assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
         tmp_path, made(), archive="credit-platform-9.9.9.tar.gz"
@@ -195,7 +195,7 @@ def test_an_archive_under_another_name_is_not(tmp_path):
     assert "An archive is named" in verify(tmp_path, made(), archive="other.tar.gz")
 
 
-def test_a_policy_demands_its_witnesses(tmp_path):
+def test_policy_requires_its_witnesses_for_a_release(tmp_path):
     policy = tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
     assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["verified"]
@@ -204,6 +204,6 @@ def test_a_policy_demands_its_witnesses(tmp_path):
 
 
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
-def test_nothing_to_check_with_is_said(tmp_path, more):
+def test_missing_key_or_policy_for_a_release_is_reported(tmp_path, more):
     said = verify(tmp_path, made(), *more, key=None)
     assert "requires the ledger's key" in said or "/nowhere/policy" in said

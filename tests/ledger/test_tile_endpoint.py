@@ -1,4 +1,4 @@
-"""GET /tile/...: C2SP tlog-tiles, read by rebuilding the tree from nothing else."""
+"""GET /tile/...: C2SP tlog-tiles, checked by rebuilding the tree from tiles alone."""
 
 import base64
 
@@ -40,14 +40,14 @@ def test_entries_and_tiles_rebuild_the_signed_root(client, log_of_600):
     assert read_tile(client, "1/000.p/2") == tree_root(hashes[:256]) + tree_root(hashes[256:512])
 
 
-def test_a_partial_tile_stays_what_it_was(client):
+def test_partial_tile_stays_unchanged_as_the_log_grows(client):
     seal_reports([f"report {number}" for number in range(5)])
     before = read_tile(client, "0/000.p/5"), read_tile(client, "entries/000.p/5")
     seal_reports([f"report {number}" for number in range(5, 400)])
     assert (read_tile(client, "0/000.p/5"), read_tile(client, "entries/000.p/5")) == before
 
 
-def test_a_missing_or_misspelt_tile_is_404(client, log_of_600):
+def test_missing_or_malformed_tile_path_is_404(client, log_of_600):
     for path in (
         "0/002", "0/002.p/89", "0/003.p/1", "0/003", "1/000", "1/000.p/3", "2/000.p/1", "63/000.p/1", "", "entries/002",
         "entries/002.p/89", "entries/003", "0/0", "0/x000/000", "0/000.p/0", "0/000.p/256", "00/000", "64/000",

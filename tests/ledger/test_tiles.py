@@ -1,4 +1,4 @@
-"""Tile names in their one spelling, tile arithmetic, and hashes out of tiles."""
+"""Tile names in canonical spelling, tile arithmetic, and hashes computed from tiles."""
 
 import pytest
 from hypothesis import given
@@ -11,12 +11,12 @@ LEAVES = [merkle.leaf_hash(number.to_bytes(4, "big")) for number in range(256 * 
 
 
 @given(level=st.one_of(st.none(), st.integers(0, 63)), index=st.integers(0, tiles.MAX_INDEX), width=st.integers(1, 256))
-def test_every_name_is_read_back_from_its_path(level, index, width):
+def test_path_of_every_tile_name_is_parsed_unchanged(level, index, width):
     name = tiles.TileName(level, index, width)
     assert tiles.parse_tile_path(name.path()) == name
 
 
-def test_the_examples_of_the_specification_are_spelled_so():
+def test_tile_paths_equal_the_examples_of_the_specification():
     assert tiles.TileName(0, 1234067).path() == "0/x001/x234/067"
     assert tiles.TileName(None, 0, 7).path() == "entries/000.p/7"
     assert tiles.TileName(2, 999).path() == "2/999"
@@ -34,7 +34,7 @@ def test_the_examples_of_the_specification_are_spelled_so():
         "0/" + "x999/" * 500 + "000",
     ],
 )  # fmt: skip
-def test_any_other_spelling_is_refused(path):
+def test_malformed_tile_path_is_refused(path):
     with pytest.raises(ValueError, match="tile path"):
         tiles.parse_tile_path(path)
 
@@ -48,7 +48,7 @@ def test_accepted_tile_paths_are_canonical(path):
     assert name.path() == path
 
 
-def test_the_worked_examples_of_the_specification_have_these_tiles():
+def test_tile_counts_equal_the_worked_examples_of_the_specification():
     assert tiles.tiles_of(0) == []
     assert tiles.tiles_of(1) == [(0, 1)]
     assert tiles.tiles_of(256) == [(0, 1), (1, 1)]
@@ -83,14 +83,14 @@ def test_growing_writes_every_tile_as_the_specification_defines_it():
             assert tiles.nodes_in_tile(tiles.tile_of(node)[0], stored[tiles.tile_of(node)])(node) == expected
 
 
-def test_a_tile_too_narrow_for_a_node_is_an_error():
+def test_node_outside_of_a_partial_tile_is_an_error():
     find = tiles.nodes_in_tile(0, b"".join(LEAVES[:3]))
     for node in [(0, 3), (1, 1), (2, 0), (7, 0)]:
         with pytest.raises(IndexError):
             find(node)
 
 
-def test_an_inclusion_proof_needs_one_tile_of_each_level_when_the_right_edge_is_known():
+def test_inclusion_proof_in_a_tree_with_a_known_right_edge_needs_one_tile_per_level():
     places = [(10**9, 0), (10**9, 10**9 - 1), (10**9 + 12345, 5 * 10**8), (256**3 + 257, 1), (2**40, 77)]
     for size, index in places:
         edge = set(merkle.complete_nodes(0, size))
@@ -98,5 +98,5 @@ def test_an_inclusion_proof_needs_one_tile_of_each_level_when_the_right_edge_is_
         assert len({tiles.tile_of(node) for node in nodes}) <= 5
 
 
-def test_a_bundle_puts_the_length_before_each_entry():
+def test_entry_bundle_has_the_length_before_each_entry():
     assert tiles.pack_bundle([b"ab", b"", b"c" * 64]) == b"\x00\x02ab\x00\x00\x00\x40" + b"c" * 64

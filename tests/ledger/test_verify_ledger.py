@@ -1,4 +1,4 @@
-"""manage.py verify_ledger: a clean log passes, and one changed byte anywhere is found and named."""
+"""`manage.py verify_ledger`: an intact log passes, and a changed byte in any column is found and named."""
 
 import json
 from io import StringIO
@@ -58,21 +58,21 @@ def first_fault() -> str:
     return str(caught.value)
 
 
-def test_an_empty_log_is_clean():
+def test_empty_log_passes_verification():
     assert verify() == {"entries": 0, "blocks": 0, "ok": True}
 
 
-def test_a_log_is_clean(small_log):
+def test_intact_log_passes_verification(small_log):
     assert verify() == {"entries": 265, "blocks": 3, "ok": True}
 
 
-def test_an_erased_subject_leaves_it_clean(small_log):
+def test_log_with_an_erased_subject_passes_verification(small_log):
     call_command("erase_subject", "42", stdout=StringIO())
     assert verify() == {"entries": 265, "blocks": 3, "ok": True}
 
 
 def flipped(value, kind, at):
-    """The value with one bit of one byte changed."""
+    """Return the value with one bit of one byte changed."""
     if isinstance(value, int):
         return value ^ 1
     if kind == "BinaryField":
@@ -84,7 +84,7 @@ def flipped(value, kind, at):
 
 
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
-def test_a_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
+def test_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
     for which, at in product(("first", "last"), (0, 13, -1) if kind in BYTES_AND_TEXTS else (0,)):
         with transaction.atomic(using=database().alias):
             change_a_byte(table, column, kind, which, at)
@@ -92,7 +92,7 @@ def test_a_changed_byte_in_any_column_is_found_and_named(small_log, table, colum
             transaction.set_rollback(True, using=database().alias)
         tables = {table, "ledger_entry", "ledger_block"} if column in {*KEYS[table], "tree_size"} else {table}
         if column == "timestamp" and table == "ledger_block":
-            # The block's time is what the entries' commitments cover, and they are read first.
+            # The entries' commitments include the block's time, and entries are checked first.
             tables = {"ledger_block", "ledger_entry"}
         assert any(name in fault for name in tables), fault
         if column not in {*KEYS[table], "tree_size", "timestamp"} or table == "ledger_cosignature":
@@ -108,7 +108,7 @@ def change_a_byte(table, column, kind, which, at):
         cursor.execute(f'SELECT {names}, "{column}" FROM {table} ORDER BY {order} LIMIT 1')
         *key, value = cursor.fetchone()
         same_row = " AND ".join(f'"{name}" = %s' for name in keys)
-        # A key is changed to a number that is free: keys are unique.
+        # A key is changed to an unused number: keys are unique.
         free = {"index": 1000, "number": 100, "level": 7}
         new = value + free[column] if column in keys and column in free else flipped(value, kind, at)
         cursor.execute(f'UPDATE {table} SET "{column}" = %s WHERE {same_row}', [new, *key])
@@ -116,41 +116,41 @@ def change_a_byte(table, column, kind, which, at):
 
 @pytest.mark.parametrize("table", ["ledger_block", "ledger_entry", "ledger_tile"])
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
-def test_a_missing_row_is_found(small_log, table, order):
+def test_missing_row_of_the_log_is_found(small_log, table, order):
     key = "number" if table == "ledger_block" else '"index"'
     with open_log() as cursor:
         cursor.execute(f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)")
     assert "First fault: ledger_" in first_fault()
 
 
-def test_a_tile_too_many_is_found(small_log):
+def test_additional_tile_is_found(small_log):
     Tile.objects.create(level=2, index=0, hashes=b"x" * 32)
     assert "ledger_tile" in first_fault()
 
 
-def test_an_entry_too_many_is_found(small_log):
+def test_additional_entry_is_found(small_log):
     Entry.objects.create(index=265, leaf_hash=b"x" * 32, hash=b"x" * 32, commitment=b"x" * 32, block_id=3)
     assert "ledger_entry 265: stands in no block" in first_fault()
 
 
-def test_a_guard_that_remembers_more_is_found(small_log):
+def test_guard_with_a_larger_size_than_the_log_is_found(small_log):
     guard.advance(guard.Mark(266, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_a_guard_that_remembers_another_root_is_found(small_log, settings):
+def test_guard_with_another_root_than_the_log_is_found(small_log, settings):
     settings.LEDGER_GUARD_FILE.unlink()
     guard.advance(guard.Mark(265, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_a_log_signed_by_another_key_is_found(small_log, settings):
+def test_log_signed_by_another_key_is_found(small_log, settings):
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert "ledger_block 1 checkpoint" in first_fault()
 
 
 @pytest.mark.parametrize("column", ["user_id", "hash", "nonce", "block_number"])
-def test_a_value_of_another_type_is_a_fault_and_no_crash(small_log, column):
+def test_value_of_another_type_is_reported_as_a_fault(small_log, column):
     if database().vendor != "sqlite":
         pytest.skip("only SQLite stores any type in any column")
     with open_log() as cursor:

@@ -1,7 +1,7 @@
-"""What holds when the log's lock does not: two processes still never sign two histories.
+"""Two processes never sign two histories, even if the log's lock has no effect.
 
-The lock is taken away where it is asked for, in PostgreSQL: `pg_advisory_xact_lock` is a function that does nothing,
-found before the real one because its schema stands first in the search path.
+The tests disable the lock in PostgreSQL: a schema earlier in the search path defines `pg_advisory_xact_lock` as a
+function that does nothing.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__", transaction=True), pyte
 
 @pytest.fixture
 def lockless(needs_postgresql):
-    """Makes the connection of the thread that calls it one whose lock does nothing; not for the main thread."""
+    """Return a function that disables the lock on the connection of the calling thread; not for the main thread."""
     with database().cursor() as cursor:
         cursor.execute("CREATE SCHEMA no_lock")
         cursor.execute(
@@ -42,7 +42,7 @@ def lockless(needs_postgresql):
 
 
 def elsewhere(work):
-    """Run in a thread with a connection of its own; what it returns."""
+    """Run in a thread with its own connection; return the result."""
 
     def run():
         try:
@@ -54,8 +54,8 @@ def elsewhere(work):
         return pool.submit(run).result()
 
 
-def test_a_head_that_was_replaced_after_it_was_read_is_never_built_upon(lockless, settings, tmp_path):
-    """One process has read block 2; the database is put back to block 1, and another machine signs its own block 2."""
+def test_head_replaced_after_it_was_read_is_never_extended(lockless, settings, tmp_path):
+    """A process has read block 2; the database is reset to block 1, and another machine signs its own block 2."""
     seal_reports(["a"])
     machine, other_machine = settings.LEDGER_GUARD_FILE, tmp_path / "other"
     other_machine.write_bytes(machine.read_bytes())
@@ -68,7 +68,7 @@ def test_a_head_that_was_replaced_after_it_was_read_is_never_built_upon(lockless
         seal_reports(["another b"])
 
     def take():
-        # The log is locked, as this process believes, and its head is read.
+        # This process has locked the log and read its head.
         settings.LEDGER_GUARD_FILE = other_machine
         elsewhere(sign_another_second_block)
         settings.LEDGER_GUARD_FILE = machine

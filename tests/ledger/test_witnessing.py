@@ -1,4 +1,4 @@
-"""Asking witnesses, keeping what they say, and showing it: with real ones over HTTP, and with some that misbehave."""
+"""Requesting, storing, and showing cosignatures of witnesses: real ones over HTTP, and faulty ones."""
 
 import json
 import threading
@@ -31,13 +31,13 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 
 def waiting_by(sleep):
-    """The clock as the module sees it, which waits so: other threads of the process go on sleeping."""
+    """Return a replacement of `time` for the module alone: other threads sleep as usual."""
     return SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
 
 
 @pytest.fixture
 def asks(settings, tmp_path):
-    """Let the log ask witnesses at these addresses, or those of another policy; an Asker."""
+    """Return a function that configures witnesses at these addresses, or another policy, and returns an Asker."""
     made = []
 
     def ask_at(addresses, quorum="2", text=None):
@@ -52,21 +52,21 @@ def asks(settings, tmp_path):
 
 @pytest.fixture
 def three(tmp_path):
-    """Three witnesses on ports of their own."""
+    """The addresses of three running witnesses."""
     witnesses = [Witness(number) for number in (1, 2, 3)]
     with serving(*witnesses) as addresses:
         yield addresses
 
 
 def ask(asker):
-    """One round, now."""
+    """Run one round now."""
     for one in asker._witnesses:
         one.not_before = 0.0
     return asker.ask(now=timezone.now())
 
 
 def scripted(*replies):
-    """A witness that answers with (status, media type, text), the last of them for ever."""
+    """Return a witness that answers with (status, media type, text), and repeats the last answer."""
     left = list(replies)
 
     def application(environ, start_response):
@@ -85,7 +85,7 @@ def cosigners_of(note):
 ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witness.example/w3"]
 
 
-def test_the_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, three):
+def test_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, three):
     asker = asks(three)
     assert ask(asker) == {"cosigned": 0, "failed": 0}
     for size in (1, 2, 40):
@@ -105,7 +105,7 @@ def test_the_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, as
     call_command("verify_ledger", stdout=StringIO())
 
 
-def test_a_witness_is_asked_once_per_checkpoint_until_it_is_old(asks, three, monkeypatch):
+def test_witness_is_asked_once_per_checkpoint_until_its_cosignature_is_old(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
     assert ask(asker)["cosigned"] == 3
@@ -117,7 +117,7 @@ def test_a_witness_is_asked_once_per_checkpoint_until_it_is_old(asks, three, mon
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
-def test_a_log_without_state_asks_its_witnesses_again(asks, three):
+def test_log_that_lost_its_cosignatures_asks_its_witnesses_again(asks, three):
     seal_reports(["a", "b"])
     assert ask(asks(three))["cosigned"] == 3
     with open_log() as cursor:
@@ -126,7 +126,7 @@ def test_a_log_without_state_asks_its_witnesses_again(asks, three):
     assert ask(asks(three)) == {"cosigned": 3, "failed": 0}
 
 
-def test_without_a_policy_no_witness_is_asked(client, monkeypatch):
+def test_log_without_a_policy_asks_no_witness(client, monkeypatch):
     anchored = client.anchor("hello").json()
     assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("it waits for nobody")))
@@ -149,7 +149,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
-def test_a_witness_rejection_is_in_the_log_and_the_metrics(asks, reply, outcome, caplog, tmp_path):
+def test_witness_refusal_is_logged_and_measured(asks, reply, outcome, caplog, tmp_path):
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
         asker = asks(addresses, "1")
@@ -157,12 +157,12 @@ def test_a_witness_rejection_is_in_the_log_and_the_metrics(asks, reply, outcome,
         assert f"witness w1 ({outcome})" in caplog.text
         caplog.clear()
         ask(asker)
-        assert "witness w1" not in caplog.text  # said once
+        assert "witness w1" not in caplog.text  # logged once
     assert not Cosignature.objects.exists()
     assert WitnessOutcome.objects.get().outcome == outcome
 
 
-def test_metrics_name_who_refuses_and_how_old_the_others_are(committed, asks, three, tmp_path):
+def test_metrics_name_refusing_witnesses_and_the_age_of_cosignatures(committed, asks, three, tmp_path):
     seal_reports(["a"])
     with serving(scripted((404, "text/plain", "no\n"))) as [stranger]:
         ask(asks([*three[:2], stranger]))
@@ -173,17 +173,17 @@ def test_metrics_name_who_refuses_and_how_old_the_others_are(committed, asks, th
     assert 'witness_refuses{outcome="cosigned"' not in text
 
 
-def test_an_unreachable_witness_delays_no_request(asks, three):
+def test_unreachable_witness_does_not_delay_the_others(asks, three):
     seal_reports(["a"])
     with serving() as _none:
         asker = asks([*three[:2], "http://127.0.0.1:9"])
         assert ask(asker) == {"cosigned": 2, "failed": 1}
     seal_reports(["b"])
-    # It is asked again later, not every second.
+    # The unreachable witness is asked again later, not every second.
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
 
 
-def test_an_error_about_one_witness_leaves_the_others_cosigning(asks, three, monkeypatch):
+def test_error_about_one_witness_leaves_the_others_cosigning(asks, three, monkeypatch):
     seal_reports(["a"])
     keep = witnessing.Asker._keep
 
@@ -199,7 +199,7 @@ def test_an_error_about_one_witness_leaves_the_others_cosigning(asks, three, mon
         call_command("ask_witnesses", once=True, stdout=StringIO())
 
 
-def test_a_size_that_no_proof_begins_at_leaves_the_other_witnesses_cosigning(asks, three, monkeypatch):
+def test_failed_request_for_one_tree_size_leaves_the_other_witnesses_cosigning(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
     assert ask(asker)["cosigned"] == 3
@@ -218,7 +218,7 @@ def test_a_size_that_no_proof_begins_at_leaves_the_other_witnesses_cosigning(ask
     assert ask(asker) == {"cosigned": 2, "failed": 1}
 
 
-def test_a_witness_that_never_ends_its_answer_is_left_alone(asks, three, monkeypatch):
+def test_witness_with_an_endless_response_is_abandoned(asks, three, monkeypatch):
     released, outlasted = threading.Event(), []
 
     def endless(environ, start_response):
@@ -232,13 +232,13 @@ def test_a_witness_that_never_ends_its_answer_is_left_alone(asks, three, monkeyp
         asker = asks([*three[:2], slow])
         assert ask(asker) == {"cosigned": 2, "failed": 1}
         seal_reports(["b"])
-        # It is asked again later, not every second.
+        # The witness is asked again later, not every second.
         assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
         assert outlasted == []
         released.set()
 
 
-def test_signatures_of_strangers_and_of_other_trees_are_not_kept(asks):
+def test_invalid_cosignatures_of_a_witness_are_not_stored(asks):
     seal_reports(["a", "b", "c"])
     text = log.read_head().checkpoint.partition("\n\n")[0] + "\n"
     now = int(time.time())
@@ -253,7 +253,7 @@ def test_signatures_of_strangers_and_of_other_trees_are_not_kept(asks):
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
-def test_the_command_prints_its_outcome(asks, three):
+def test_ask_witnesses_prints_its_result(asks, three):
     seal_reports(["a"])
     asks(three)
     out = StringIO()
@@ -276,7 +276,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_a_witnessed_proof_stands_under_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
+def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
     first = client.anchor("first").json()
     asker = asks(three)
     ask(asker)
@@ -297,7 +297,7 @@ def test_a_witnessed_proof_stands_under_the_newest_head_with_a_quorum(client, as
     [("signature", bytes(64)), ("witness", "no verifier key"), ("timestamp", 1)],
     ids=["signature", "witness", "timestamp"],
 )
-def test_a_damaged_cosignature_is_left_out_and_the_quorum_of_the_others_counts(
+def test_damaged_cosignature_is_omitted_and_a_quorum_of_the_others_counts(
     client, asks, three, impatient, caplog, column, value
 ):
     anchored = client.anchor("first").json()
@@ -313,7 +313,7 @@ def test_a_damaged_cosignature_is_left_out_and_the_quorum_of_the_others_counts(
     assert "is damaged" in caplog.text
 
 
-def test_a_checkpoint_is_published_once_the_quorum_is_there(committed, client, asks, three, monkeypatch):
+def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asker = asks(three)
     waits, pause = threading.Event(), time.sleep
@@ -331,7 +331,7 @@ def test_a_checkpoint_is_published_once_the_quorum_is_there(committed, client, a
     assert (response.status_code, waits.is_set()) == (200, True)
 
 
-def test_waiting_holds_no_transaction(committed, client, asks, three, monkeypatch):
+def test_waiting_for_a_quorum_holds_no_transaction(committed, client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asks(three)
     seen = []
@@ -341,7 +341,7 @@ def test_waiting_holds_no_transaction(committed, client, asks, three, monkeypatc
     assert set(seen) == {False}
 
 
-def test_only_so_many_may_wait(client, asks, three, monkeypatch):
+def test_number_of_requests_waiting_for_a_quorum_is_limited(client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asks(three)
     for _ in range(witnessing.WAITING_MAX):
@@ -356,7 +356,7 @@ def test_only_so_many_may_wait(client, asks, three, monkeypatch):
             witnessing._waiting.release()
 
 
-def test_while_a_witness_is_away_older_entries_keep_their_quorum(client, asks, three, impatient):
+def test_unreachable_witness_leaves_the_quorum_of_older_entries(client, asks, three, impatient):
     first = client.anchor("first").json()
     ask(asks(three, "all"))
     asker = asks([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
@@ -367,22 +367,22 @@ def test_while_a_witness_is_away_older_entries_keep_their_quorum(client, asks, t
     assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
 
 
-def test_a_quorum_of_none_does_not_wait(client, asks):
+def test_quorum_of_none_does_not_wait(client, asks):
     anchored = client.anchor("first").json()
     asks([], text="quorum none\n")
     assert client.get(f"/proof/{anchored['hash']}?witnessed=1").status_code == 200
 
 
 @pytest.mark.parametrize("value", ["2", "true", "", "1&witnessed=1", "%00"])
-def test_another_wish_than_yes_or_no_is_refused(client, value):
+def test_invalid_value_of_witnessed_is_rejected(client, value):
     anchored = client.anchor("first").json()
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed={value}"), 400, "E1001")
 
 
-# --- What it says of itself ----------------------------------------------------------------------------------------
+# --- Peers and the published policy ---------------------------------------------------------------------------------
 
 
-def test_witnesses_of_the_hour_are_its_peers(committed, client, asks, three):
+def test_witnesses_of_the_last_hour_are_peers(committed, client, asks, three):
     seal_reports(["a"])
     asker = asks(three)
     assert client.get("/health").json()["peers"] == 0
@@ -394,7 +394,7 @@ def test_witnesses_of_the_hour_are_its_peers(committed, client, asks, three):
     assert witnessing.count_peers(old) == 0
 
 
-def test_a_policy_can_be_stored_and_required(client, asks, three, tmp_path):
+def test_published_policy_can_be_stored_and_required(client, asks, three, tmp_path):
     text = client.get("/policy").content.decode()
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
     asks(three)
@@ -416,7 +416,7 @@ def test_a_policy_can_be_stored_and_required(client, asks, three, tmp_path):
         (None, "cannot be read (No such file or directory)."),
     ],
 )
-def test_a_policy_file_that_is_none_is_one_sentence(settings, tmp_path, content, sentence):
+def test_invalid_policy_file_is_reported_in_one_sentence(settings, tmp_path, content, sentence):
     settings.WITNESS_POLICY = str(tmp_path / "policy")
     if content is not None:
         (tmp_path / "policy").write_bytes(content)
@@ -435,10 +435,10 @@ COMMITMENT = b"\x22" * 32
 
 
 @pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_a_hundred_verifiers_reject_a_fork_without_a_quorum(tmp_path, show_the_fork_first):
-    """The operator signs two trees of one size, shows both to each witness, and each to 50 verifiers.
+def test_verifiers_with_a_quorum_of_witnesses_accept_one_side_of_a_fork(tmp_path, show_the_fork_first):
+    """The operator signs two trees of one size, shows both to each witness, and each tree to 50 verifiers.
 
-    In whatever order it asks, one of the sides gets two of three witnesses, and the other one never.
+    In any order of the requests, one tree gets two of three witnesses, and the other tree never does.
     """
     trees = {side: [leaf_hash(report_digest(one) + COMMITMENT) for one in these] for side, these in REPORTS.items()}
     bare = {side: note_of(leaves) for side, leaves in trees.items()}
@@ -469,6 +469,6 @@ def test_a_hundred_verifiers_reject_a_fork_without_a_quorum(tmp_path, show_the_f
 
 
 def all_paths(leaves):
-    """The audit path of every leaf, each subtree hashed once."""
+    """Return the audit path of every leaf, hashing each subtree once."""
     root_of = cache(lambda a, b: tree_root(leaves[a:b]))
     return [tuple(root_of(a, b) for a, b in inclusion_ranges(index, len(leaves))) for index in range(len(leaves))]

@@ -1,10 +1,10 @@
-"""Trees that are small enough to be hashed anew."""
+"""Small trees, computed from all their leaves."""
 
 from ledger.merkle import Frontier
 
 
 def tree_root(leaves):
-    """Root over leaf hashes."""
+    """Return the root over leaf hashes."""
     frontier = Frontier()
     for leaf in leaves:
         frontier.push(leaf)

@@ -1,4 +1,4 @@
-"""A double of a C2SP witness in this process, with a key of its own, and logs for it to watch."""
+"""A double of a C2SP witness in this process, with its own key, and logs for it to cosign."""
 
 import threading
 import time
@@ -39,17 +39,17 @@ class Cosigner:
         return WitnessVerifier(self.name, self.private_key.public_key().public_bytes_raw())
 
     def cosign(self, text, timestamp):
-        """Sign a checkpoint's text as seen at `timestamp`, in seconds since 1970."""
+        """Sign a checkpoint's text with `timestamp`, in seconds since 1970."""
         return self.verifier.signature(timestamp, self.private_key.sign(cosigned_message(text, timestamp).encode()))
 
 
 def cosigner(number=1):
-    """The key of the witness with this number."""
+    """Return the key of the witness with this number."""
     return Cosigner(f"witness.example/w{number}", Ed25519PrivateKey.from_private_bytes(bytes([100 + number]) * 32))
 
 
 class Witness:
-    """Answers `POST /add-checkpoint` by C2SP tlog-witness; it forgets its heads at its end."""
+    """Answers `POST /add-checkpoint` by C2SP tlog-witness; stores its heads in memory only."""
 
     def __init__(self, number=1, logs=(LOG.verifier,)):
         self.cosigner = cosigner(number)
@@ -63,7 +63,7 @@ class Witness:
         return [text.encode()]
 
     def add_checkpoint(self, body):
-        """Return the answer to a request: status line, text, media type."""
+        """Return the response to a request: status line, text, media type."""
         with self._lock:
             return self._answer(body)
 
@@ -92,7 +92,7 @@ class Witness:
 
 
 def leaves_of(size, side=""):
-    """Leaf hashes of a small tree; another `side` differs in its last leaf."""
+    """Return the leaf hashes of a small tree; another `side` changes the last leaf."""
     names = [f"leaf {number}" for number in range(size)]
     if side:
         names[-1] += side
@@ -100,7 +100,7 @@ def leaves_of(size, side=""):
 
 
 def note_of(leaves, signer=LOG):
-    """The signed checkpoint of the tree over these leaves."""
+    """Return the signed checkpoint of the tree over these leaves."""
     return signer.sign(Checkpoint(signer.name, len(leaves), tree_root(leaves)).text())
 
 
@@ -115,7 +115,7 @@ class _Quiet(WSGIRequestHandler):
 
 @contextmanager
 def serving(*applications):
-    """Serve WSGI applications on ports of their own; their addresses."""
+    """Serve WSGI applications on separate ports; yield their addresses."""
     with ExitStack() as stack:
         addresses = []
         for application in applications:
@@ -128,7 +128,7 @@ def serving(*applications):
 
 
 def _limited(application):
-    """Do what gunicorn does and wsgiref does not: end the body where its length says."""
+    """End the body at its Content-Length, as gunicorn does and wsgiref doesn't."""
 
     def limited(environ, start_response):
         stream, length = environ["wsgi.input"], int(environ.get("CONTENT_LENGTH") or 0)
@@ -143,7 +143,7 @@ def _limited(application):
 
 
 def policy_of(addresses, quorum="2", log=LOG.verifier):
-    """A policy with a witness for each address, named w1, w2, …; `quorum` is a threshold or a whole line."""
+    """Return a policy with a witness for each address, named w1, w2, …; `quorum` is a number, "any", or "all"."""
     names = [f"w{number}" for number in range(1, len(addresses) + 1)]
     lines = [f"log {log.vkey}"]
     lines += [
@@ -156,7 +156,7 @@ def policy_of(addresses, quorum="2", log=LOG.verifier):
 
 @contextmanager
 def watched_log(folder, origin):
-    """Give the log of this name its key in VAR_DIR, and serve a witness of it; the path of a policy that asks it."""
+    """Store the key of a log in VAR_DIR, and serve a witness of it; yield the path of a policy with this witness."""
     log, policy = Signer(origin, LOG.private_key), folder / "witness-policy"
     (folder / KEY_FILE_NAME).write_text(encode_base64(LOG.private_key.private_bytes_raw()))
     with serving(Witness(logs=[log.verifier])) as addresses:
